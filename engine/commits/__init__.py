@@ -1,1 +1,1 @@
-"""Commits of what people and agents change: when, of what, and what they say (spec 3.2)."""
+"""Commits of changes in a workspace: when, of what, and with which message (spec 3.2)."""

@@ -1,6 +1,6 @@
-"""Commits of what has changed in a workspace: at intervals, when it is closed, and by hand (spec 3.2).
+"""Commits the changes in a workspace: at intervals, when it is closed, and by hand (spec 3.2).
 
-Only what is named is committed, as it is on disk. What may not be, is left out and told; the rest goes.
+Files are committed as they are on disk. Files that may not be committed are left out and reported.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from engine.commits.describe import body_of, summary_of
+from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.gathering import gather, is_transcript
 from engine.commits.kinds import OWN, FileChange, kind_of
 from engine.commits.report import CommitReport, LeftOut, MadeCommit
-from engine.commits.taught import conversations_of
-from engine.commits.wording import question, worded
+from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
 from engine.conversations.sessions import message_of
 from engine.errors import AutopoiesisError
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 class Commits:
     """Commits changes. Safe to use from several threads and processes.
 
-    ``model`` gives who words messages, ``None`` for nobody. ``on_problem`` is called with what failed without
-    keeping a commit from being made. ``recover`` finishes what was cut short while it changed files.
+    ``model`` gives the model that writes commit messages, if any. ``on_problem`` gets failures that did not
+    prevent the commit. ``recover`` finishes interrupted changes to files.
     """
 
     engine: Importing
@@ -56,26 +55,26 @@ class Commits:
         ask: bool = True,
         by_hand: bool = True,
     ) -> CommitReport:
-        """Commits what has changed: named files and folders in one commit, or else all that is committed at
-        intervals, and transcripts whose session has ended by themselves.
+        """Commits the given paths in one commit; without paths, all knowledge in one commit and transcripts
+        of ended sessions in others.
 
         Args:
-            paths: Workspace-relative; all when left out.
-            message: What the commit of them says, its type in front where it names none; made when empty.
+            paths: Workspace-relative files and folders.
+            message: The commit message, with or without its type; generated if empty.
             quiet_s: As for ``gather``.
-            dry_run: Only say what would be done; no model is asked.
-            ask: Whether a model may word the message, where the settings name one.
-            by_hand: Whether a person asked for it, whatever ``git.auto_commit`` says.
+            dry_run: Only report what would be done; no model is asked.
+            ask: Whether the model from the settings may write the message.
+            by_hand: Whether a person asked for it, which overrides ``git.auto_commit``.
 
         Raises:
-            RepositoryError: The repository cannot take a commit now; another program changed a file in the
-                same moment.
+            RepositoryError: The repository cannot take a commit now, or another program changed a file
+                meanwhile.
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
         engine = self.engine
         repository = engine.repository
-        # Whoever writes several files as one step holds the lock meanwhile.
+        # Multi-file changes are made under the lock, so none is committed halfway.
         with engine.files.lock():
             if not dry_run:
                 self.recover()
@@ -89,18 +88,20 @@ class Commits:
             groups = [[each for each in group if each not in imported] for group in groups]
             made += self._imported(imported, left, dry_run, by_hand)
         for group in filter(None, groups):
-            said = "" if not paths and is_transcript(group[0].path) else message
-            made.append(self._made(group, said, ask=ask and not dry_run, dry_run=dry_run))
+            text = "" if not paths and is_transcript(group[0].path) else message
+            made.append(self._commit_group(group, text, ask=ask and not dry_run, dry_run=dry_run))
         return CommitReport(tuple(each for each in made if dry_run or each.revision), tuple(left))
 
     def give_up(self) -> None:
-        """Ends the questions that are under way; their commits get the message that lists what changed."""
+        """Cancels open questions to a model; their commits get the generated message."""
         with self._guard:
             under_way = list(self._under_way)
         for each in under_way:
             each.give_up()
 
-    def _made(self, changes: Sequence[FileChange], message: str, *, ask: bool, dry_run: bool) -> MadeCommit:
+    def _commit_group(
+        self, changes: Sequence[FileChange], message: str, *, ask: bool, dry_run: bool
+    ) -> MadeCommit:
         paths = tuple(change.path for change in changes)
         kind = kind_of(changes, self.engine.repository.branch())
         made = MadeCommit(kind, "", paths)
@@ -117,13 +118,13 @@ class Commits:
         return replace(made, revision=self.engine.repository.commit(paths, made.message) or "")
 
     def _described(self, made: MadeCommit, changes: Sequence[FileChange], *, ask: bool) -> MadeCommit:
-        """A commit with the message that its changes give."""
+        """Adds a message that describes the changes."""
         if made.kind == "conversation":
             paths = made.paths
             if len(paths) == 1:
                 return replace(made, message=message_of(paths[0]))
-            said = commit_message("conversation", f"{len(paths)} sessions", sessions=paths)
-            return replace(made, message=said)
+            message = commit_message("conversation", f"{len(paths)} sessions", sessions=paths)
+            return replace(made, message=message)
         summary, body, model = summary_of(changes, made.kind), body_of(changes), ""
         if ask and (reply := self._worded(changes, made.kind)):
             summary, body, model = reply
@@ -131,7 +132,7 @@ class Commits:
         return replace(made, message=commit_message(made.kind, summary, body, sessions=sessions), model=model)
 
     def _worded(self, changes: Sequence[FileChange], kind: CommitType) -> tuple[str, str, str] | None:
-        """Summary, body and model, where one gave them; why it did not is told."""
+        """Summary, body and model name of a message written by a model; ``None`` if there is none."""
         settings = self.engine.config.git
         provider = self.model(settings.wording)
         if provider is None:
@@ -139,7 +140,7 @@ class Commits:
         account = self.costs().account("commit", provider)
         try:
             account.allow()
-            asked = question(provider, changes, kind, settings.commit_message_deadline_s)
+            asked = message_question(provider, changes, kind, settings.commit_message_deadline_s)
             with self._guard:
                 self._under_way.add(asked)
             try:
@@ -150,9 +151,9 @@ class Commits:
             if answer.completed is None:
                 raise AutopoiesisError(answer.error)
             account.spent(answer.completed)
-            return *worded(answer.completed), answer.completed.model or provider.model
+            return *parse_reply(answer.completed), answer.completed.model or provider.model
         except AutopoiesisError as error:
-            self.on_problem(f"a commit's message lists what changed, since no model worded it: {error}")
+            self.on_problem(f"no model wrote the commit message, so it lists the changes: {error}")
             return None
 
     def _is_imported(self, change: FileChange) -> bool:
@@ -162,13 +163,13 @@ class Commits:
     def _imported(
         self, changes: Sequence[FileChange], left: list[LeftOut], dry_run: bool, by_hand: bool
     ) -> list[MadeCommit]:
-        """The commit of imported transcripts, which an undo of the import finds again."""
+        """Commits imported transcripts so that the import can be undone."""
         if not changes:
             return []
         paths = tuple(change.path for change in changes)
         noun = "session" if len(paths) == 1 else "sessions"
-        said = commit_message("conversation", f"import {len(paths)} {noun}")
-        made = MadeCommit("conversation", said, paths)
+        message = commit_message("conversation", f"import {len(paths)} {noun}")
+        made = MadeCommit("conversation", message, paths)
         if dry_run:
             return [made]
         done, committed, held = commit_imported(self.engine, by_hand=by_hand)
@@ -180,7 +181,7 @@ class Commits:
 
 
 def _grouped(changes: Sequence[FileChange]) -> list[list[FileChange]]:
-    """Transcripts, and what is knowledge."""
+    """Splits changes into transcripts and knowledge."""
     groups: tuple[list[FileChange], list[FileChange]] = ([], [])
     for change in changes:
         groups[not is_transcript(change.path)].append(change)

@@ -1,9 +1,9 @@
-"""A commit's message from the change itself, in words that a person understands, without a model."""
+"""Describes changes in a commit message without a model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from engine.commits.kinds import FileChange
@@ -11,13 +11,19 @@ from engine.context.fixed import DIGEST, IDENTITY, JOURNAL, PROJECTS, SYSTEM
 from engine.context.sources import MEMORY
 from engine.knowledge.bindings import bound_path
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, TASKS, Entry, entries
+from engine.knowledge.harvest.classify import TRANSCRIPTS, WORKING, paths_in
+from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.item import Category, counted
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.note_records import FOLDER as NOTES
 from engine.store.commit_message import SUBJECT, CommitType
+from engine.store.files import Files
 from engine.store.paths import shown
+from engine.transcripts.places import find_session
 
-_MOST_FILES = 50
+MAX_CONVERSATIONS = 20
+"""Conversations that a commit message names."""
+_MAX_FILES = 50
 _COUNTED: dict[str, Category] = {
     "knowledge/facts.md": "facts",
     "knowledge/decisions.md": "decisions",
@@ -45,17 +51,19 @@ _FOLDERS = (
     ("presets/", "preset"),
     ("attachments/", "attachment"),
 )
-_BEHIND = frozenset({LEDGER, DIGEST})
-"""Files that follow others, named only where nothing else has changed; hidden ones are, too."""
+_DERIVED = frozenset({LEDGER, DIGEST})
+"""Files that change along with others; like hidden files they are named only if nothing else changed."""
 
 
 def summary_of(changes: Sequence[FileChange], kind: CommitType) -> str:
-    """What changed, on one line that fits a subject of a type: ``3 facts, 1 decision; tidemark context``."""
-    said = [change for change in changes if change.path not in _BEHIND and "/." not in change.path] or changes
+    """The changes in one line that fits the subject: ``3 facts, 1 decision; tidemark context``."""
+    named = [
+        change for change in changes if change.path not in _DERIVED and "/." not in change.path
+    ] or changes
     counts: Counter[str] = Counter()
     notes: list[str] = []
     names: dict[str, int] = {}
-    for change in said:
+    for change in named:
         added = _added(change)
         if added:
             counts.update(added)
@@ -71,15 +79,15 @@ def summary_of(changes: Sequence[FileChange], kind: CommitType) -> str:
 
 
 def body_of(changes: Sequence[FileChange]) -> str:
-    """What changed, one line a file."""
-    lines = [f"{shown(change.path)}: {_extent(change)}" for change in changes[:_MOST_FILES]]
-    if len(changes) > _MOST_FILES:
-        lines.append(f"and {len(changes) - _MOST_FILES:,} more files")
+    """The changes, one line per file."""
+    lines = [f"{shown(change.path)}: {_extent(change)}" for change in changes[:_MAX_FILES]]
+    if len(changes) > _MAX_FILES:
+        lines.append(f"and {len(changes) - _MAX_FILES:,} more files")
     return "\n".join(lines)
 
 
 def new_entries(change: FileChange) -> list[Entry]:
-    """The entries that a file of knowledge has gained, those with another text among them."""
+    """The new and reworded entries of a knowledge file."""
     if change.after is None or not change.path.endswith(".md"):
         return []
     known = Counter(entry.raw for entry in entries(change.before or b"", change.path))
@@ -91,8 +99,22 @@ def new_entries(change: FileChange) -> list[Entry]:
     return found
 
 
+def conversations_of(changes: Iterable[FileChange], files: Files) -> list[str]:
+    """The existing transcripts and conversations that new lines cite as ``[from: name, day]``, by path.
+
+    A name is a session id, as a flush writes it, or the name of the conversation's file.
+    """
+    wanted = {entry.source for change in changes for entry in new_entries(change)} - {""}
+    if not wanted:
+        return []
+    found = {path for name in wanted if (path := find_session(files.workspace, name))}
+    for folder in (TRANSCRIPTS, WORKING):
+        found.update(path for path in paths_in(files, folder) if safe_name(path) in wanted)
+    return sorted(found)[:MAX_CONVERSATIONS]
+
+
 def _added(change: FileChange) -> Counter[str]:
-    """How many items of each category a category file has gained."""
+    """Number of new items by category in a category file."""
     if change.path == TASKS.path:
         done = {entry.text for entry in entries(change.before or b"", change.path) if entry.section == DONE}
         return Counter(
@@ -121,7 +143,7 @@ def _name(path: str) -> str:
 
 
 def _fitting(parts: list[str], room: int) -> str:
-    """The parts as far as they fit, and how many more there are."""
+    """As many parts as fit, and the number of those left out."""
     shown_parts = [shown(part) for part in parts]
     for count in range(len(parts), 0, -1):
         left = len(parts) - count
@@ -132,21 +154,15 @@ def _fitting(parts: list[str], room: int) -> str:
 
 
 def _extent(change: FileChange) -> str:
-    """How much of a file has changed."""
     if change.after is None:
         return "removed"
     added, removed = change.lines()
     if change.before is None:
         return f"new, {_lines(len(added))}" if added else "new"
-    said = list(_said(len(added), len(removed)))
-    return ", ".join(said) or "changed"
-
-
-def _said(added: int, removed: int) -> Iterator[str]:
-    if added:
-        yield f"{_lines(added)} added"
-    if removed:
-        yield f"{_lines(removed)} removed"
+    parts = [
+        f"{_lines(len(lines))} {verb}" for lines, verb in ((added, "added"), (removed, "removed")) if lines
+    ]
+    return ", ".join(parts) or "changed"
 
 
 def _lines(count: int) -> str:

@@ -1,7 +1,9 @@
-"""What has changed and may be committed, and what may not: secrets, conflicts, what is still written to."""
+"""Separates changes that may be committed from those that may not: secrets, conflicts, files being
+written."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 
 from engine.commits.kinds import FileChange
-from engine.commits.large import WHY, is_its_pointer
 from engine.commits.report import LeftOut
 from engine.errors import AutopoiesisError
 from engine.store import crypt
@@ -25,51 +26,52 @@ from engine.transcripts.unchanged import fault_of
 
 _LARGEST = 4 * 1024 * 1024
 _OPAQUE = b"\0"
-"""Stands for what is too large to be described."""
+"""Placeholder for content that is too large or too secret to describe."""
+_LFS = "git-lfs file, which only git itself can commit; run: git add, git commit"
 
 
 def gather(
     files: Files, repository: Repository, paths: Sequence[str], *, now: datetime, quiet_s: float
 ) -> tuple[list[FileChange], list[LeftOut]]:
-    """The changed files among paths and below folders that may be committed, and the others.
+    """The changed files at or below the paths: those that may be committed, and those left out.
 
-    Imported transcripts are among the former, like all others whose session has ended.
+    Transcripts may be committed once their session has ended; imported ones always may.
 
     Args:
-        quiet_s: Seconds that a file must have been left alone; 0 takes it as it is.
+        quiet_s: Seconds for which a file must have been unchanged; 0 for no minimum.
 
     Raises:
         RepositoryError: There is no repository, or git failed.
     """
     left: list[LeftOut] = []
-    may_go: list[str] = []
+    allowed: list[str] = []
     for path in sorted(repository.changed(*paths)):
         if path.rpartition("/")[2].startswith(TEMP_PREFIX):
             continue
         place = files.workspace.root / path
         if path.endswith("/"):
-            left.append(LeftOut(path, "is a repository of its own"))
+            left.append(LeftOut(path, "is a separate repository"))
         elif _is_running(path, place):
-            left.append(LeftOut(path, "its session still runs", waits=True))
+            left.append(LeftOut(path, "its session is still running", waits=True))
         elif quiet_s and _age_s(place, now) < quiet_s:
-            left.append(LeftOut(path, "was changed a moment ago", waits=True))
+            left.append(LeftOut(path, "changed a moment ago", waits=True))
         else:
-            may_go.append(path)
+            allowed.append(path)
     changes: list[FileChange] = []
-    if not may_go:
+    if not allowed:
         return changes, left
-    refused = repository.refusals(may_go)
+    refused = repository.refusals(allowed)
     left += [LeftOut(path, why) for path, why in refused.items()]
-    filters = filters_of(repository.git, may_go)
-    large = {path for path, name in filters.items() if name == "lfs"}
-    for change in _read(files, repository, [path for path in may_go if path not in refused], large):
-        if change.path in large and is_its_pointer(change):
+    filters = filters_of(repository.git, allowed)
+    lfs = {path for path, name in filters.items() if name == "lfs"}
+    for change in _read(files, repository, [path for path in allowed if path not in refused], lfs):
+        if change.path in lfs and _is_pointer_to(change):
             continue
-        why = WHY if change.path in large else _fault(change)
+        why = _LFS if change.path in lfs else _fault(change)
         if why:
             left.append(LeftOut(change.path, why))
         elif change.after is not None and crypt.key_options(filters.get(change.path, "")) is not None:
-            # What is encrypted is not to be told in the commit's message, nor to a model that words it.
+            # Neither the commit message nor a model that writes it may see encrypted content.
             changes.append(replace(change, before=change.before and _OPAQUE, after=_OPAQUE))
         else:
             changes.append(change)
@@ -77,13 +79,12 @@ def gather(
 
 
 def is_transcript(path: str) -> bool:
-    """Whether a path is one of a captured or imported session."""
+    """True if a path is that of a captured or imported session."""
     return path.startswith(f"{FOLDER}/")
 
 
 def _is_running(path: str, place: Path) -> bool:
-    """Whether a file is the transcript of a session that is still written; what is imported is taken as far
-    as it goes."""
+    """True if a file is the transcript of a running session; imported ones never count as running."""
     if not is_transcript(path) or not place.exists():
         return False
     fields = head_fields(read_head(place), ("ended", SOURCE_FIELD))
@@ -91,8 +92,7 @@ def _is_running(path: str, place: Path) -> bool:
 
 
 def _age_s(place: Path, now: datetime) -> float:
-    """Seconds since a file, or the folder that it is gone from, was changed; a time that is still to come is
-    as far away."""
+    """Seconds between now and the mtime of a file, or of its folder if the file is gone; never negative."""
     while True:
         try:
             return abs(now.timestamp() - place.lstat().st_mtime)
@@ -105,7 +105,7 @@ def _age_s(place: Path, now: datetime) -> float:
 def _read(
     files: Files, repository: Repository, paths: Sequence[str], whole: set[str]
 ) -> Iterator[FileChange]:
-    """Files as they were and are; of those that are too large, unless wanted whole, only that they are."""
+    """Files before and after; opaque if they are too large and not in ``whole``."""
     revision = repository.revision()
     wanted = set(paths)
     known = {each.path: each for each in entries(repository.git, revision)} if revision else {}
@@ -125,11 +125,23 @@ def _read(
             yield FileChange(path, old, _OPAQUE)
 
 
+def _is_pointer_to(change: FileChange) -> bool:
+    """True if the newest commit holds the git-lfs pointer to the file on disk, so that nothing has changed.
+
+    Our commits do not run git's filters and would store the whole file in place of its pointer, so git-lfs
+    files are left to the person's own git (design 6.5).
+    """
+    if change.before is None or change.after is None:
+        return False
+    oid = f"oid sha256:{hashlib.sha256(change.after).hexdigest()}".encode()
+    return change.before.startswith(b"version https://git-lfs") and oid in change.before.split(b"\n")
+
+
 def _fault(change: FileChange) -> str:
-    """What a commit made by hand is refused for, and is in no other either (``doctor --staged``)."""
+    """A problem for which ``doctor --staged`` also refuses a commit made by hand."""
     if is_transcript(change.path) and change.before is not None:
-        fault = fault_of(change.before, change.after) or ("is gone" if change.after is None else "")
-        return f"{fault}; take it back, or if it is meant: git commit --no-verify" if fault else ""
+        fault = fault_of(change.before, change.after) or ("is deleted" if change.after is None else "")
+        return f"{fault}; revert it, or if it is intended: git commit --no-verify" if fault else ""
     if change.path == MEMORY_FILE and change.after is not None:
         for problem in size_problems(change.after):
             if problem.severity == "error":

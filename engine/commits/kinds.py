@@ -1,4 +1,4 @@
-"""What a batch of changed files is, and which type its commit has (spec 3.2)."""
+"""Changed files, and the type of their commit (spec 3.2)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OWN = (
     "memory-config.yaml",
     "probes.yaml",
 )
-"""What of a workspace is committed at intervals. Transcripts are when their session ends, conversations that
-wait when they are harvested; logs go with what they tell of."""
+"""Paths committed at intervals. Transcripts are committed when their session ends, conversations when they
+are harvested, and logs together with what they record."""
 
 TALK = ("raw/", "conversations/")
 IDENTITY = "knowledge/identity/"
 ARCHIVES = ("archive/", "knowledge/archive/")
-_ORDER = (*ARCHIVES, "topics/", "presets/", ".library/", "memory-config.yaml", "probes.yaml", ".git")
-"""What keeps memory in order rather than being it; ``.gitignore`` and ``.gitattributes`` too."""
+_UPKEEP = (*ARCHIVES, "topics/", "presets/", ".library/", "memory-config.yaml", "probes.yaml", ".git")
+"""Paths that organise memory rather than being part of it; includes ``.gitignore`` and ``.gitattributes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class FileChange:
     """A file that differs from the newest commit."""
 
     path: str
-    before: bytes | None  # in the newest commit; ``None``: it is new
-    after: bytes | None  # on disk; ``None``: it is gone
+    before: bytes | None  # in the newest commit; ``None`` if new
+    after: bytes | None  # on disk; ``None`` if deleted
 
     def lines(self) -> tuple[list[str], list[str]]:
-        """The lines that came and those that went, wherever in the file; none of a binary file."""
+        """The added and the removed lines, regardless of position; empty for a binary file."""
         old, new = (Counter(_lines(data)) for data in (self.before, self.after))
         return list((new - old).elements()), list((old - new).elements())
 
@@ -45,10 +45,9 @@ class FileChange:
 def kind_of(changes: Sequence[FileChange], branch: str = "") -> CommitType:
     """The type of a commit.
 
-    On a branch ``explore/…`` or ``extract/…`` it is that. Otherwise ``conversation`` of conversations alone,
-    ``identity`` of ``knowledge/identity/`` alone, ``maintenance`` where nothing but what keeps memory in
-    order has changed: the archive and what was moved there, topics, presets, skills, settings, probes.
-    Everything else is ``memory``.
+    ``explore`` or ``extract`` on such a branch; ``conversation`` if only conversations changed; ``identity``
+    if only ``knowledge/identity/`` changed; ``maintenance`` if only the archive (including files moved
+    there), topics, presets, skills, settings or probes changed; otherwise ``memory``.
     """
     if branch.startswith("explore/"):
         return "explore"
@@ -63,7 +62,7 @@ def kind_of(changes: Sequence[FileChange], branch: str = "") -> CommitType:
     rest = (
         change
         for change in changes
-        if not change.path.startswith(_ORDER) and not (change.after is None and change.before in archived)
+        if not change.path.startswith(_UPKEEP) and not (change.after is None and change.before in archived)
     )
     return "memory" if any(rest) else "maintenance"
 

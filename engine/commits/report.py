@@ -1,4 +1,4 @@
-"""What became of a batch of changes."""
+"""The result of committing a batch of changes."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from engine.store.commit_message import CommitType
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A changed file that is in no commit."""
+    """A changed file that was not committed."""
 
     path: str
-    why: str  # one clause, with what to do where something is
-    waits: bool = False  # it is only too early: it is still being written
+    why: str  # one clause, with what to do about it if anything
+    waits: bool = False  # it is still being written and will be committed later
 
 
 @dataclass(frozen=True, slots=True)
 class MadeCommit:
-    """A commit, or what would be one."""
+    """A commit, or in a dry run what would be one."""
 
     kind: CommitType
     message: str
     paths: tuple[str, ...]
-    revision: str = ""  # empty when it was not made
-    model: str = ""  # who worded its message; empty for none
+    revision: str = ""  # empty if no commit was made
+    model: str = ""  # the model that wrote the message, if any
 
 
 @dataclass(frozen=True, slots=True)
 class CommitReport:
-    """What was committed, and what was not."""
+    """What was committed and what was left out."""
 
     commits: tuple[MadeCommit, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
     @property
     def refused(self) -> tuple[LeftOut, ...]:
-        """What is in no commit until a person does something."""
+        """Files that stay uncommitted until a person acts."""
         return tuple(each for each in self.left_out if not each.waits)

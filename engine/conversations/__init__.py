@@ -1,1 +1,1 @@
-"""The conversations of a workspace: their turns, their sessions, and those of other agents."""
+"""The conversations of a workspace: turns, sessions, and imports from other agents."""

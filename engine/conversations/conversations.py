@@ -1,4 +1,4 @@
-"""The turns of the workspace's conversations as the engine names and reads them."""
+"""Reads the conversations of a workspace and gives each of their turns a key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Turn
 
 WINDOW = 4 * 1024 * 1024
-"""Bytes of a conversation's end that are read of a longer one."""
+"""Bytes read from the end of a longer conversation."""
 
 _KEPT_OPEN = 64
 _FOLDERS = ("raw/conversations/", "conversations/")
@@ -46,7 +46,7 @@ class TurnKey:
 
     @classmethod
     def of(cls, key: str) -> TurnKey | None:
-        """Reads a key; ``None`` when it names no turn."""
+        """Parses a key; ``None`` if it is malformed."""
         path, _, ordinal = key.rpartition("#")
         return cls(path, int(ordinal)) if path and ordinal.isdecimal() else None
 
@@ -56,33 +56,33 @@ class TurnKey:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation as far as it is written."""
+    """A conversation as written so far."""
 
     path: str
-    session_id: str  # empty where the file names none
-    started: datetime  # when the first of ``turns`` was spoken at the earliest, UTC
-    turns: tuple[Turn, ...]  # in file order; of a very long conversation its end
-    times: tuple[datetime, ...]  # when each of them was spoken, UTC
-    first: int = 0  # number of the first of them in the conversation
+    session_id: str  # empty if the file names none
+    started: datetime  # the earliest time of the first of ``turns``, UTC
+    turns: tuple[Turn, ...]  # in file order; only the last ones of a very long conversation
+    times: tuple[datetime, ...]  # the time of each turn, UTC
+    first: int = 0  # the ordinal of the first of ``turns``
 
     @property
     def end(self) -> int:
-        """The number that the next turn will have."""
+        """The ordinal of the next turn."""
         return self.first + len(self.turns)
 
     def turn(self, ordinal: int) -> Turn | None:
-        """The turn with a number; ``None`` when there is none, or it lies too far back."""
+        """The turn at an ordinal; ``None`` if there is none, or it is too far back."""
         return self.turns[ordinal - self.first] if self.first <= ordinal < self.end else None
 
     def before(self, ordinal: int) -> tuple[Turn, ...]:
-        """The turns before the one with a number, oldest first."""
+        """The turns before an ordinal, oldest first."""
         return self.turns[: max(ordinal - self.first, 0)]
 
     def message(self, ordinal: int) -> Message | None:
-        """A turn as activation sees it; ``None`` for the system's, what is not dialogue, and missing turns.
+        """A turn as activation sees it; ``None`` for system turns, non-dialogue and missing turns.
 
-        An agent's turn carries its own tool calls and the paths they name; a person's the paths of the
-        agent's turns since the person last spoke, which are the files in play.
+        An agent's turn carries its own tool calls and the paths they name. A person's turn carries the paths
+        of the agent's turns since the person last spoke: the files in play.
         """
         turn = self.turn(ordinal)
         if turn is None or turn.role == "system" or not turn.is_dialogue:
@@ -91,27 +91,27 @@ class Conversation:
         if turn.role == "agent":
             calls = tuple(tool.summary for tool in turn.tools if tool.summary)
             return Message(turn.text, "output", self.session_id, at, tool_paths([turn]), calls=calls)
-        return self.said(turn.text, at, ordinal)
+        return self.as_input(turn.text, at, ordinal)
 
-    def said(self, text: str, at: datetime, ordinal: int) -> Message:
-        """What a person says as the turn with a number, with the files in play."""
+    def as_input(self, text: str, at: datetime, ordinal: int) -> Message:
+        """A text as a person's message at an ordinal, with the files in play."""
         return Message(text, "input", self.session_id, at, tool_paths(self.answer_before(ordinal)))
 
     def answer_before(self, ordinal: int) -> tuple[Turn, ...]:
-        """The turns before the one with a number since a person last spoke, oldest first."""
+        """The turns before an ordinal since a person last spoke, oldest first."""
         before = self.before(ordinal)
         last = next((place for place in range(len(before), 0, -1) if before[place - 1].role == "user"), 0)
         return before[last:]
 
-    def place_of_next(self, text: str) -> int:
-        """The number of the turn with which a person says a text next: the last one where it says that."""
+    def next_ordinal(self, text: str) -> int:
+        """The ordinal of a person's next message: the last turn if it already is that message."""
         last = self.turn(self.end - 1)
-        is_there = last is not None and last.role == "user" and last.text.split() == text.split()
-        return self.end - 1 if is_there else self.end
+        is_last = last is not None and last.role == "user" and last.text.split() == text.split()
+        return self.end - 1 if is_last else self.end
 
 
 def tool_paths(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """File paths that the tool calls of some turns name, each once, in order, at most 50."""
+    """File paths named in the tool calls of some turns, without duplicates, in order, at most 50."""
     found: dict[str, None] = {}
     for turn in turns:
         for tool in turn.tools:
@@ -121,7 +121,7 @@ def tool_paths(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 
 def is_conversation(path: str) -> bool:
-    """Whether a workspace-relative path is one of a conversation."""
+    """True if a workspace-relative path is that of a conversation."""
     return path.startswith(_FOLDERS) and path.endswith(SUFFIXES) and "/." not in path
 
 
@@ -136,7 +136,7 @@ class _Open:
 
 
 class Conversations:
-    """Reads conversations, each from where it was left last time. Safe to use from several threads."""
+    """Reads conversations incrementally. Thread-safe."""
 
     def __init__(self, workspace: Workspace, files: Files) -> None:
         self._workspace = workspace
@@ -145,7 +145,7 @@ class Conversations:
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
     def read(self, path: str) -> Conversation | None:
-        """A conversation as far as it is written now; ``None`` when it is gone, or is not one."""
+        """A conversation as written so far; ``None`` if the file is gone or is not a conversation."""
         if not is_conversation(path):
             return None
         try:
@@ -170,10 +170,10 @@ class Conversations:
 
     @staticmethod
     def _date(known: _Open, place: int) -> None:
-        """Finds out when the turns from a place on were spoken."""
+        """Determines the times of the turns from an index on."""
         tail = known.tail
         if not place and tail.first:
-            # The day on which a long conversation began says nothing about its end.
+            # The start date of a long conversation says nothing about its end.
             known.started = moment(tail.day) or _day_of_last_change(tail.path, tail.turns[:1])
         at = known.times[place - 1] if place else known.started
         del known.times[place:]
@@ -182,13 +182,13 @@ class Conversations:
             known.times.append(at)
 
     def is_waiting(self, path: str) -> bool:
-        """Whether the end of a conversation is still being written, so that it is worth another look."""
+        """True if the last turn is still being written, so that the file should be read again soon."""
         with self._guard:
             known = self._open.get(path)
             return known is not None and known.tail.waiting
 
     def turns_within(self, path: str, size: int) -> int:
-        """How many turns the first ``size`` bytes of a Markdown or text conversation hold."""
+        """Number of turns in the first ``size`` bytes of a Markdown or text conversation."""
         if path.endswith(".jsonl"):
             return 0
         try:
@@ -198,11 +198,11 @@ class Conversations:
         return len(read_text(data[:size], path).turns)
 
     def sizes(self) -> dict[str, int]:
-        """Every conversation there is, with its size in bytes."""
+        """All conversations with their size in bytes."""
         return {path: status.st_size for path, status in self._all()}
 
     def newest(self, limit: int) -> list[str]:
-        """The conversations that were written to last, newest first."""
+        """The most recently written conversations, newest first."""
         times = ((status.st_mtime_ns, path) for path, status in self._all())
         return [path for _, path in heapq.nlargest(limit, times)]
 
@@ -219,30 +219,28 @@ class Conversations:
                             yield relative, path.stat()
 
     def of_session(self, session_id: str) -> Conversation:
-        """The conversation of a session.
-
-        Raises:
-            NoSession: There is none.
-        """
+        """The conversation of a session; raises ``NoSession`` if there is none."""
         path = find_session(self._workspace, session_id) if valid_session_id(session_id) else None
         conversation = self.read(path) if path else None
         if conversation is None:
-            raise NoSession(f"there is no session {session_id}", hint="list them: autopoiesis session list")
+            raise NoSession(
+                f"no such session: {session_id}", hint="list sessions with: autopoiesis session list"
+            )
         return conversation
 
     def _head(self, path: str) -> tuple[str, datetime]:
-        """Session and start: from the header, the path or the first record, else from the file's own time."""
+        """Session id and start time: from the header, the path or the first record, else from the mtime."""
         real = self._workspace.root / path
         head = read_head(real)
         fields = head_fields(head, ("session_id", "started"))
-        started = moment(fields["started"]) or _moment_in_path(path)
+        started = moment(fields["started"]) or _time_in_path(path)
         if started is None:
             stamp = _TIMESTAMP.search(head)
             started = moment(stamp.group(1).decode()) if stamp else None
         return fields["session_id"], started or _day_of_last_change(real, parse(head, real.name).turns)
 
 
-def _moment_in_path(path: str) -> datetime | None:
+def _time_in_path(path: str) -> datetime | None:
     dated = _DATED_PATH.search(path) or _DATED_NAME.search(path)
     if dated is None:
         return None
@@ -253,8 +251,7 @@ def _moment_in_path(path: str) -> datetime | None:
 
 
 def _day_of_last_change(real: Path, turns: Sequence[Turn]) -> datetime:
-    """The start of the day on which the first turn must have been spoken: before the first date in a heading,
-    or else given when the file was written."""
+    """The day of the first turn, derived from the first dated heading or else from the file's mtime."""
     for number, turn in enumerate(turns):
         if (day := moment(turn.day)) is not None:
             return day - timedelta(days=1 if number else 0)

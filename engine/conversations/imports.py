@@ -1,4 +1,4 @@
-"""Importing sessions: transcripts, the search for secrets, one commit, and the way back (spec 3.2)."""
+"""Imports sessions: writes transcripts, checks for secrets, makes one commit, and undoes it (spec 3.2)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.places import FOLDER
 
-_TRAILER = "Import"
-_UNDONE = "Undoes"
-_LOOKED_BACK = 1000
+_IMPORT_TRAILER = "Import"
+_UNDO_TRAILER = "Undoes"
+_SEARCHED_COMMITS = 1000
 
 
 class Importing(Protocol):
-    """What an import needs of an engine."""
+    """What an import needs from the engine."""
 
     workspace: Workspace
     files: Files
@@ -50,28 +50,28 @@ class Source:
     """A file to import."""
 
     path: Path
-    kind: Kind | None = None  # whose session log it is; ``None`` to tell by its content
+    kind: Kind | None = None  # the agent whose log it is; ``None`` to detect it from the content
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A transcript that is left out of a commit."""
+class HeldTranscript:
+    """A transcript left out of the commit."""
 
     path: str
     lines: tuple[int, ...]
-    """Lines with what looks like a secret; none where it is left out for another reason."""
+    """Lines with what looks like a secret; empty if the transcript is left out for another reason."""
     why: str  # one clause
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRun:
-    """What came of an import."""
+    """The result of an import."""
 
     results: tuple[ImportResult, ...]  # one for each session
-    left_out: Mapping[str, int] = field(default_factory=dict)  # what was not taken, counted by reason
+    left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped items by reason
     commit: ChangeCommit = field(default_factory=ChangeCommit)
     committed: tuple[str, ...] = ()  # the transcripts in that commit
-    held: tuple[Held, ...] = ()  # transcripts that stay out of it
+    held: tuple[HeldTranscript, ...] = ()  # transcripts left out of it
 
 
 def import_sessions(
@@ -82,11 +82,11 @@ def import_sessions(
     commit: bool = True,
     on_result: Callable[[ImportResult], None] = lambda _result: None,
 ) -> ImportRun:
-    """Import files, and commit what was written; a file that cannot be read stops nothing.
+    """Imports files and commits the transcripts; unreadable files are skipped.
 
     Args:
-        commit: Commit at the end, as far as the settings want it; ``commit_imported`` can do it later.
-        on_result: Told of each session when it is done.
+        commit: Commit at the end if the settings allow it; ``commit_imported`` can do so later.
+        on_result: Called with the result of each session.
 
     Raises:
         WriteFailed, ReadOnly: A transcript could not be written.
@@ -105,15 +105,14 @@ def import_sessions(
 
 def commit_imported(
     engine: Importing, results: Iterable[ImportResult] = (), *, by_hand: bool = False
-) -> tuple[ChangeCommit, tuple[str, ...], tuple[Held, ...]]:
-    """Commit the imported transcripts that are in no commit yet, also those of an import that was cut off.
+) -> tuple[ChangeCommit, tuple[str, ...], tuple[HeldTranscript, ...]]:
+    """Commits all uncommitted imported transcripts, including those of an interrupted import.
 
     Args:
-        by_hand: Whether a person asked for it: then it is done whatever the settings say.
+        by_hand: Whether a person asked for it, which overrides ``git.auto_commit``.
 
     Returns:
-        What became of it, the transcripts committed, and those that are left out because they hold what looks
-        like a secret.
+        The commit, the transcripts in it, and those left out.
     """
     if not (by_hand or engine.config.git.auto_commit):
         return ChangeCommit(why="git.auto_commit is off"), (), ()
@@ -123,7 +122,7 @@ def commit_imported(
         return ChangeCommit(why=str(error)), (), ()
     compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
     paths: list[str] = []
-    held: list[Held] = []
+    held: list[HeldTranscript] = []
     for path in changed:
         if not is_imported(engine.workspace.root / path):
             continue
@@ -134,13 +133,13 @@ def commit_imported(
             held.append(found)
     if not paths:
         return ChangeCommit(why="nothing new to commit"), (), tuple(held)
-    made = {result.target: result.format for result in results}
-    counts = Counter(made[path] for path in paths if path in made)
+    formats = {result.target: result.format for result in results}
+    counts = Counter(formats[path] for path in paths if path in formats)
     at = iso(engine.clock())
     noun = "session" if len(paths) == 1 else "sessions"
-    made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    body = f"From {made_by}." if made_by else ""
-    what, trailers = f"import {len(paths)} {noun}", [(_TRAILER, at)]
+    sources = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    body = f"From {sources}." if sources else ""
+    what, trailers = f"import {len(paths)} {noun}", [(_IMPORT_TRAILER, at)]
     message = commit_message("conversation", what, body, sessions=paths, trailers=trailers)
     change = commit_change(lambda: engine.repository, paths, message, wanted=True)
     return change, tuple(paths) if change.revision else (), tuple(held)
@@ -159,7 +158,7 @@ def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> It
 
 
 def _results(engine: Importing, source: Source, known: Known, dry_run: bool) -> Iterator[ImportResult]:
-    """What becomes of a file: one session of a log, or the conversations of a chat."""
+    """Imports a file: one session of an agent log, or the conversations of a chat export."""
     path, kind, files, redact = source.path, source.kind, engine.files, engine.config.capture.redact
 
     def now() -> float:
@@ -177,41 +176,41 @@ def _results(engine: Importing, source: Source, known: Known, dry_run: bool) -> 
         )
 
 
-def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
-    """Where a commit of a transcript would add what looks like a secret; ``None`` where it would not."""
+def _secrets(files: Files, compared: Comparison, path: str) -> HeldTranscript | None:
+    """Why a transcript may not be committed; ``None`` if it may."""
     try:
         found = list(refusals(path, files.read(path, limit=READ_LIMIT), partial(compared.before, path)))
     except AutopoiesisError as error:
-        return Held(path, (), str(error))
+        return HeldTranscript(path, (), str(error))
     if any(not line for line, _ in found):
-        return Held(path, (), "its name holds what looks like a secret; rename the file")
+        return HeldTranscript(path, (), "its name contains what looks like a secret; rename the file")
     lines = tuple(dict.fromkeys(line for line, _ in found))
-    return Held(path, lines, "holds what looks like a secret") if lines else None
+    return HeldTranscript(path, lines, "contains what looks like a secret") if lines else None
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
-    """The way back behind the last import."""
+class ImportUndo:
+    """What undoing an import would do."""
 
     revision: str
     at: datetime
     subject: str
-    removed: tuple[str, ...]  # transcripts that it added, and that would go
-    restored: tuple[str, ...]  # transcripts that it added to, and that would be as before
-    blocked: tuple[str, ...]  # transcripts changed since; while there are any, nothing is undone
+    removed: tuple[str, ...]  # transcripts that it created; they would be deleted
+    restored: tuple[str, ...]  # transcripts that it extended; they would be restored
+    blocked: tuple[str, ...]  # transcripts changed since; if there are any, nothing is undone
 
 
-def last_import(engine: Importing) -> Undo | None:
-    """The last import that stands in the history and was not undone; ``None`` where there is none.
+def last_import(engine: Importing) -> ImportUndo | None:
+    """The last import in the history that was not undone; ``None`` if there is none.
 
     Raises:
         RepositoryError: There is no repository, or git failed.
     """
     undone: set[str] = set()
-    for commit in engine.repository.log(_LOOKED_BACK, path=FOLDER):
+    for commit in engine.repository.log(_SEARCHED_COMMITS, path=FOLDER):
         trailers = commit.body.split("\n")
-        undone |= {line.removeprefix(f"{_UNDONE}: ") for line in trailers}
-        if commit.revision in undone or not any(line.startswith(f"{_TRAILER}: ") for line in trailers):
+        undone |= {line.removeprefix(f"{_UNDO_TRAILER}: ") for line in trailers}
+        if commit.revision in undone or not any(line.startswith(f"{_IMPORT_TRAILER}: ") for line in trailers):
             continue
         changes = engine.repository.changes(commit.revision)
         blocked = tuple(
@@ -221,15 +220,15 @@ def last_import(engine: Importing) -> Undo | None:
         )
         removed = tuple(path for letter, path in changes if letter == "A")
         restored = tuple(path for letter, path in changes if letter != "A")
-        return Undo(commit.revision, commit.at, commit.subject, removed, restored, blocked)
+        return ImportUndo(commit.revision, commit.at, commit.subject, removed, restored, blocked)
     return None
 
 
-def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
-    """Take an import back: what it added goes, what it added to is as before. The next one brings it again.
+def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
+    """Undoes an import: deletes the transcripts it created and restores the ones it extended.
 
     Raises:
-        RepositoryError: A transcript was changed since, or the repository cannot commit now.
+        RepositoryError: A transcript has changed since, or the repository cannot commit now.
         WriteFailed, ReadOnly: A transcript could not be written.
     """
     state = engine.repository.state(count=False)
@@ -238,9 +237,9 @@ def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
     for path in (*undo.removed, *undo.restored):
         if not _is_as_committed(engine, undo.revision, path, may_be_gone=path in undo.removed):
             raise RepositoryError(
-                "was changed since the import, so nothing was undone",
+                "changed since the import; nothing was undone",
                 where=path,
-                hint="restore it or commit the deletion by hand, and try again",
+                hint="restore it, or commit the deletion by hand, and retry",
             )
     for path in undo.restored:
         engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))
@@ -250,7 +249,7 @@ def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
     paths = (*undo.removed, *undo.restored)
     noun = "session" if len(paths) == 1 else "sessions"
     what = f"undo the import of {len(paths)} {noun}"
-    message = commit_message("conversation", what, trailers=[(_UNDONE, undo.revision)])
+    message = commit_message("conversation", what, trailers=[(_UNDO_TRAILER, undo.revision)])
     return commit_change(lambda: engine.repository, paths, message, wanted=True)
 
 

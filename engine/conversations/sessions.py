@@ -1,4 +1,4 @@
-"""Sessions from their start to the commit that keeps them (spec 3.2, 8.2 and 10.1)."""
+"""Starts and ends sessions, and commits their transcripts (spec 3.2, 8.2 and 10.1)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class EndedSession:
     """A finished transcript."""
 
     path: str
-    revision: str = ""  # the commit that holds it; empty where none was made
-    why: str = ""  # why none was made
+    revision: str = ""  # its commit; empty if none was made
+    why: str = ""  # why there is no commit
 
     def __str__(self) -> str:
         return (
@@ -27,12 +27,12 @@ class EndedSession:
 
 
 def new_session_id() -> str:
-    """An id that no other session has: ``ses_`` and eight hexadecimal digits."""
+    """A random session id: ``ses_`` and eight hexadecimal digits."""
     return f"ses_{secrets.token_hex(4)}"
 
 
 def message_of(path: str) -> str:
-    """What the commit of a transcript says."""
+    """The commit message for a transcript."""
     slug = path.rsplit("/", 1)[-1].removesuffix(".md").split("-", 2)[-1]
     return commit_message("conversation", slug, sessions=[path])
 
@@ -47,10 +47,10 @@ def end_session(
     tags: Iterable[str] = (),
     commit: bool = True,
 ) -> EndedSession:
-    """Finishes a transcript and commits it; without a usable repository it is kept uncommitted.
+    """Finishes a transcript and commits it; without a usable repository it stays uncommitted.
 
     Raises:
-        TranscriptError: The session was never started, or has ended.
+        TranscriptError: The session was never started, or has already ended.
         WriteFailed, ReadOnly: The header was not written.
     """
     path = capture.end(session_id, tokens_in=tokens_in, tokens_out=tokens_out, tags=tags)

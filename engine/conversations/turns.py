@@ -1,7 +1,7 @@
-"""The turns of conversations through the three tiers and the compiler, each named by a key.
+"""Traces the turns of conversations, each named by a key.
 
-A turn that arrives is traced once, with the gate; one from before is traced with today's topics and with what
-the gate already knows, because looking back must not ask anyone again.
+A turn that arrives is traced once and may ask the gate. A past turn is traced with the current topics and
+with what the gate already knows: looking back must not ask again.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
 KEPT_TRACES = 1_000
 
 _SIGNAL = "signal:"
-"""How the key of a schedule or a webhook begins; what it brought is gone, so its trace is kept as it was."""
+"""Key prefix of schedules and webhooks; their input is gone, so their traces are never made again."""
 _State = tuple[int, str]
-"""What a trace was made with: how often was forgotten before, and the version of the topics."""
+"""The state a trace was made in: the number of ``forget`` calls before it, and the topics' version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands before a message in its conversation."""
+    """What precedes a message in its conversation."""
 
     turns: tuple[Turn, ...] = ()  # oldest first
     path: str = ""
     session_id: str = ""
     steering: tuple[str, ...] = ()
-    """Topics that the agent's turns since a person last spoke called (spec 4.3)."""
-    corrections: tuple[Correction, ...] = ()  # the hints of their output watchers
-    ordinal: int = 0  # the number that the message has, or will have
+    """Topics activated by the agent's turns since a person last spoke (spec 4.3)."""
+    corrections: tuple[Correction, ...] = ()  # from the output watchers
+    ordinal: int = 0  # of the message, or the one it will get
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A person's message and what the agent has written in answer."""
+    """A person's message and the agent's answer."""
 
     key: str  # of the message
     trace: Trace
-    reply: str  # everything the agent wrote since, up to the person's next turn
-    paths: tuple[str, ...]  # files that its tool calls named
-    finished: bool  # whether the person has spoken again, so that nothing more will come
+    reply: str  # everything the agent wrote up to the person's next turn
+    paths: tuple[str, ...]  # files named in its tool calls
+    finished: bool  # whether the person has spoken again, which ends the answer
 
 
 class Turns:
-    """Traces of turns, remembered. Safe to use from several threads.
+    """Traces turns and caches the traces. Thread-safe.
 
     Args:
-        process: Traces a message; ``record`` logs its decisions, ``ask`` lets the gate be asked.
-        version: Names the state of the topics; a trace of another state is made anew.
+        process: Traces a message, given ``record`` (log the decisions) and ``ask`` (the gate may be asked).
+        version: Identifies the state of the topics; a trace of another state is made again.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Turns:
         self._recorded: OrderedDict[str, str] = OrderedDict()
 
     def forget(self) -> None:
-        """Drops every remembered trace, when settings, the gate or what tier 2 has learned have changed.
+        """Drops all cached traces, after a change of the settings, the gate or what tier 2 has learned.
 
-        A trace that is being made at that moment does not count afterwards either.
+        This includes traces that are being made right now.
         """
         with self._guard:
             self._forgotten += 1
@@ -88,7 +88,7 @@ class Turns:
             )
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
-        """Traces a message under a key."""
+        """Traces a message and caches the trace under a key."""
         state = self._state()
         trace = self._process(message, record, ask)
         with self._guard:
@@ -99,9 +99,9 @@ class Turns:
         return trace
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
-        """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory.
+        """Traces a turn; ``None`` if there is no such turn or it is not dialogue.
 
-        A turn is recorded once: later calls get the trace that was made then.
+        A turn is recorded once: later calls return that trace.
         """
         message = self._message(key)
         if message is None:
@@ -118,7 +118,7 @@ class Turns:
         return trace
 
     def trace_of(self, key: str) -> Trace | None:
-        """The trace of a turn or signal, remembered, or made without asking the gate."""
+        """The trace of a turn or signal: the cached one, or a new one made without asking the gate."""
         with self._guard:
             known = self._traces.get(key)
         if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):
@@ -136,7 +136,7 @@ class Turns:
         return found[0].message(found[1]) if found is not None else None
 
     def find(self, key: str) -> tuple[Conversation, int] | None:
-        """The conversation and ordinal that a key names."""
+        """The conversation and ordinal for a key."""
         name = TurnKey.of(key)
         conversation = self._conversations.read(name.path) if name else None
         if name is None or conversation is None or conversation.turn(name.ordinal) is None:
@@ -144,10 +144,8 @@ class Turns:
         return conversation, name.ordinal
 
     def asked_at(self, key: str) -> tuple[str, Trace, Before] | None:
-        """The person's message at a key, or the one that the agent's turn there answered.
-
-        Returns:
-            Its text, its trace, and what stands before it; ``None`` when there is none.
+        """Text, trace and context of the person's message at a key, or of the one that the agent's turn there
+        answers; ``None`` if there is none.
         """
         asked = self._asked(key)
         trace = self.trace_of(str(asked)) if asked is not None else None
@@ -157,17 +155,17 @@ class Turns:
         return trace.message.text, trace, self.before(*found)
 
     def asked_before(self, key: str) -> tuple[str, Trace, Before] | None:
-        """As ``asked_at`` for the person's message before that one; ``None`` when it is the first."""
+        """As ``asked_at``, for the person's previous message; ``None`` if there is none."""
         earlier = self.question_before(key)
         return None if earlier is None else self.asked_at(earlier)
 
     def question(self, key: str) -> str | None:
-        """The key of the person's message at a key, or of the one that the agent's turn there answered."""
+        """The key of the person's message at a key, or of the one that the agent's turn there answers."""
         asked = self._asked(key)
         return None if asked is None else str(asked)
 
     def question_before(self, key: str) -> str | None:
-        """As ``question`` for the person's message before that one; ``None`` when it is the first."""
+        """As ``question``, for the person's previous message; ``None`` if there is none."""
         asked = self._asked(key)
         return None if asked is None else self.question(str(TurnKey(asked.path, asked.ordinal - 1)))
 
@@ -177,10 +175,7 @@ class Turns:
         return None if found is None or ordinal is None else TurnKey(found[0].path, ordinal)
 
     def exchanges(self, path: str, first: int) -> list[Exchange]:
-        """The exchanges of a conversation whose answers gained something from a turn on, oldest first.
-
-        ``first`` is the number of the first new turn. A person's turn ends the exchange before it.
-        """
+        """The exchanges with new turns in their answers, oldest first; ``first`` is the first new ordinal."""
         conversation = self._conversations.read(path)
         if conversation is None:
             return []
@@ -204,7 +199,7 @@ class Turns:
         return found
 
     def _question(self, conversation: Conversation, ordinal: int) -> int | None:
-        """The last turn of a person at or before a number."""
+        """The ordinal of a person's last turn at or before an ordinal."""
         numbers = range(ordinal, conversation.first - 1, -1)
         return next((number for number in numbers if self._is_question(conversation, number)), None)
 
@@ -214,24 +209,24 @@ class Turns:
         return turn is not None and turn.role == "user" and turn.is_dialogue
 
     def next_message(self, text: str, session_id: str, at: datetime) -> tuple[Message, Before]:
-        """A message as the next thing that a person says in a session, and what stands before it.
+        """A person's next message in a session, and what precedes it.
 
-        It may stand in the transcript already, as its last turn. ``session_id`` is empty for a message of no
+        The transcript may already have it as its last turn. ``session_id`` is empty for a message outside any
         conversation; ``at`` is UTC.
 
         Raises:
-            TranscriptError: There is no such session.
+            NoSession: There is no such session.
         """
-        from engine.activation.trace import Message  # noqa: PLC0415 — for its type alone elsewhere
+        from engine.activation.trace import Message  # noqa: PLC0415 — elsewhere only its type is needed
 
         if not session_id:
             return Message(text, at=at), Before()
         conversation = self._conversations.of_session(session_id)
-        ordinal = conversation.place_of_next(text)
-        return conversation.said(text, at, ordinal), self.before(conversation, ordinal)
+        ordinal = conversation.next_ordinal(text)
+        return conversation.as_input(text, at, ordinal), self.before(conversation, ordinal)
 
     def before(self, conversation: Conversation, ordinal: int) -> Before:
-        """What stands before a turn."""
+        """What precedes a turn."""
         steering = list(self._steering(conversation, ordinal))
         return Before(
             conversation.before(ordinal),
@@ -243,7 +238,7 @@ class Turns:
         )
 
     def _steering(self, conversation: Conversation, ordinal: int) -> Iterator[Trace]:
-        """The traces of what the agent has written since a person last spoke, oldest first."""
+        """The traces of the agent's turns since a person last spoke, oldest first."""
         answer = conversation.answer_before(ordinal)
         for number, turn in enumerate(answer, ordinal - len(answer)):
             if turn.role == "agent" and turn.is_dialogue:

@@ -1,1 +1,1 @@
-"""What is noted of turns before they leave the window (spec 6.4)."""
+"""Flushing: takes notes of turns before they leave the window (spec 6.4)."""

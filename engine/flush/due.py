@@ -1,7 +1,7 @@
-"""Which turns are about to leave the sliding window, so that notes are taken of them first (spec 6.4).
+"""Finds turns that are about to leave the sliding window, so that notes are taken of them first (spec 6.4).
 
-Turns are named by their numbers in the conversation, from 1. A turn is identified by its number and a digest
-of what it says: one that has grown or was rewritten since it was flushed is another turn.
+Turns are numbered from 1 within their conversation. A turn is identified by its number and a digest of its
+content: if it has grown or was rewritten since it was flushed, it counts as another turn.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from engine.context.history import sizes
 from engine.transcripts.turn import Turn
 
 State = Literal["flushed", "unflushed"]
-"""What became of a turn: ``flushed`` when a model was shown it and what it noted was kept, ``unflushed`` when
-a record says that no notes were taken."""
+"""``flushed``: a model was shown the turn and its notes were kept. ``unflushed``: on record as without
+notes."""
 
 PART_TOKENS = 6_000
-"""Tokens of turns that one flush covers; more are flushed in several parts."""
+"""Maximum tokens of turns in one flush; more are flushed in several parts."""
 
 ATTEMPTS = 3
-"""Failed flushes after which only the command takes a turn up again."""
+"""Failed flushes after which only the command retries a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is known of one turn."""
+    """What the log records about a turn."""
 
     state: State
-    failures: int = 0  # how many flushes of it have failed
+    failures: int = 0  # number of failed flushes
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Turns that are flushed together: all that are not empty from ``first`` to ``last``."""
+    """Turns that are flushed together: all non-empty ones from ``first`` to ``last``."""
 
     first: int
     last: int
@@ -43,26 +43,26 @@ class Part:
 
     @property
     def digests(self) -> dict[int, str]:
-        """What identifies the turns, by number."""
+        """The digests of the turns, by number."""
         return {number: digest(turn) for number, turn in self.turns}
 
 
 @dataclass(frozen=True, slots=True)
 class FlushPlan:
-    """What is to be flushed of one conversation now."""
+    """What is due to be flushed in a conversation."""
 
-    room: int  # tokens that the history has in the prompt
+    room: int  # tokens available to the history in the prompt
     tokens: int  # of all turns
-    at: int  # tokens behind which a turn is about to leave the window
+    at: int  # tokens beyond which a turn is about to leave the window
     leaving: int  # how many turns have left the window or are about to
-    unrecorded: int  # how many of those no flush has recorded
-    parts: tuple[Part, ...]  # oldest first; empty when nothing is due
+    unrecorded: int  # how many of those have no flush on record
+    parts: tuple[Part, ...]  # oldest first; empty if nothing is due
 
 
 def digest(turn: Turn) -> str:
-    """Identifies what a turn says: twelve hexadecimal digits."""
-    said = repr((turn.role, turn.time, turn.kind, turn.blocks))
-    return hashlib.blake2b(said.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
+    """A digest of a turn's content: twelve hexadecimal digits."""
+    content = repr((turn.role, turn.time, turn.kind, turn.blocks))
+    return hashlib.blake2b(content.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
 
 
 def plan(
@@ -76,29 +76,32 @@ def plan(
     everything: bool = False,
     again: bool = False,
 ) -> FlushPlan:
-    """What is due.
+    """Decides what to flush.
 
-    A turn is about to leave when it and all newer ones together take more than ``at`` of the room. As soon as
-    one such turn is in no record, everything behind half of that mark is flushed at once, so that the next
-    flush is not due again with the next turn. The newest turn may still grow and is left for later.
+    A turn is about to leave the window when it and all newer turns exceed ``at`` of the room. Once such a
+    turn has no record, everything beyond half of that mark is flushed at once, so that the very next turn
+    does not cause another flush. The newest turn may still grow and is skipped.
 
-    ``turns`` are numbered and oldest first, empty ones among them; ``room`` is in tokens, ``at`` a share of
-    it, 0 to 1. ``recorded`` holds only turns that are unchanged since, by number. ``dropped`` are numbers of
-    turns that a prompt had no room for, whatever the sizes say. ``with_provider`` says that a model can take
-    notes: turns without notes are then taken up again. ``everything`` flushes turns that are in no danger,
-    too; ``again`` also takes up turns that failed ``ATTEMPTS`` times, and unflushed turns even when nothing
-    else is due.
+    Args:
+        turns: Numbered, oldest first, including empty ones.
+        room: In tokens.
+        recorded: By number; only turns that have not changed since.
+        at: Share of ``room``, 0 to 1.
+        dropped: Numbers of turns that did not fit into a prompt, whatever the sizes say.
+        with_provider: Whether a model can take notes; if so, unflushed turns are retried.
+        everything: Also flush turns that are not about to leave.
+        again: Also retry turns that failed ``ATTEMPTS`` times, and unflushed turns when nothing else is due.
     """
     sized = sizes(turns)
     limit = int(max(0, room) * min(max(at, 0.0), 1.0))
     newest = turns[-1][0] if turns else 0
-    behind: dict[int, int] = {}
+    from_end: dict[int, int] = {}
     total = 0
     for number, tokens in reversed(sized):
         total += tokens
-        behind[number] = total
+        from_end[number] = total
     gone = frozenset(dropped)
-    leaving = [n for n, _ in sized if n in gone or (behind[n] > limit and n != newest)]
+    leaving = [n for n, _ in sized if n in gone or (from_end[n] > limit and n != newest)]
     unrecorded = [n for n in leaving if n not in recorded]
 
     def is_open(number: int) -> bool:
@@ -111,7 +114,7 @@ def plan(
     wanted = [
         n
         for n, _ in sized
-        if is_open(n) and (everything or n in gone or (behind[n] > limit // 2 and n != newest))
+        if is_open(n) and (everything or n in gone or (from_end[n] > limit // 2 and n != newest))
     ]
     parts = _parts(wanted if due else [], sized, dict(turns))
     return FlushPlan(max(0, room), total, limit, len(leaving), len(unrecorded), parts)
@@ -120,7 +123,7 @@ def plan(
 def _parts(
     wanted: Sequence[int], sized: Sequence[tuple[int, int]], turns: Mapping[int, Turn]
 ) -> tuple[Part, ...]:
-    """The wanted turns in parts of at most ``PART_TOKENS``, each without another turn in between."""
+    """Groups adjacent wanted turns into parts of at most ``PART_TOKENS``."""
     place = {number: index for index, (number, _) in enumerate(sized)}
     tokens = dict(sized)
     runs: list[list[int]] = []

@@ -1,9 +1,9 @@
-"""The flush before turns leave the window (spec 6.4): what a model notes of them is added to memory's files.
+"""Flushes turns before they leave the window (spec 6.4): a model's notes on them are added to memory.
 
-Nothing is written that was not checked first, and what is written is only ever added. The order of a flush:
-ask, without any lock; check the reply; under the workspace's lock look whether the turns are still what was
-shown; journal; write the lines and put up what waits for a person, as a harvest does; commit; record the
-flush; drop the journal.
+Everything is checked before it is written, and lines are only ever added. The steps of a flush: ask, without
+any lock; check the reply; under the workspace's lock, check that the turns have not changed; write the
+journal; write the lines and queue held notes for review, as a harvest does; commit; record the flush; delete
+the journal.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from engine.errors import AutopoiesisError
 from engine.flush.due import FlushPlan, Part, digest, plan
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.harvest.prompt import without_secrets
-from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
-from engine.knowledge.review import Waiting, waiting_for
+from engine.knowledge.review import PendingItem, pending_items
 from engine.knowledge.session_notes import path_of, place_of, projects
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 JOURNALS = "scratch/flush"
-"""Where a flush that is being written down leaves its journal."""
+"""Folder of the journals of flushes that are being written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Noted(Work):
-    """What is to be written of a flush; its record says nothing yet of what was written and what waits."""
+class _PendingFlush(Work):
+    """What a flush is about to write; its record does not yet list the written and held notes."""
 
     record: FlushRecord
     day: str
@@ -66,8 +66,8 @@ class _Noted(Work):
 class Flusher:
     """Flushes the turns of conversations. Safe to use from several threads and processes.
 
-    ``completer`` is ``None`` when no provider is to take notes. ``zone`` is the time zone whose days count: a
-    journal covers one of them.
+    ``completer`` gives ``None`` if no provider is to take notes. ``zone`` is the time zone that determines
+    the day of a note.
     """
 
     files: Files
@@ -82,18 +82,18 @@ class Flusher:
     review: Callable[[], ReviewQueue]
     spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None
     zone: Callable[[], str] = lambda: ""
-    _has_looked_behind: bool = field(default=False, init=False)
+    _has_checked_old_records: bool = field(default=False, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: set[Question] = field(default_factory=set, init=False)
 
     @cached_property
-    def _journal(self) -> Journal[_Noted]:
-        lost = "its turns are flushed anew"
-        return Journal(self.files, JOURNALS, encoded, partial(decoded, _Noted), lost, self.on_problem)
+    def _journal(self) -> Journal[_PendingFlush]:
+        lost = "its turns will be flushed again"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, _PendingFlush), lost, self.on_problem)
 
     @property
     def has_provider(self) -> bool:
-        """Whether a provider is set that can be asked."""
+        """Whether a provider is configured."""
         return self.settings().provider != "none"
 
     def plan(
@@ -107,8 +107,8 @@ class Flusher:
     ) -> FlushPlan:
         """What is due in a conversation.
 
-        ``room`` is the tokens that the history has in the prompt, ``dropped`` the number of its oldest turns
-        that a prompt had no room for. ``everything`` and ``again`` are those of ``engine.flush.due.plan``.
+        ``room`` is the number of tokens available to the history in the prompt, ``dropped`` the number of
+        oldest turns that did not fit. ``everything`` and ``again`` are as for ``engine.flush.due.plan``.
         """
         turns = _numbered(conversation)
         settings = self.settings()
@@ -124,39 +124,43 @@ class Flusher:
         )
 
     def run(
-        self, conversation: Conversation, parts: Sequence[Part], *, most: int | None = None, why_not: str = ""
+        self,
+        conversation: Conversation,
+        parts: Sequence[Part],
+        *,
+        limit: int | None = None,
+        skip_reason: str = "",
     ) -> Iterator[FlushRecord]:
-        """Flushes parts of a conversation, oldest first, and gives the record of each.
+        """Flushes parts of a conversation, oldest first, and yields the record of each.
 
-        After a provider failed, the parts that are left are recorded without asking it again.
-
-        ``most`` limits how many parts a provider is asked about; the others are recorded as unflushed.
-        ``why_not`` says why no provider is to be asked at all; empty to ask.
+        After a provider has failed, the remaining parts are recorded without asking it again. At most
+        ``limit`` parts are sent to a provider; the others are recorded as unflushed. A ``skip_reason`` is
+        recorded for all parts, without asking.
 
         Raises:
-            WriteFailed, ReadOnly: Something was not written. Lines that were not are written by ``recover``.
+            WriteFailed, ReadOnly: Something was not written; ``recover`` writes the missing lines.
         """
         self.recover()
         settings = self.settings()
         completer = self.completer(settings)
         if completer is None:
-            why_not = "no provider is set (flush.provider)"
+            skip_reason = "no provider is set (flush.provider)"
         spending = None if completer is None else self.spending(completer)
         for asked, part in enumerate(parts):
             if self._is_flushed(conversation.path, part):
-                # By a flush that was interrupted, or by another program, since the plan was made.
+                # By an interrupted flush or another program since the plan was made.
                 continue
             record = self._blank(conversation, part)
-            if not why_not and most is not None and asked >= most:
+            if not skip_reason and limit is not None and asked >= limit:
                 name = conversation.session_id or conversation.path
-                why_not = f"{len(parts)} parts were due at once; run: autopoiesis session flush {name}"
-            if not why_not and spending is not None:
+                skip_reason = f"too many parts at once ({len(parts)}); run: autopoiesis session flush {name}"
+            if not skip_reason and spending is not None:
                 try:
                     spending.allow()
                 except AutopoiesisError as error:
-                    why_not = str(error)
-            if why_not or completer is None:
-                yield self._kept(replace(record, status="unflushed", error=why_not))
+                    skip_reason = str(error)
+            if skip_reason or completer is None:
+                yield self._append(replace(record, status="unflushed", error=skip_reason))
                 continue
             turns, secrets = without_secrets(part.turns)
             prompt, in_part = prompt_of(turns, projects(self.files.workspace))
@@ -165,29 +169,29 @@ class Flusher:
             )
             answer = self._ask(completer, prompt, settings)
             if answer.completed is None:
-                yield self._kept(replace(record, error=answer.error))
-                why_not = "not asked, because the provider had just failed"
+                yield self._append(replace(record, error=answer.error))
+                skip_reason = "not asked: the provider has just failed"
                 continue
             if spending is not None:
                 spending.spent(answer.completed, (), conversation.session_id)
-            yield self._noted(conversation, part, record, answer.completed)
+            yield self._write_notes(conversation, part, record, answer.completed)
 
     def recover(self) -> list[FlushRecord]:
-        """Finishes the flushes that were interrupted while they were written down.
+        """Finishes flushes that were interrupted while writing.
 
         Raises:
-            WriteFailed: One cannot be finished now; its journal stays.
+            WriteFailed: One cannot be finished now; its journal is kept.
         """
         finished = self._journal.finish(self._settle)
-        if not self._has_looked_behind and not self.files.read_only:
-            self._has_looked_behind = True
-            if left := _left_behind(self.log.all()):
+        if not self._has_checked_old_records and not self.files.read_only:
+            self._has_checked_old_records = True
+            if held := _held_in_records(self.log.all()):
                 known = self.review().ids()
-                self.review().put(each for each, ids in left if known.isdisjoint(ids))
+                self.review().put(each for each, ids in held if known.isdisjoint(ids))
         return finished
 
     def close(self) -> None:
-        """Gives up the questions that are under way; they are recorded as failed."""
+        """Cancels open questions; they are recorded as failed."""
         with self._guard:
             under_way = list(self._under_way)
         for question in under_way:
@@ -207,12 +211,12 @@ class Flusher:
             status="failed",
         )
 
-    def _kept(self, record: FlushRecord) -> FlushRecord:
+    def _append(self, record: FlushRecord) -> FlushRecord:
         self.log.append(record)
         return record
 
     def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask no model
+        from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio, and most flushes ask no model
 
         question = Question(
             completer, SYSTEM, prompt, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
@@ -225,14 +229,14 @@ class Flusher:
             with self._guard:
                 self._under_way.discard(question)
 
-    def _noted(
+    def _write_notes(
         self,
         conversation: Conversation,
         part: Part,
         record: FlushRecord,
         completed: ChatReply,
     ) -> FlushRecord:
-        """Writes down what a reply says about a part."""
+        """Writes the notes in a reply about a part."""
         record = replace(
             record,
             model=completed.model or record.model,
@@ -243,46 +247,47 @@ class Flusher:
         try:
             notes = read_reply(completed.text, cut=completed.cut)
         except BadReply as error:
-            return self._kept(replace(record, error=str(error)))
-        # What was read before these turns stands behind what is said in them.
-        said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
+            return self._append(replace(record, error=str(error)))
+        # Text read before these turns may be the source of what is said in them.
+        voices = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
         last = conversation.times[part.last - 1 - conversation.first]
         day = local_day(last, self.zone()).isoformat()
         origin, known = _origin_of(record, day), projects(self.files.workspace)
         items = [_item_of(note, day, known) for note in notes]
-        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, said))
+        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, voices))
         with self.files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:
-                return self._kept(stale)
+                return self._append(stale)
             record = replace(record, status="nothing")
             if not notes:
-                return self._kept(record)
+                return self._append(record)
             where = self._finder(record.path) if decided.held else lambda _item: (0, "")
-            waiting = waiting_for(
-                decided.held, at=record.at, origin=origin, source=record.path, sha256="", where=where
+            waiting = pending_items(
+                decided.held, at=record.at, origin=origin, source=record.path, sha256="", locate=where
             )
-            noted = _Noted(record=record, day=day, edits=decided.edits, waiting=waiting)
-            self._journal.keep(record.id, noted)
-            return self._settle(record.id, noted)
+            pending = _PendingFlush(record=record, day=day, edits=decided.edits, waiting=waiting)
+            self._journal.keep(record.id, pending)
+            return self._settle(record.id, pending)
 
     def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
-        """Finds the line of a conversation that says something; none if that is too long to read."""
+        """A function that finds the line of a conversation an item comes from; none if the file is
+        unreadable."""
         try:
             data = self.files.read(path)
         except (AutopoiesisError, FileNotFoundError):
             data = b""
-        return lambda item: where_said(item, data)
+        return lambda item: find_source_line(item, data)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
-        """The record of a flush whose turns are no longer what was shown, or have been flushed meanwhile."""
+        """The record to keep if the turns have changed or were flushed since the model was asked."""
         now = self.conversations.read(record.path)
         turns = {} if now is None else dict(_numbered(now))
         same = (number in turns and digest(turns[number]) == name for number, name in record.turns.items())
         if not all(same):
-            return replace(record, status="failed", error="the conversation has changed meanwhile")
+            return replace(record, status="failed", error="the conversation has changed in the meantime")
         if self._is_flushed(record.path, part):
-            error = "flushed by another program meanwhile; this reply was not used"
+            error = "flushed by another program in the meantime; this reply was not used"
             return replace(record, status="nothing", error=error)
         return None
 
@@ -290,18 +295,17 @@ class Flusher:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
-    def _settle(self, journal: str, noted: _Noted) -> FlushRecord:
-        """Writes the lines, puts up what waits, commits, records the flush and drops its journal; may be
-        repeated.
+    def _settle(self, journal: str, pending: _PendingFlush) -> FlushRecord:
+        """Writes the lines, queues held notes, commits, records the flush and deletes its journal.
 
-        The lock is held.
+        Can be repeated. The caller holds the lock.
         """
-        record = noted.record
-        written, refused = write_all(self.files, noted.edits)
-        origin = _origin_of(record, noted.day)
-        late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
-        waiting = (*noted.waiting, *late)
-        # Further notes may have moved a line down.
+        record = pending.record
+        written, refused = write_all(self.files, pending.edits)
+        origin = _origin_of(record, pending.day)
+        late = pending_items(refused, at=record.at, origin=origin, source=record.path, sha256="")
+        waiting = (*pending.waiting, *late)
+        # Later notes may have moved a line down.
         items = tuple(
             WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in written
         )
@@ -326,7 +330,7 @@ class Flusher:
 
 
 def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
-    """A note as an item, with why a person has to look at it whatever it says."""
+    """A note as an item, with the reason to hold it if that does not depend on its content."""
     text, secrets = redact(note.text)
     project = note.to.partition(":")[2]
     why = f"{NO_PROJECT}{project}" if project and project not in known else ""
@@ -338,26 +342,25 @@ def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:
 
 
 def _message(record: FlushRecord) -> str:
-    """What the commit of a flush's notes says (spec 10.1)."""
+    """The commit message for a flush's notes (spec 10.1)."""
     turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
     name = _origin_of(record, "").name
     return commit_message("memory", f"notes of {name}, {turns}", sessions=[record.path])
 
 
 def _origin_of(record: FlushRecord, day: str) -> Origin:
-    """Where the notes of a flush come from: its session, or its file where that has none or an odd one."""
+    """The origin of a flush's notes: its session, or its file if there is no valid session id."""
     is_named = valid_session_id(record.session)
     name = record.session if is_named else slugify(PurePosixPath(record.path).stem)
     return Origin(name, day, (record.first, record.last))
 
 
-def _left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
-    """Notes that earlier versions held in the record of the flush alone, as the review queue takes them.
+def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, frozenset[str]]]:
+    """Notes that earlier versions held only in the flush record, as pending items for the review queue.
 
-    Returns:
-        Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.
+    Each comes with the ids under which the queue may already have it: as a note, or as a fact.
     """
-    found: list[tuple[Waiting, frozenset[str]]] = []
+    found: list[tuple[PendingItem, frozenset[str]]] = []
     for record in records:
         day = record.at[:10]
         origin, name = _origin_of(record, day), record.session or PurePosixPath(record.path).stem
@@ -365,8 +368,8 @@ def _left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozense
             if note.id:
                 continue
             item = Item("notes", note.text, path_of(note.to, day))
-            held = Held(item_id(item, origin.name), item, note.reason, note.read)
-            (each,) = waiting_for([held], at=record.at, origin=origin, source=record.path, sha256="")
+            held = HeldItem(item_id(item, origin.name), item, note.reason, note.read)
+            (each,) = pending_items([held], at=record.at, origin=origin, source=record.path, sha256="")
             fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
             found.append((each, frozenset((each.id, fact))))
     return found

@@ -1,7 +1,6 @@
-"""The record of every flush (spec 6.4): ``logs/flushes-YYYY-MM.jsonl``, one line a flush, append-only.
+"""The append-only log of flushes (spec 6.4): ``logs/flushes-YYYY-MM.jsonl``, one line per flush.
 
-What is not on record has not been flushed: a turn that drops is either in a record or was never seen by
-anything that could have made one.
+A turn that is not in the log has not been flushed.
 """
 
 from __future__ import annotations
@@ -25,10 +24,7 @@ LOG_KIND = "flushes"
 
 
 class FlushLog:
-    """Writes and reads the record of flushes. Safe to use from several threads.
-
-    ``clock`` is UTC and decides which month's file grows.
-    """
+    """Writes and reads the log. Thread-safe. ``clock`` is UTC and determines the month's file."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._log = MonthlyLog(files, LOG_KIND, clock)
@@ -37,19 +33,15 @@ class FlushLog:
         self._known: dict[str, tuple[FlushRecord, ...]] = {}
 
     def append(self, record: FlushRecord) -> None:
-        """Adds a record.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded.
-        """
+        """Adds a record; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written."""
         self._log.append(asdict(record))
 
     def records(self, path: str) -> tuple[FlushRecord, ...]:
-        """The records about one conversation, oldest first. Lines that are cut or odd are passed over."""
+        """The records of one conversation, oldest first. Malformed lines are skipped."""
         return self._read().get(path, ())
 
     def all(self) -> tuple[FlushRecord, ...]:
-        """Every record, those about one conversation oldest first; bad lines are passed over too."""
+        """All records, grouped by conversation, oldest first. Malformed lines are skipped."""
         return tuple(record for records in self._read().values() for record in records)
 
     def _read(self) -> dict[str, tuple[FlushRecord, ...]]:
@@ -66,26 +58,26 @@ class FlushLog:
             return self._known
 
     def recorded(self, path: str, turns: Iterable[tuple[int, Turn]]) -> dict[int, Recorded]:
-        """What is on record of turns, by number; nothing of those that have changed since."""
-        said: dict[int, list[tuple[str, Status]]] = {}
+        """What is on record for turns, by number, leaving out those that have changed since."""
+        by_number: dict[int, list[tuple[str, Status]]] = {}
         for record in self.records(path):
             for number, name in record.turns.items():
-                said.setdefault(number, []).append((name, record.status))
+                by_number.setdefault(number, []).append((name, record.status))
         found: dict[int, Recorded] = {}
         for number, turn in turns:
-            if number not in said:
+            if number not in by_number:
                 continue
             name = digest(turn)
-            statuses = [status for known, status in said[number] if known == name]
+            statuses = [status for known, status in by_number[number] if known == name]
             if statuses:
                 done = "flushed" in statuses or "nothing" in statuses
                 found[number] = Recorded("flushed" if done else "unflushed", statuses.count("failed"))
         return found
 
     def flushed(self, conversation: Conversation | None, turns: Sequence[Turn]) -> frozenset[int]:
-        """Which of the first turns of a conversation have been flushed, by their place, from 1.
+        """Which of the first turns of a conversation have been flushed, by position from 1.
 
-        ``conversation`` is ``None`` when it is gone, and with it what was recorded.
+        ``conversation`` is ``None`` if its file no longer exists.
         """
         if conversation is None:
             return frozenset()

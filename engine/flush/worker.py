@@ -1,4 +1,4 @@
-"""Flushing in the background while a workspace is followed: nothing that happens there waits for it."""
+"""Flushes in the background while a workspace is open."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from engine.flush.flush import Flusher
     from engine.store.files import Files
 
-MOST_PARTS = 4
-"""Parts of one conversation that a provider is asked about when they are due at once."""
+MAX_PARTS = 4
+"""Maximum parts of one conversation that are sent to a provider at once."""
 
 RECENT = timedelta(days=1)
-"""Age of a conversation's last turn up to which a provider is asked: what is imported from long ago is not in
-use, and would cost a call for every part of it."""
+"""Age of a conversation's last turn up to which a provider is asked: old imports are not in use, and every
+part of them would cost a call."""
 
 _JOIN_S = 5.0
 
 
 class Flushing(Protocol):
-    """What the work needs of an engine."""
+    """What the worker needs from the engine."""
 
     files: Files
     clock: Callable[[], datetime]
@@ -41,46 +41,43 @@ class Flushing(Protocol):
 
 
 class FlushWorker:
-    """Looks after each prompt whether turns are about to leave the window, and flushes them.
+    """After each prompt, flushes the turns that are about to leave the window.
 
-    One thread does everything, so a conversation is never flushed twice at once, and each batch once.
-
-    ``publish`` is called from the worker thread.
+    A single thread does all the work, so no conversation is flushed twice at once. ``publish`` is called from
+    that thread.
     """
 
     def __init__(self, engine: Flushing, publish: Callable[[EngineEvent], None]) -> None:
         self._engine = engine
         self._publish = publish
         self._paths: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._waiting: set[str] = set()
+        self._queued: set[str] = set()
         self._rooms: dict[str, tuple[int, int]] = {}
         self._guard = threading.Lock()
         self._stopping = False
         self._thread = threading.Thread(target=self._work, name="autopoiesis-flush", daemon=True)
 
     def start(self) -> None:
-        """Starts the thread; a flush that was interrupted is finished first."""
+        """Starts the thread, which first finishes interrupted flushes."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Gives up what is under way; whatever is still due is recorded as unflushed; no model is asked."""
+        """Cancels the running flush and records whatever is due as unflushed, without asking a model."""
         self._stopping = True
         self._paths.put(None)
         if self._thread.is_alive():
             self._engine.flush.close()
             self._thread.join(timeout=_JOIN_S)
 
-    def look(self, path: str, compiled: Compiled | None) -> None:
-        """Queues a conversation that has grown.
-
-        ``compiled`` is the prompt for its last message, where that is new.
-        """
+    def enqueue(self, path: str, compiled: Compiled | None) -> None:
+        """Queues a conversation that has grown; ``compiled`` is the prompt for its last message if that is
+        new."""
         with self._guard:
             if compiled is not None:
                 self._rooms[path] = (compiled.history_room, compiled.dropped_turns)
-            if path not in self._rooms or path in self._waiting or self._engine.files.read_only:
+            if path not in self._rooms or path in self._queued or self._engine.files.read_only:
                 return
-            self._waiting.add(path)
+            self._queued.add(path)
         self._paths.put(path)
 
     def _work(self) -> None:
@@ -100,27 +97,27 @@ class FlushWorker:
 
     def _flush(self, path: str) -> None:
         with self._guard:
-            self._waiting.discard(path)
+            self._queued.discard(path)
             room, dropped = self._rooms[path]
         conversation = self._engine.conversations.read(path)
         if conversation is None or not conversation.turns:
             return
         flusher = self._engine.flush
         parts = flusher.plan(conversation, room, dropped=dropped).parts
-        # Without a provider it is not news that none is asked; the doctor says it once.
-        told = flusher.has_provider
-        for part in parts if told else ():
+        # Without a provider, skipped flushes are not worth an event; the doctor reports the missing setting.
+        publishes = flusher.has_provider
+        for part in parts if publishes else ():
             now = self._engine.clock()
             self._publish(FlushDue(now, path, conversation.session_id, part.first, part.last))
-        why_not = self._why_nobody(conversation)
-        for record in flusher.run(conversation, parts, most=MOST_PARTS, why_not=why_not):
-            if told:
+        skip_reason = self._skip_reason(conversation)
+        for record in flusher.run(conversation, parts, limit=MAX_PARTS, skip_reason=skip_reason):
+            if publishes:
                 self._publish(Flushed(self._engine.clock(), record))
 
-    def _why_nobody(self, conversation: Conversation) -> str:
+    def _skip_reason(self, conversation: Conversation) -> str:
         if self._stopping:
             return "the workspace was closed"
         if self._engine.clock() - conversation.times[-1] > RECENT:
             name = conversation.session_id or "ID"
-            return f"nobody was asked about an old conversation; run: autopoiesis session flush {name}"
+            return f"old conversations are not flushed automatically; run: autopoiesis session flush {name}"
         return ""

@@ -28,7 +28,7 @@ from engine.knowledge.entries import scan_entries
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Origin
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import BY_AGENT, WHY, why_held
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.knowledge.tool import is_readable
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import masked, redact
@@ -196,7 +196,7 @@ class Memory:
                 what = f"{MAX_PENDING} proposals of agents are already pending"
                 raise HarvestRefused(what, hint="the user reviews them: autopoiesis review list")
             since = at.isoformat(timespec="seconds")
-            done = queue.put(waiting_for(decided.held, at=since, origin=origin, source="", sha256=""))
+            done = queue.put(pending_items(decided.held, at=since, origin=origin, source="", sha256=""))
         (pending,) = (each for each in queue.all() if each.id in done.ids)
         outcome: answers.Outcome = "proposed"
         if done.new:

@@ -1,1 +1,1 @@
-"""Knowledge that stays: category files, notes of files, digest, ledger, harvest, entries."""
+"""Long-term knowledge: category files, file notes, digest, ledger, harvest, entries."""

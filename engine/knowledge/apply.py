@@ -1,14 +1,14 @@
-"""Edits of the knowledge files, applied as often as it takes (design 6.2, robustness L4).
+"""Applies edits to the knowledge files; applying one twice is harmless (design 6.2, robustness L4).
 
-Each file is read, changed and replaced as one step under the workspace's lock; every byte outside the edit
-stays. What that guarantees, and what it does not:
+Each file is read, changed and replaced in one step under the workspace's lock; all bytes outside the edit are
+kept. Guarantees and limits:
 
 - Two engines never lose each other's lines.
-- An editor that saves while an edit is under way is seen up to the moment before the rename: what it saved is
-  read anew and gets the line. One that saves in the instant between that look and the rename is overwritten,
-  as no system call compares and renames at once; its text is in the history if it was committed.
-- An editor that saves a stale text afterwards takes the line away again. That cannot be prevented:
-  a caller that relies on it asks ``is_there``, which reads the path anew, and applies the edit again.
+- If an editor saves during an edit, its version is re-read and gets the line. If it saves in the instant
+  between that check and the rename, its version is overwritten, because no system call compares and renames
+  atomically; the text is in the history if it was committed.
+- If an editor saves a stale version afterwards, the line is lost. That cannot be prevented: a caller that
+  depends on the line checks ``is_there``, which re-reads the file, and applies the edit again.
 - A line that the person has reworded is not recognised; the edit adds it a second time.
 """
 
@@ -23,10 +23,10 @@ from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
 from engine.knowledge import pages
 from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.session_notes import HEADING, counted, level_of, refuse_full, text_of
+from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of, with_line_count
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -39,22 +39,23 @@ Status = Literal["written", "there", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an edit came to."""
+    """The result of an edit."""
 
-    status: Status  # ``there``: nothing changed; ``moved``: an open task went to the done ones
+    status: Status  # ``there``: nothing changed; ``moved``: an open task was moved to the done ones
     path: str  # workspace-relative
     line: int  # from 1
 
 
 def apply(files: Files, edit: Edit) -> Applied:
-    """Applies an edit; one that has been applied changes nothing.
+    """Applies an edit; applying it again changes nothing.
 
-    A line that stands anywhere in its file is there: the person may have moved it to another section. A task
-    that is to be moved and stands nowhere any more is added to the done ones.
+    A line counts as present anywhere in its file, since the person may have moved it to another section. A
+    task to be moved that no longer exists is added to the done ones.
 
     Raises:
-        DocumentError: The file is not UTF-8 text, holds the marks of a merge, ends inside a code block, would
-            exceed its size limit, or is gone and not ours to create.
+        DocumentError: The file is not UTF-8 text, has conflict markers or an unclosed code block, would
+        exceed
+            its size limit, or no longer exists and may not be created.
         WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
     """
     status: Status = "there"
@@ -62,7 +63,7 @@ def apply(files: Files, edit: Edit) -> Applied:
     def change(old: bytes | None) -> bytes:
         nonlocal status
         if old is None and not edit.title:
-            raise DocumentError("there is no such file any more", where=edit.path)
+            raise DocumentError("the file no longer exists", where=edit.path)
         data = old if old is not None else b""
         refuse_broken(data, edit.path)
         if _line_of(data, edit):
@@ -73,7 +74,7 @@ def apply(files: Files, edit: Edit) -> Applied:
             status = "moved"
             return _moved(data, task)
         status = "written"
-        # A page begins with a header, so one with nothing but a header is not new.
+        # Pages start with a header, so a page with only a header is not new.
         body = 0 if edit.category in ("notes", "pages") else locate(data).body
         if edit.title and not data[body:].strip():
             data += _new_file(files, edit)
@@ -81,17 +82,17 @@ def apply(files: Files, edit: Edit) -> Applied:
         if edit.category == "pages":
             new = pages.with_header(new, edit)
         refuse_full(edit.path, new)
-        return counted(edit.path, new)
+        return with_line_count(edit.path, new)
 
     now = files.update(edit.path, change)
     return Applied(status, edit.path, _line_of(now or b"", edit))
 
 
 def write(files: Files, edit: Edit) -> Applied:
-    """Applies an edit, and looks whether its line stands in the file that has the name then.
+    """Applies an edit, and checks that the file at the path has the line.
 
     Raises:
-        WriteFailed: It does not, twice: an editor keeps putting its own version in place.
+        WriteFailed: It does not, twice: an editor keeps overwriting the file.
         DocumentError, ReadOnly, PathRefused: As ``apply``.
     """
     for _ in range(2):
@@ -99,39 +100,38 @@ def write(files: Files, edit: Edit) -> Applied:
         if is_there(files, edit):
             return applied
     raise WriteFailed(
-        "a line that was written is not there",
+        "a line that was just written is missing",
         where=edit.path,
-        hint="close the editor that holds the file and try again",
+        hint="close the editor that has the file open, and retry",
     )
 
 
-def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[Held]]:
-    """Writes edits, each as ``write`` does.
+def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[HeldItem]]:
+    """Writes edits as ``write`` does.
 
     Returns:
-        Those whose lines stand, and the others as items that wait for a person, because their files cannot
-        take them.
+        The written edits, and the others as held items, because their files cannot be edited.
 
     Raises:
-        WriteFailed, ReadOnly: Nothing can be written, or a line keeps being taken away; what was written
-            stands.
+        WriteFailed, ReadOnly: Nothing can be written, or a line keeps disappearing. Lines written so far
+        stay.
     """
     written: list[Edit] = []
-    refused: list[Held] = []
+    refused: list[HeldItem] = []
     for edit in edits:
         try:
             write(files, edit)
         except (WriteFailed, ReadOnly):
             raise
         except AutopoiesisError as error:
-            refused.append(Held(edit.id, _item(edit), f"{REFUSED}{error}"))
+            refused.append(HeldItem(edit.id, _item(edit), f"{REFUSED}{error}"))
         else:
             written.append(edit)
     return written, refused
 
 
 def is_there(files: Files, edit: Edit) -> int:
-    """The 1-based line on which an edit stands in the file that is at its path now; 0 when it does not.
+    """The 1-based line number of an edit in its file as it is now; 0 if it is not there.
 
     Raises:
         PathRefused, DocumentError: As ``Files.read``.
@@ -155,13 +155,13 @@ def _last_line(data: bytes, line: str) -> int:
 
 
 def _open_task(data: bytes, edit: Edit) -> Entry | None:
-    """The task in its place among the open ones."""
+    """The open task that an edit is about."""
     there = (entry for entry in entries(data, edit.path) if entry.raw == edit.line)
     return next((entry for entry in there if entry.section != DONE), None)
 
 
 def _moved(data: bytes, task: Entry) -> bytes:
-    """The file with a task and what belongs to it at the end of the done ones."""
+    """The file with a task and its continuation lines moved to the end of the done ones."""
     lines = data.split(b"\n")
     taken = lines[task.number - 1 : task.last]
     newline = locate(data).newline
@@ -173,7 +173,7 @@ def _moved(data: bytes, task: Entry) -> bytes:
 
 
 def _item(edit: Edit) -> Item:
-    """What an edit's line says."""
+    """The item in an edit's line."""
     if edit.category == "pages":
         return pages.item_of(edit)
     if edit.section == HEADING:
@@ -182,11 +182,11 @@ def _item(edit: Edit) -> Item:
 
 
 def _new_file(files: Files, edit: Edit) -> bytes:
-    """What a file holds before its first line."""
+    """The content of a new file before its first entry."""
     if edit.kind == "note":
         seen = Sightings(files).all().get(edit.path)
-        is_its = seen is not None and edit.title == f"# {seen.key}"
-        return new_notes(files.workspace, edit.title, Path(seen.absolute) if seen and is_its else None)
+        matches = seen is not None and edit.title == f"# {seen.key}"
+        return new_notes(files.workspace, edit.title, Path(seen.absolute) if seen and matches else None)
     known = next((file for file in CATEGORY_FILES if file.path == edit.path), None)
     if known is not None:
         return known.new

@@ -1,8 +1,8 @@
-"""Knowledge entries archived and restored: whole folders, byte for byte, under ``knowledge/archive/``.
+"""Archives knowledge entries and restores them: whole folders, byte for byte, under ``knowledge/archive/``.
 
-An entry keeps its place below that folder, so the way back needs no record. A move is one rename, and what
-remains after a kill shows in the files: a path that the newest commit has and the disk has not, with its
-counterpart on the disk and in no commit. The next run commits exactly those.
+An entry keeps its relative path below that folder, so restoring needs no record. A move is one rename. After
+a kill, an uncommitted move shows in the files: a path in the newest commit that is missing on disk, while its
+counterpart is on disk and in no commit. The next run commits exactly those.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
 from engine.knowledge.file_changes import remove_empty
-from engine.knowledge.inventory import take
+from engine.knowledge.inventory import take_inventory
 from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted
 from engine.store.change import ChangeCommit
@@ -47,7 +47,7 @@ _SHARED = frozenset(
         "shared",
     }
 )
-"""Folders of ``knowledge/`` that never belong to an entry, whatever they hold."""
+"""Folders in ``knowledge/`` that are never part of an entry."""
 
 
 Commit = Callable[[Sequence[str], str], ChangeCommit]
@@ -55,7 +55,7 @@ Commit = Callable[[Sequence[str], str], ChangeCommit]
 
 @dataclass(frozen=True, slots=True)
 class EntryMove:
-    """One entry with everything in its folder, and where it goes."""
+    """An entry with everything in its folder, and its target."""
 
     name: str
     source: str
@@ -63,19 +63,19 @@ class EntryMove:
     entries: int  # itself and the entries nested in it
     files: int
     size: int  # bytes
-    incoming: tuple[Link, ...] = ()  # references to it that will lead nowhere
-    outgoing: tuple[Link, ...] = ()  # relative references in it that lead nowhere while it is archived
+    incoming: tuple[Link, ...] = ()  # references to it that will break
+    outgoing: tuple[Link, ...] = ()  # relative references in it that are broken while it is archived
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """What was done, or would be."""
+    """What was done, or what would be done."""
 
     moves: tuple[EntryMove, ...]
     applied: bool = False
-    already: tuple[str, ...] = ()  # entries asked for that are already where they were to go
-    finished: tuple[str, ...] = ()  # files whose earlier move was committed only now
-    commit: str = ""  # object name; empty when there is no commit
+    already: tuple[str, ...] = ()  # requested entries that are already in the target place
+    finished: tuple[str, ...] = ()  # files of an earlier move that is committed only now
+    commit: str = ""  # hash; empty if there is no commit
     why: str = ""  # why there is no commit
 
 
@@ -90,26 +90,28 @@ class EntryArchive:
     committing: Callable[[], bool]
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
-        """Archives entries; without ``apply`` says what that would do.
+        """Archives entries; without ``apply``, reports what that would do.
 
         ``names`` are names, folders or locations of knowledge entries; ``consent`` says that a person has
         agreed.
 
         Raises:
-            EntryError: An entry does not exist or cannot be moved, or no person agreed.
-            WriteFailed, ReadOnly: A folder could not be moved; what was moved before it is kept and recorded.
+            EntryError: An entry does not exist or cannot be moved, or no person has agreed.
+            WriteFailed, ReadOnly: A folder could not be moved; earlier moves stay and are recorded.
         """
         if not apply:
             return self._planned(names)
         if not consent:
-            raise EntryError("nobody agreed to it", hint="look at the dry run, and let a person apply it")
+            raise EntryError(
+                "archiving needs a person's consent", hint="review the dry run, then have a person apply it"
+            )
         with self.files.lock():
             finished = self._finish()
             plan = self._planned(names)
             return self._applied(plan.moves, "archived", plan.already, finished)
 
     def restore(self, name: str) -> ArchiveReport:
-        """Brings an archived entry back to where it was.
+        """Moves an archived entry back to its original place.
 
         Raises:
             EntryError: No archived entry has the name, or something is in its place.
@@ -122,10 +124,10 @@ class EntryArchive:
                 if _named(scan_entries(self.files), name):
                     return ArchiveReport((), True, (name,), finished)
                 known = ", ".join(shown(each.removeprefix(f"{COLD}/")) for each in self.archived())
-                hint = f"there are {known}" if known else "nothing is archived"
-                raise EntryError(f"there is no archived entry {shown(name)}", hint=hint)
+                hint = f"archived entries: {known}" if known else "nothing is archived"
+                raise EntryError(f"no such archived entry: {shown(name)}", hint=hint)
             target = f"{TOP}/{folder.removeprefix(f'{COLD}/')}"
-            inventory = take(self.files.workspace, [folder])
+            inventory = take_inventory(self.files.workspace, [folder])
             markers = [path for path in inventory.files if path.endswith(f"/{KNOWLEDGE.marker}")]
             size = sum(inventory.files.values())
             title = folder.rpartition("/")[2]
@@ -136,18 +138,18 @@ class EntryArchive:
             return report
 
     def archived(self) -> list[str]:
-        """The folders of archived entries, outermost ones, sorted."""
-        return _outermost(take(self.files.workspace, [COLD]).files)
+        """The folders of the outermost archived entries, sorted."""
+        return _outermost(take_inventory(self.files.workspace, [COLD]).files)
 
     def unfinished(self) -> tuple[Problem, ...]:
-        """Moves that were made and not committed, because the program was killed between the two."""
+        """Moves that were interrupted before they were committed."""
         found: dict[str, int] = {}
         for _, new in self._pairs():
             folder = "/".join(new.split("/")[: 3 if new.startswith(f"{COLD}/") else 2])
             found[folder] = found.get(folder, 0) + 1
         hint = "run: autopoiesis knowledge archive --apply"
         return tuple(
-            Problem(shown(folder), 0, f"was moved, and {_files(count)} not committed", hint, "warning")
+            Problem(shown(folder), 0, f"was moved, but {_files(count)} not committed", hint, "warning")
             for folder, count in sorted(found.items())
         )
 
@@ -164,7 +166,7 @@ class EntryArchive:
                 entry = scan.find(name)
                 _refuse_shared(scan, entry)
                 chosen[entry.folder] = entry
-        # What lies in the folder of another that is named moves with it.
+        # An entry inside another chosen entry moves with it.
         outer = [folder for folder in chosen if not _is_below(folder, chosen)]
         links = Links(self.files, scan)
         moves = tuple(_move_of(scan, links, chosen[folder], outer) for folder in sorted(outer))
@@ -174,17 +176,17 @@ class EntryArchive:
 
     def _check_free(self, target: str) -> None:
         if os.path.lexists(self.files.workspace.root / target):
-            raise EntryError("exists already", where=shown(target), hint="rename it or move it away first")
+            raise EntryError("already exists", where=shown(target), hint="rename it or move it away first")
 
     def _cold(self, name: str) -> str:
-        """The archived folder that a name means; empty if there is none.
+        """The archived folder with a name; empty if there is none.
 
         Raises:
-            EntryError: Several are meant.
+            EntryError: The name is ambiguous.
         """
         paths = [
             path
-            for path in take(self.files.workspace, [COLD]).files
+            for path in take_inventory(self.files.workspace, [COLD]).files
             if path.endswith(f"/{KNOWLEDGE.marker}") and folder_of(path) != COLD
         ]
         place = name.strip().rstrip("/").removesuffix(f"/{KNOWLEDGE.marker}")
@@ -193,8 +195,9 @@ class EntryArchive:
             return exact
         found = sorted({folder_of(path) for path in paths if plain(name) in self._titles(path)})
         if len(found) > 1:
-            several = ", ".join(map(shown, found))
-            raise EntryError(f"{shown(name)} is the name of several entries", hint=f"name one of {several}")
+            raise EntryError(
+                f"several entries are called {shown(name)}", hint=f"use one of {', '.join(map(shown, found))}"
+            )
         return found[0] if found else ""
 
     def _titles(self, path: str) -> set[str]:
@@ -216,16 +219,16 @@ class EntryArchive:
         names: list[str] = []
         try:
             for move in moves:
-                inside = sorted(take(self.files.workspace, [move.source]).files)
+                inside = sorted(take_inventory(self.files.workspace, [move.source]).files)
                 self.files.move(move.source, move.target)
                 names.append(move.name)
                 paths += inside
                 paths += [f"{move.target}/{path.removeprefix(f'{move.source}/')}" for path in inside]
                 self._record(move.name, move.target, move.entries, move.size, verb)
         finally:
-            # What has moved is committed whatever became of the next one.
-            said = commit_message("maintenance", f"knowledge entries {verb}: {', '.join(names)}")
-            committed = self.commit(paths, said) if paths else None
+            # Completed moves are committed even if a later one failed.
+            message = commit_message("maintenance", f"knowledge entries {verb}: {', '.join(names)}")
+            committed = self.commit(paths, message) if paths else None
         if committed is None:
             return ArchiveReport((), True, already, finished)
         return ArchiveReport(moves, True, already, finished, committed.revision, committed.why)
@@ -249,14 +252,14 @@ class EntryArchive:
             return ()
         news = [new for _, new in pairs]
         self._record_missing(news)
-        said = commit_message("maintenance", "knowledge entries moved earlier")
-        committed = self.commit([path for pair in pairs for path in pair], said)
+        message = commit_message("maintenance", "knowledge entries moved earlier")
+        committed = self.commit([path for pair in pairs for path in pair], message)
         return tuple(news) if committed.revision else ()
 
     def _record_missing(self, paths: Iterable[str]) -> None:
-        """Records moves that are not recorded: the newest record says otherwise, or there is none."""
+        """Records moves whose newest record is missing or says otherwise."""
         last = {str(record.get("path")): record.get("action") for record in self.log.records()}
-        inventory = take(self.files.workspace, [TOP])
+        inventory = take_inventory(self.files.workspace, [TOP])
         for folder in _outermost(paths):
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
             if last.get(redacted(folder)) == verb:
@@ -266,7 +269,7 @@ class EntryArchive:
             self._record(folder.rpartition("/")[2], folder, entries, sum(inside.values()), verb)
 
     def _pairs(self) -> list[tuple[str, str]]:
-        """Files that a move took away and brought, as far as the newest commit does not know of it."""
+        """Old and new paths of files that were moved since the newest commit."""
         if not self.committing():
             return []
         try:
@@ -276,7 +279,7 @@ class EntryArchive:
             known = set(repository.files("HEAD", TOP))
         except (AutopoiesisError, OSError):
             return []
-        here = take(self.files.workspace, [TOP]).files
+        here = take_inventory(self.files.workspace, [TOP]).files
         moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
         return [(old, new) for old, new in moved if new in here and new not in known]
 
@@ -286,14 +289,14 @@ def _files(count: int) -> str:
 
 
 def _counterpart(path: str) -> str:
-    """Where a file of ``knowledge/`` is after a move, either way."""
+    """The path of a file in ``knowledge/`` after archiving or restoring it."""
     if path.startswith(f"{COLD}/"):
         return f"{TOP}/{path.removeprefix(f'{COLD}/')}"
     return f"{COLD}/{path.removeprefix(f'{TOP}/')}"
 
 
 def _named(scan: EntryScan, name: str) -> bool:
-    """Whether a name may mean a knowledge entry that is not archived."""
+    """True if a name may refer to a knowledge entry that is not archived."""
     place = name.strip().rstrip("/")
     return any(
         entry.kind == "knowledge" and (place in (entry.location, entry.folder) or entry.is_called(place))
@@ -302,36 +305,32 @@ def _named(scan: EntryScan, name: str) -> bool:
 
 
 def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
-    """Checks that an entry can be moved whole and is nothing but an entry.
-
-    Raises:
-        EntryError: It cannot be moved, or its folder holds more.
-    """
+    """Raises ``EntryError`` if an entry cannot be moved, or if its folder contains more than the entry."""
     where = shown(entry.location)
     if entry.kind != "knowledge":
-        raise EntryError("is a skill; only knowledge is archived", where=where)
+        raise EntryError("is a skill; only knowledge entries can be archived", where=where)
     if is_shared(entry.location):
-        hint = "to take all of it out: autopoiesis share remove"
-        raise EntryError("is shared by others, and stays as they have it", where=where, hint=hint)
+        hint = "to remove the whole share: autopoiesis share remove"
+        raise EntryError("is shared by others and cannot be changed here", where=where, hint=hint)
     above, _, name = entry.folder.rpartition("/")
     if entry.folder == TOP or (above == TOP and name in _SHARED) or above == f"{TOP}/projects":
         raise EntryError(
-            f"lies in {shown(entry.folder)}/, which holds more than this entry",
+            f"is in {shown(entry.folder)}/, which contains more than this entry",
             where=where,
-            hint="give it a folder of its own",
+            hint="move it to its own folder",
         )
     below = f"{entry.folder}/"
-    for path in sorted(scan.inventory.symlinks | scan.inventory.odd):
+    for path in sorted(scan.inventory.symlinks | scan.inventory.special):
         if path.startswith(below):
             raise EntryError(
-                "is a symlink or no regular file, so the folder cannot be kept as it is",
+                "is not a regular file, so the folder cannot be archived",
                 where=shown(path),
-                hint="put a regular file there, or take it out of the folder",
+                hint="replace it with a regular file, or move it out of the folder",
             )
 
 
 def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str]) -> EntryMove:
-    """An entry and where it goes, with the folders that move with it."""
+    """The move of an entry; ``moving`` are all folders that move with it."""
     below = tuple(f"{folder}/" for folder in moving)
     incoming = tuple(link for link in links.to(entry.folder) if not link.source.startswith(below))
     outgoing = tuple(
@@ -350,11 +349,10 @@ def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str])
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """The folders of the entries among some files that are nested in no other, sorted."""
+    """The folders of the outermost entries among some files, sorted."""
     found = {folder_of(path) for path in paths if path.endswith(f"/{KNOWLEDGE.marker}")} - {COLD}
     return sorted(folder for folder in found if not _is_below(folder, found))
 
 
 def _is_below(folder: str, others: Iterable[str]) -> bool:
-    """Whether a folder lies in one of others."""
     return any(folder.startswith(f"{other}/") for other in others)

@@ -1,14 +1,14 @@
-"""Which file a file of notes belongs to, and how a file is recognised (design 3.7, robustness I1, I2).
+"""Binds notes to files and recognises the files again (design 3.7, robustness I1, I2).
 
-A binding has two halves, because they have to survive different things:
+A binding has two halves with different lifetimes:
 
-- **The header of the notes** holds the file's path and the fingerprint that its content had: what is true on
-  every machine. It stands with the notes that it is about, so that a copy of the workspace, a branch, a merge
-  or a person who moves or deletes the notes cannot part them, and two machines that note different files
-  never touch the same line. Without a header, or with a broken one, the title's path counts.
-- **The sightings**, in ``scratch/`` and never in the history, hold what this machine saw last: where the file
-  lay, its fingerprint then, device, inode and time of change. All of that changes with every save and means
-  nothing elsewhere. Losing them costs certainty about a rename, never a note.
+- **The header of the notes** has the file's path and the fingerprint of its content, which are valid on every
+  machine. It is part of the notes, so a copy of the workspace, a branch, a merge or a person who moves the
+  notes cannot separate them, and machines that annotate different files never touch the same line. Without a
+  valid header, the path in the title counts.
+- **The sightings**, in ``scratch/`` and never committed, record what this machine saw last: the file's
+  location, fingerprint, device, inode and mtime. These change with every save and mean nothing elsewhere.
+  Losing them makes renames less certain but never loses a note.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 SIGHTINGS = "scratch/file-sightings.json"
 
 DISTINCT_BYTES = 64
-"""Bytes below which content cannot tell files apart: empty ones, one-line ones."""
+"""Size below which content cannot identify a file."""
 
 _WHOLE = 16 * 1024 * 1024
 _END = 1024 * 1024
 _SKETCH = 48
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _PATH_CHARACTERS = 1024
 _HEADER_LINE = re.compile(rb"^(path|fingerprint):[^\n]*?(\r?)$", re.MULTILINE)
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
@@ -48,38 +48,36 @@ _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a file is recognised by."""
+    """Properties that identify a file."""
 
     fingerprint: str
-    """Its length and the start of the sha256 of its content; above 16 MiB, of its first and last MiB only."""
+    """The length and the start of the SHA-256 of the content; above 16 MiB, of its first and last MiB."""
     device: int
     inode: int
     modified: int
-    """``st_mtime_ns``: a rename keeps it, while another file that happens to get the same inode has a
-    different one."""
-    sketch: tuple[int, ...] = ()  # the smallest checksums of its lines: how much two contents have in common
+    """``st_mtime_ns``: kept by a rename, but different for another file that reuses the inode."""
+    sketch: tuple[int, ...] = ()  # the smallest checksums of its lines, to compare contents
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return size_of(self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file as notes name it, and where it is on this machine."""
+    """A file's name in the notes, and its location on this machine."""
 
     key: str
-    """Relative to the workspace; in another repository its name and the path in it; otherwise absolute."""
-    absolute: Path  # where it is, or would be; free of symlinks
-    root: Path  # the folder in which it may be renamed: workspace, repository, or its own folder
+    """Relative to the workspace; in another repository, its name and the path in it; otherwise absolute."""
+    absolute: Path  # actual or expected location, without symlinks
+    root: Path  # the folder within which renames are followed: workspace, repository, or its own folder
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A noted file as it was seen last on this machine."""
+    """A file with notes as last seen on this machine."""
 
-    key: str  # the path that the notes had then
+    key: str  # the path in the notes at that time
     absolute: str
     root: str  # as ``Place.root``
     identity: Identity
@@ -87,13 +85,13 @@ class Sighting:
 
 
 def size_of(fingerprint: str) -> int:
-    """The length that a fingerprint holds; -1 if it holds none."""
+    """The length in a fingerprint; -1 if there is none."""
     head = fingerprint.partition("-")[0]
     return int(head) if head.isascii() and head.isdigit() else -1
 
 
 def identity_of(path: Path) -> Identity | None:
-    """What a regular file is recognised by; ``None`` if it cannot be read. Never blocks."""
+    """The identity of a regular file; ``None`` if it cannot be read. Never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -117,7 +115,7 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def in_common(first: Identity, second: Identity) -> float:
-    """How much of their lines two contents share, 0 to 1, from their sketches."""
+    """Share of lines that two contents have in common, 0 to 1, estimated from their sketches."""
     both = sorted({*first.sketch, *second.sketch})[:_SKETCH]
     if not both:
         return 0.0
@@ -126,7 +124,7 @@ def in_common(first: Identity, second: Identity) -> float:
 
 
 def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
-    """How notes name a file; ``None`` for a name that no line can hold."""
+    """The place of a file; ``None`` if its path does not fit on a line."""
     try:
         real = Path(os.path.realpath(absolute))
     except (OSError, RuntimeError, ValueError):
@@ -142,13 +140,13 @@ def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
 
 
 def is_nameable(key: str) -> bool:
-    """Whether a path can stand in a title and a header: one printable line of a sane length."""
+    """True if a path can be used in a title and a header: one printable line of reasonable length."""
     parts = key.split("/")
     return key.isprintable() and 0 < len(key) <= _PATH_CHARACTERS and ".." not in parts and key == key.strip()
 
 
 def bound_path(data: bytes) -> tuple[str, str]:
-    """The path and the fingerprint that a file of notes names; both may be empty."""
+    """The path and the fingerprint in a notes file; both may be empty."""
     found = locate(data)
     if found.mapping is not None and isinstance(path := found.mapping.get("path"), str) and path.strip():
         fingerprint = found.mapping.get("fingerprint")
@@ -158,10 +156,8 @@ def bound_path(data: bytes) -> tuple[str, str]:
 
 
 def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> bytes:
-    """A file of notes before its first note: header and title.
-
-    ``known`` is where the file is, if the path does not say so.
-    """
+    """Header and title of a new notes file; ``known`` is the file's location if the title does not give
+    it."""
     key = title.removeprefix("# ").strip()
     absolute = known or (Path(key) if key.startswith("/") else workspace.root / key)
     identity = identity_of(absolute)
@@ -169,7 +165,7 @@ def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> by
 
 
 def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
-    """A file of notes bound to another path; only path, fingerprint and a title that was the path change."""
+    """A notes file bound to another path; only path, fingerprint and a title equal to the old path change."""
     old, _ = bound_path(data)
     found = locate(data)
     head, body = data[: found.body], data[found.body :]
@@ -195,14 +191,14 @@ def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
 
 
 class Sightings:
-    """The sightings of this machine by the path of the notes; a file that cannot be read holds none."""
+    """The sightings of this machine, by the path of the notes file; empty if they cannot be read."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._known: tuple[bytes, dict[str, Sighting]] = (b"", {})
 
     def all(self) -> dict[str, Sighting]:
-        """Every sighting; the file is parsed where it has changed."""
+        """All sightings; the file is parsed again only after a change."""
         try:
             data = self._files.read(SIGHTINGS)
         except (OSError, AutopoiesisError):
@@ -212,11 +208,7 @@ class Sightings:
         return self._known[1]
 
     def keep(self, notes: str, sighting: Sighting) -> None:
-        """Keeps a sighting; the others stay.
-
-        Raises:
-            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
-        """
+        """Stores a sighting. Raises as ``Files.update``."""
 
         def change(old: bytes | None) -> bytes:
             kept = _sightings(old or b"{}") | {notes: sighting}
@@ -254,8 +246,8 @@ def _sketch(data: bytes) -> tuple[int, ...]:
 
 
 def _repository(path: Path) -> Path | None:
-    """The nearest folder above that is a repository's."""
-    for folder in list(path.parents)[:_DEEPEST]:
+    """The root of the innermost repository that contains a path."""
+    for folder in list(path.parents)[:_MAX_DEPTH]:
         if os.path.lexists(folder / ".git"):
             return folder
     return None

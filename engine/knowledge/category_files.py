@@ -1,8 +1,8 @@
-"""The category files: where each kind of knowledge stands, how its lines are written and read
+"""The category files: where each kind of knowledge is kept, and how its lines are written and read
 (``knowledge-curation.md`` 1).
 
-They belong to the person. Reading takes them as they are, however a bullet was written and by whom, and never
-changes a byte; what a reader cannot make sense of is neither an entry nor an error.
+The files belong to the person. Reading accepts any bullet style and never changes a byte; content that is not
+recognised is neither an entry nor an error.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class CategoryFile:
 
     path: str  # workspace-relative
     title: str  # its first line
-    sections: tuple[str, ...] = ()  # its headings; none when its lines stand right below the title
+    sections: tuple[str, ...] = ()  # its headings; empty if its lines are directly below the title
 
     @property
     def new(self) -> bytes:
-        """What the file holds when it is created."""
+        """The content of a new file."""
         heads = "".join(f"\n## {section}\n" for section in self.sections)
         return f"{self.title}\n{heads}".encode()
 
@@ -69,43 +69,41 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _FROM = re.compile(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
 _OURS = re.compile(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
 HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Characters that steer a terminal or cannot be seen."""
+"""Control characters and invisible characters."""
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
 _NESTED = 2
-"""Columns by which what belongs to a bullet is indented."""
+"""Minimum indentation, in columns, of lines that belong to a bullet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A bullet of a file of knowledge, with whatever belongs to it."""
+    """A bullet in a knowledge file, with its continuation lines and nested bullets."""
 
     path: str  # the file, workspace-relative
     number: int  # its first line, from 1
-    last: int  # its last line, from 1: continuation lines and the bullets below it are part of it
-    raw: str  # its first line as it stands, without the line end
+    last: int  # its last line, from 1, including continuation lines and nested bullets
+    raw: str  # its first line, without the line end
     lines: tuple[str, ...]
     text: str
-    """What it says on one line: without bullet, box and provenance, and without the bullets below it."""
-    source: str  # the conversation that it comes from; empty if unknown
-    day: str  # ISO 8601; empty if there is none
-    section: str  # ``Open``, ``Done`` or another section's title; empty right below the file's title
+    """Its text on one line, without bullet, checkbox, provenance and nested bullets."""
+    source: str  # the conversation it comes from; empty if unknown
+    day: str  # ISO 8601; may be empty
+    section: str  # ``Open``, ``Done`` or another heading; empty directly below the file's title
     is_ticked: bool = False
 
 
 def place_of(category: Category) -> tuple[CategoryFile, str]:
-    """The file and the section that a category stands in; notes whose file is gone are facts."""
+    """The file and section of a category; file notes go there if their file no longer exists."""
     return _PLACES[category]
 
 
 def entries(data: bytes, path: str) -> tuple[Entry, ...]:
-    """The entries of a file of knowledge, in its order. Never raises.
+    """The entries of a knowledge file, in order. Never raises.
 
-    Every bullet that stands below no other is one, in the file's own list style; bullets in fenced code or in
-    a comment do not count.
-
-    Bytes that are not UTF-8 are read as ``U+FFFD``.
+    Every top-level bullet is an entry, whatever the list style, except in fenced code and comments. Bytes
+    that are not UTF-8 are read as ``U+FFFD``.
     """
     start = locate(data).body
     body = data[start:].decode("utf-8", "replace").removeprefix("\ufeff")
@@ -116,23 +114,23 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
 
 
 def line_for(item: Item, origin: Origin, *, link: str = "") -> str:
-    """An item as a line of its file: bullet, text, provenance, and nothing in it that passes for more.
+    """An item as a line of its file: bullet, sanitised text, provenance.
 
-    ``link`` stands between text and provenance and is trusted as it is.
+    ``link`` goes between text and provenance and is trusted.
     """
-    gone = f"{item.path}: " if item.category == "files" and item.path else ""
-    said = plain(f"{gone}{item.text}")
+    prefix = f"{item.path}: " if item.category == "files" and item.path else ""
+    text = plain(f"{prefix}{item.text}")
     name = re.sub(r"[\[\]]", "", plain(origin.name))
-    return f"- {said}{link} {Origin(name, origin.day).provenance}"
+    return f"- {text}{link} {Origin(name, origin.day).provenance}"
 
 
 def note_line(text: str, origin: Origin) -> str:
-    """A note as a line of the notes of its file."""
+    """A file note as a line of the notes file."""
     return line_for(Item("files", text), origin)
 
 
 def plain(text: str) -> str:
-    """A text from outside as one line that forges neither a delimiter nor a provenance nor a link."""
+    """Untrusted text as one line that cannot pass for a delimiter, a provenance or a link."""
     line = " ".join(HIDDEN.sub("\ufffd", outside(text)).split())
     if line.startswith("<!--"):
         line = f"<\\{line[1:]}"
@@ -142,11 +140,10 @@ def plain(text: str) -> str:
 
 
 def refuse_broken(data: bytes, path: str) -> None:
-    """Checks that a file can be added to.
+    """Checks that lines can be added to a file.
 
     Raises:
-        DocumentError: It is not UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
-            never closed, so that whatever stands behind would be code.
+        DocumentError: It is not UTF-8 text, or has conflict markers or an unclosed code block.
     """
 
     def broken(what: str, place: int, hint: str) -> DocumentError:
@@ -158,29 +155,25 @@ def refuse_broken(data: bytes, path: str) -> None:
     except UnicodeDecodeError as error:
         raise broken("is not UTF-8 text", error.start, "save it as UTF-8") from error
     if "\0" in text:
-        raise broken("is no text: it holds NUL bytes", data.index(0), "restore it")
+        raise broken("is not text: it contains NUL bytes", data.index(0), "restore it")
     if marks := _CONFLICT.search(data):
-        raise broken("holds the marks of a merge", marks.start(), "resolve the conflict")
+        raise broken("contains conflict markers", marks.start(), "resolve the conflict")
     start = locate(data).body
     _, opened = code_lines(data[start:].decode("utf-8").replace("\r\n", "\n").split("\n"))
     if opened:
         line = data.count(b"\n", 0, start) + opened
-        raise DocumentError("a code block is never closed", where=f"{path}:{line}", hint="close it")
+        raise DocumentError("a code block is not closed", where=f"{path}:{line}", hint="close it")
 
 
 def refuse_broken_files(files: Files) -> None:
-    """Keeps a model from being asked for what could not be written down.
-
-    Raises:
-        DocumentError: One of the category files cannot be added to; as ``refuse_broken``.
-    """
+    """Checks all category files with ``refuse_broken``, before a model is asked for lines to add to them."""
     for file in CATEGORY_FILES:
         with contextlib.suppress(FileNotFoundError):
             refuse_broken(files.read(file.path), file.path)
 
 
 def _titles(lines: Sequence[str]) -> list[str]:
-    """The section that each line stands in."""
+    """The section of each line."""
     titles = [""] * len(lines)
     current = ""
     for section in sections("\n".join(lines)):
@@ -195,11 +188,11 @@ def _titles(lines: Sequence[str]) -> list[str]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where each entry begins and, exclusive, ends."""
+    """The start and (exclusive) end of each entry."""
     code, _ = code_lines(lines)
     comments = _comments(lines, code)
     start, end, indent = -1, -1, 0
-    is_apart = False  # a blank line stands between the entry and what comes
+    is_apart = False  # a blank line follows the entry
     for at, line in enumerate(lines):
         spaced = line.expandtabs(_CODE_INDENT)
         width = len(spaced) - len(spaced.lstrip(" "))
@@ -230,7 +223,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _comments(lines: Sequence[str], code: Sequence[bool]) -> list[bool]:
-    """Which lines belong to a comment that begins a line and is closed."""
+    """Which lines belong to a closed comment that starts a line."""
     found = [False] * len(lines)
     opened = -1
     for at, line in enumerate(lines):
@@ -246,12 +239,12 @@ def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
     bullet = _BULLET.match(lines[0])
     first = lines[0][bullet.end() :] if bullet else lines[0]
     box = _BOX.match(first)
-    said = [first[box.end() :] if box else first]
+    parts = [first[box.end() :] if box else first]
     for line in lines[1:]:
         if not line.strip() or _BULLET.match(line) or line.lstrip().startswith(("```", "~~~", "<!--")):
             break
-        said.append(line)
-    text = " ".join(" ".join(said).split())
+        parts.append(line)
+    text = " ".join(" ".join(parts).split())
     source, day = "", ""
     marks = list(_FROM.finditer(text))
     if marks:
@@ -272,13 +265,13 @@ def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
 
 
 def provenance_of(line: str) -> tuple[str, str] | None:
-    """The name and day that a line says it is from; ``None`` where it says nothing."""
+    """The name and day in a line's provenance; ``None`` if it has none."""
     marks = _FROM.findall(line)
     return _provenance(marks[-1]) if marks else None
 
 
 def _provenance(inside: str) -> tuple[str, str]:
-    """Name and day of a provenance; an invalid day belongs to the name."""
+    """Name and day of a provenance; an invalid day is part of the name."""
     name, _, last = inside.rpartition(",")
     day = last.strip()[:10]
     try:

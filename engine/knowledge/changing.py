@@ -1,4 +1,4 @@
-"""Changes of files made at once, each as one commit; the next finishes one that a kill has cut short."""
+"""Makes file changes, each as one commit; an interrupted change is finished by the next one."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 JOURNALS = "scratch/changes"
-"""Where a change that is being made leaves its journal."""
+"""Folder of the journals of changes in progress."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What became of a change."""
+class ChangeResult:
+    """The result of a change."""
 
     paths: tuple[str, ...]
-    commit: str = ""  # object name; empty when there is no commit
+    commit: str = ""  # hash; empty if there is no commit
     uncommitted: str = ""  # why there is no commit
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a journal holds."""
+    """The content of a journal."""
 
     change: FileChange
     message: str
@@ -47,16 +47,16 @@ class FileChanges:
 
     @cached_property
     def _journal(self) -> Journal[_Work]:
-        lost = "what it was about is proposed again"
+        lost = "the change will be proposed again"
         return Journal(self.files, JOURNALS, _encoded, _decoded, lost, self.on_problem)
 
-    def make(self, change: FileChange, message: str) -> Made:
+    def make(self, change: FileChange, message: str) -> ChangeResult:
         """Makes a change.
 
         Raises:
-            ChangeRefused: The files are not what it was made for; nothing was changed.
-            DocumentError, PathRefused: A file cannot be changed; nothing was.
-            WriteFailed, ReadOnly: It was not made, or not to the end; then ``recover`` has the rest to do.
+            ChangeRefused: The files have changed since; nothing was changed.
+            DocumentError, PathRefused: A file cannot be changed; nothing was changed.
+            WriteFailed, ReadOnly: It was not made completely; ``recover`` does the rest.
         """
         with self.files.lock():
             self.recover()
@@ -65,25 +65,25 @@ class FileChanges:
             self._journal.keep(change.id, work)
             return self._settle(change.id, work)
 
-    def recover(self) -> tuple[Made, ...]:
+    def recover(self) -> tuple[ChangeResult, ...]:
         """Finishes changes that were interrupted.
 
         Raises:
-            WriteFailed: One cannot be finished now; its journal stays.
+            WriteFailed: One cannot be finished now; its journal is kept.
         """
         return tuple(self._journal.finish(self._settle))
 
-    def _settle(self, name: str, work: _Work) -> Made:
+    def _settle(self, name: str, work: _Work) -> ChangeResult:
         paths = work.change.paths
         if not work.is_made:
             carry_out(self.files, work.change, self.on_problem)
         done = self.commit(paths, work.message)
         if done.failed:
-            # Only the commit is to be tried again: what a person does to the files meanwhile stays.
+            # Only the commit is retried, so later changes by a person are kept.
             self._journal.keep(name, replace(work, is_made=True))
         else:
             self._journal.drop(name)
-        return Made(paths, done.revision, done.why)
+        return ChangeResult(paths, done.revision, done.why)
 
 
 def _encoded(work: _Work) -> bytes:
@@ -97,5 +97,5 @@ def _decoded(data: bytes) -> _Work | None:
         change, message, is_made = change_of(tree), tree["message"], tree["is_made"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    is_sound = change is not None and isinstance(message, str) and isinstance(is_made, bool)
-    return _Work(change, message, is_made) if is_sound and change is not None else None
+    is_valid = change is not None and isinstance(message, str) and isinstance(is_made, bool)
+    return _Work(change, message, is_made) if is_valid and change is not None else None

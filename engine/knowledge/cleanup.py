@@ -1,4 +1,4 @@
-"""The record of audits, and of what was archived and restored: ``logs/cleanup.jsonl``."""
+"""The log of audits, archived and restored entries: ``logs/cleanup.jsonl``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 @dataclass(eq=False)
 class CleanupLog:
-    """Writes and reads the cleanup log, which is append-only."""
+    """Writes and reads the append-only cleanup log."""
 
     files: Files
     clock: Callable[[], datetime]
@@ -35,12 +35,9 @@ class CleanupLog:
         human_approved: bool,
         **more: str,
     ) -> None:
-        """Adds a line, without what looks like a secret.
+        """Adds a line with secrets redacted; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written.
 
         ``size`` is in bytes; ``human_approved`` says that a person agreed to the change.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded.
         """
         record = {
             "ts": self.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -55,7 +52,7 @@ class CleanupLog:
         self.files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
 
     def records(self) -> Iterator[Record]:
-        """Every line that can be read, oldest first; lines of other tools are passed over."""
+        """All readable records, oldest first, without those of other tools."""
         try:
             data = self.files.read(CLEANUP, limit=None)
         except (FileNotFoundError, AutopoiesisError):

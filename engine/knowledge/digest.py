@@ -1,13 +1,12 @@
-"""The digest: what the category files say, newest first, in at most 4,096 bytes
+"""The digest: the category files' entries, newest first, in at most 4,096 bytes
 (``knowledge-curation.md`` 3 and 6, design 3.14).
 
-It is a projection: the same category files give the same bytes, and nothing else is asked, no clock and no
-former digest. Its file is the switch. A person turns it off by deleting the file, and a harvest does not turn
-it on again: ``knowledge/.digest.json`` keeps what was made last, ``made`` or ``empty``, so that a file that a
-person took away is told from one that was never made and from one that we removed because there was nothing
-to say. That could be asked of the history too, but not in a workspace without one, and a commit does not say
-who took the file away; and it stands beside the digest, not in ``scratch/``, because a switch that a person
-turned off has to stay off when caches are emptied, and in a clone.
+It is a pure projection: the same category files give the same bytes. Its file is also the switch: a person
+turns the digest off by deleting the file, and a harvest does not turn it on again. ``knowledge/.digest.json``
+records the last result, ``made`` or ``empty``, which distinguishes a file deleted by a person from one that
+was never created or that we removed because it was empty. The history cannot tell who deleted a file, and not
+every workspace has one. The record is kept beside the digest and not in ``scratch/``, so that the digest
+stays off after caches are cleared, and in a clone.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 STATE = "knowledge/.digest.json"
 
 LONG_BYTES = 1024
-"""An entry longer than this that does not fit does not keep older ones out."""
+"""An entry longer than this is skipped if it does not fit; a shorter one ends the section."""
 
 _HEAD = (
     "# Knowledge digest\n\n"
@@ -51,7 +50,7 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A section of the digest: its heading, what is counted in it, and its entries, first come first."""
+    """A section of the digest: its heading, the noun for its entries, and the entries in order."""
 
     heading: str
     counted: str
@@ -64,12 +63,12 @@ class _Part:
 
 
 def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
-    """The digest of what the category files say; ``None`` when there is nothing to say.
+    """The digest of category files; ``None`` if there are no entries.
 
-    Every section gets as much of the room as every other, and what one does not need goes to the others. An
-    entry stands there whole or not at all. What is left out is counted at the end, by file.
+    All sections get equal shares of the space; unused space goes to the others. An entry is included whole or
+    not at all. The number of entries left out is given at the end, by file.
 
-    ``knowledge`` holds each category file's entries in its order, by path.
+    ``knowledge`` has the entries of each category file in order, by path.
     """
     parts = [part for part in _parts(knowledge) if part.blocks]
     if not parts:
@@ -81,15 +80,12 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
 
 
 def state_bytes(last: str) -> bytes:
-    """What the file of the switch holds: ``last`` is ``made`` or ``empty``."""
+    """The content of the state file; ``last`` is ``made`` or ``empty``."""
     return json.dumps({"last": last}).encode() + b"\n"
 
 
 class Digest:
-    """The digest of one workspace.
-
-    ``paths`` is everything that it writes: what a commit of it names.
-    """
+    """The digest of one workspace; ``paths`` are all files that it writes."""
 
     path = DIGEST
     paths = (DIGEST, STATE)
@@ -98,11 +94,11 @@ class Digest:
         self._files = files
 
     def view(self) -> DigestView:
-        """The digest as it is. Never raises."""
+        """The current digest. Never raises."""
         return read_digest(self._files)
 
     def is_off(self) -> bool:
-        """Whether a person has turned it off: the file is gone, and we did not remove it.
+        """True if a person has turned it off: the file is missing, and we did not remove it.
 
         Raises:
             DocumentError, PathRefused: As ``Files.read``.
@@ -110,12 +106,9 @@ class Digest:
         return self._present() is None and (self._last() or self._committed()) == "made"
 
     def regenerate(self, *, force: bool = False) -> bool:
-        """Regenerates the digest; its file is removed when there is nothing to say.
+        """Regenerates the digest and returns whether a file has changed; an empty digest is removed.
 
-        ``force`` marks a person's own request, which is also met when the digest is turned off.
-
-        Returns:
-            Whether a file has changed.
+        ``force`` marks a person's own request, which also works while the digest is turned off.
 
         Raises:
             DocumentError: A file cannot be read.
@@ -124,9 +117,9 @@ class Digest:
         with self._files.lock():
             if self.is_off() and not force:
                 return False
-            data = self._made()
+            data = self._content()
             if data is None:
-                # In this order a crash in between leaves a digest, never a switch that no person turned.
+                # In this order, a crash in between leaves a digest, but never turns it off.
                 changed = self._present() is not None and self._note("empty")
                 return self._remove() or changed
             changed = self._present() != data
@@ -135,18 +128,16 @@ class Digest:
             return self._note("made") or changed
 
     def follow(self, on_problem: Callable[[str], None]) -> bool:
-        """As ``regenerate``; what fails is told and fails nothing else."""
+        """As ``regenerate``, but reports errors instead of raising them."""
         try:
             return self.regenerate()
         except AutopoiesisError as error:
-            on_problem(f"the digest was not made anew: {error}")
+            on_problem(f"the digest was not regenerated: {error}")
             return False
 
     def turn_off(self) -> bool:
-        """Removes the digest, so that no prompt gets it and no harvest makes it again.
-
-        Returns:
-            Whether there was one.
+        """Removes the digest so that no prompt includes it and no harvest makes it again; returns whether
+        there was one.
 
         Raises:
             WriteFailed, ReadOnly, PathRefused: As ``Files.remove``.
@@ -155,7 +146,7 @@ class Digest:
             self._note("made")
             return self._remove()
 
-    def _made(self) -> bytes | None:
+    def _content(self) -> bytes | None:
         knowledge: dict[str, Sequence[Entry]] = {}
         for file in CATEGORY_FILES:
             with contextlib.suppress(FileNotFoundError):
@@ -168,7 +159,7 @@ class Digest:
         return None
 
     def _last(self) -> str:
-        """What was made last: ``made``, ``empty``, or nothing yet."""
+        """The last result: ``made``, ``empty``, or an empty string."""
         with contextlib.suppress(FileNotFoundError, ValueError, AutopoiesisError, RecursionError):
             tree = json.loads(self._files.read(STATE))
             if isinstance(tree, dict) and tree.get("last") in ("made", "empty"):
@@ -176,8 +167,8 @@ class Digest:
         return ""
 
     def _committed(self) -> str:
-        """What the history says where we have noted nothing: a workspace that came with a digest."""
-        from engine.store.repository import Repository  # noqa: PLC0415 — asked once in a workspace's life
+        """The last result according to the history, for a workspace that came with a digest but no record."""
+        from engine.store.repository import Repository  # noqa: PLC0415 — needed at most once per workspace
 
         with contextlib.suppress(AutopoiesisError):
             return "made" if Repository(self._files.workspace).log(1, path=DIGEST) else ""
@@ -197,15 +188,15 @@ class Digest:
 
 
 def _parts(knowledge: Mapping[str, Sequence[Entry]]) -> list[_Part]:
-    """The sections in their order; in each the newest entry first, which is the last one of its file."""
+    """The sections in order, each with the newest entry (the last in its file) first."""
     tasks = [
         entry
         for entry in knowledge.get(TASKS.path, ())
         if entry.section in (TASKS.sections[0], "") and entry.section != DONE and not entry.is_ticked
     ]
     decisions = knowledge.get(DECISIONS.path, ())
-    gone = superseded(decisions)
-    ordered = sorted(decisions, key=lambda entry: entry not in gone)
+    replaced = superseded(decisions)
+    ordered = sorted(decisions, key=lambda entry: entry not in replaced)
     return [
         _Part("Open tasks", "open tasks", TASKS, _blocks(tasks)),
         _Part("Open questions", "open questions", QUESTIONS, _blocks(knowledge.get(QUESTIONS.path, ()))),
@@ -220,7 +211,7 @@ def _blocks(found: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def _chosen(parts: Sequence[_Part]) -> list[list[int]]:
-    """Which entries of each section have room, by number."""
+    """The indexes of the entries that fit, by section."""
     room = DIGEST_MAX_BYTES - _size(_HEAD) - _size(_rest([(part, len(part.blocks)) for part in parts]))
     needs = [_size(part.head) + sum(map(_size, part.blocks)) for part in parts]
     shares = _shares(needs, room)
@@ -230,7 +221,7 @@ def _chosen(parts: Sequence[_Part]) -> list[list[int]]:
         taken, used = _fitting(part, (), share - _size(part.head))
         chosen.append(taken)
         left -= used + (_size(part.head) if taken else 0)
-    # What whole entries leave of the shares goes to sections that can use it, in their order.
+    # Space left over goes to the sections that can use it, in order.
     for at, part in enumerate(parts):
         head = 0 if chosen[at] else _size(part.head)
         taken, used = _fitting(part, chosen[at], left - head)
@@ -241,7 +232,7 @@ def _chosen(parts: Sequence[_Part]) -> list[list[int]]:
 
 
 def _fitting(part: _Part, taken: Iterable[int], room: int) -> tuple[list[int], int]:
-    """The entries with those that fit besides: the newest without a gap, but for one that is very long."""
+    """Adds the entries that fit, newest first, without gaps except for very long entries."""
     chosen = list(taken)
     used = 0
     for number, block in enumerate(part.blocks):
@@ -256,12 +247,12 @@ def _fitting(part: _Part, taken: Iterable[int], room: int) -> tuple[list[int], i
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """Room shared fairly: no section gets more than it needs, and the others share what is left."""
+    """Fair shares of the room: no section gets more than it needs, and the others share the rest."""
     shares = [0] * len(needs)
-    waiting = sorted(range(len(needs)), key=lambda at: (needs[at], at))
-    while waiting:
-        at = waiting.pop(0)
-        shares[at] = min(needs[at], max(room, 0) // (len(waiting) + 1))
+    remaining = sorted(range(len(needs)), key=lambda at: (needs[at], at))
+    while remaining:
+        at = remaining.pop(0)
+        shares[at] = min(needs[at], max(room, 0) // (len(remaining) + 1))
         room -= shares[at]
     return shares
 
@@ -278,7 +269,7 @@ def _text(parts: Sequence[_Part], chosen: Sequence[Sequence[int]]) -> bytes:
 
 
 def _rest(left_out: Sequence[tuple[_Part, int]]) -> str:
-    """What is not there, and where it is."""
+    """The note on what was left out."""
     if not left_out:
         return ""
     counts = ", ".join(

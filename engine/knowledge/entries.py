@@ -1,6 +1,6 @@
-"""The knowledge entries and skills of a workspace, and what is wrong with them (``knowledge-entries.md``).
+"""The knowledge entries and skills of a workspace, and their problems (``knowledge-entries.md``).
 
-Nothing is kept between two looks: the files are the catalog.
+Nothing is cached between scans: the files are the catalog.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache, cached_property
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.inventory import Inventory, hidden, take
+from engine.knowledge.inventory import Inventory, hidden, take_inventory
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.documents import Document, parse
 from engine.store.entry_files import (
@@ -33,8 +33,8 @@ from engine.store.paths import is_shared, shown
 from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
-_DEEPEST = 3
-"""Levels of nesting: an index, its entries, and one more; nesting groups, it does not hide."""
+_MAX_DEPTH = 3
+"""Levels of nesting: an index, its entries, and one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,32 @@ class Entry:
     """One knowledge entry or skill."""
 
     kind: EntryKind
-    name: str  # its folder's name if it gives none
-    description: str  # empty if it gives none
-    version: str  # as written; empty for none
+    name: str  # defaults to the name of its folder
+    description: str  # may be empty
+    version: str  # as written; may be empty
     location: str  # workspace-relative path of its marker file
-    parent: str  # location of the entry that it is nested in; empty for an outermost one
+    parent: str  # location of the entry it is nested in; empty for an outermost one
     children: tuple[str, ...]  # locations of the entries directly below it
     lines: int  # of the marker file
-    files: int  # regular files of its folder, the marker among them; those of nested entries are not counted
+    files: int  # regular files in its folder, including the marker, excluding nested entries
     size: int  # bytes of ``files``
     problems: tuple[Problem, ...] = ()
 
     @property
     def folder(self) -> str:
-        """Its folder."""
         return folder_of(self.location)
 
     def is_called(self, name: str) -> bool:
-        """Whether its name or its folder's is this one."""
+        """True if this is its name or the name of its folder."""
         return plain(name) in (plain(self.name), plain(self.folder.split("/")[-1]))
 
 
 @dataclass(frozen=True)
 class EntryScan:
-    """What one look found."""
+    """The result of a scan."""
 
-    entries: tuple[Entry, ...]  # in the order of the catalog: knowledge by path, then skills
-    problems: tuple[Problem, ...]  # by path and line; those that belong to no entry are among them
+    entries: tuple[Entry, ...]  # in catalog order: knowledge by path, then skills
+    problems: tuple[Problem, ...]  # by path and line, including those of no entry
     inventory: Inventory
 
     def outermost(self, kind: EntryKind) -> list[Entry]:
@@ -96,11 +95,7 @@ class EntryScan:
         return found
 
     def find(self, name: str, kind: EntryKind | None = None) -> Entry:
-        """The entry that a name, folder or location means.
-
-        Raises:
-            EntryError: It means none, or several.
-        """
+        """Finds an entry by name, folder or location; raises ``EntryError`` if there is none or several."""
         known = [entry for entry in self.entries if kind in (None, entry.kind)]
         place = name.strip().rstrip("/")
         exact = [entry for entry in known if place in (entry.location, entry.folder)]
@@ -109,21 +104,21 @@ class EntryScan:
             return found[0]
         if found:
             several = ", ".join(shown(entry.folder) for entry in found)
-            raise EntryError(f"{shown(name)} is the name of several entries", hint=f"name one of {several}")
-        meant = near(name, (entry.name for entry in known))
-        hint = f"is {shown(meant)} meant?" if meant else "see: autopoiesis knowledge list"
-        raise EntryError(f"there is no entry {shown(name)}", hint=hint)
+            raise EntryError(f"several entries are called {shown(name)}", hint=f"use one of {several}")
+        suggestion = near(name, (entry.name for entry in known))
+        hint = f"did you mean {shown(suggestion)}?" if suggestion else "see: autopoiesis knowledge list"
+        raise EntryError(f"no such entry: {shown(name)}", hint=hint)
 
 
 def scan_entries(files: Files) -> EntryScan:
-    """The entries of a workspace as they are now; every marker file is read once."""
-    inventory = take(files.workspace, [folder for shelf in SHELVES for folder in shelf.folders])
+    """Scans the entries of a workspace; each marker file is read once."""
+    inventory = take_inventory(files.workspace, [folder for shelf in SHELVES for folder in shelf.folders])
     loose: list[Problem] = list(inventory.problems)
     found = [entry for shelf in SHELVES for entry in _on_shelf(files, shelf, inventory, loose)]
     found = _with_sizes(found, inventory)
-    loose += _out_of_sight(inventory)
+    loose += _uncatalogued(inventory)
     problems = {*loose, *(problem for entry in found for problem in entry.problems)}
-    problems = {each for each in problems if not is_shared(each.path)}  # theirs to mend
+    problems = {each for each in problems if not is_shared(each.path)}  # theirs to fix
     ordered = sorted(problems, key=lambda each: (each.path, each.line, each.what))
     return EntryScan(tuple(found), tuple(ordered), inventory)
 
@@ -141,18 +136,18 @@ def _on_shelf(files: Files, shelf: Shelf, inventory: Inventory, loose: list[Prob
         if document is not None:
             problems = [
                 *_header(document),
-                *_twin(document, named),
+                *_duplicate_name(document, named),
                 *_place(place, shelf, depth[place.path], inventory),
             ]
             yield _entry(shelf.kind, place, document, sorted(below[place.path]), problems)
 
 
 def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
-    """A marker file as far as a prompt would take it."""
+    """Reads a marker file, up to the size limit for prompts."""
     try:
         data = files.read(path, limit=FILE_LIMIT)
     except FileNotFoundError:
-        loose.append(Problem(shown(path), 0, "leads nowhere", "remove it, or write the file"))
+        loose.append(Problem(shown(path), 0, "is a broken link", "remove it, or create its target"))
         return None
     except AutopoiesisError as error:
         loose.append(Problem(shown(path), 0, error.what, error.hint or "put a regular file there"))
@@ -167,7 +162,7 @@ def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
 
 
 def plain(name: str) -> str:
-    """A name as names are compared: case folded, spaces and underscores as hyphens."""
+    """A name normalised for comparison: case folded, with hyphens for spaces and underscores."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return re.sub(r"[\s_]+", "-", folded.strip())
 
@@ -192,26 +187,24 @@ def _entry(
 
 
 def _header(document: Document) -> list[Problem]:
-    """What is wrong with name and description, and with the header they stand in."""
+    """Problems with the header, the name and the description."""
     path, header = shown(document.path), document.header
     problems = [replace(problem, path=path) for problem in document.problems]
     if not document.has_header:
         if not any(problem.severity == "error" for problem in problems):
-            hint = "begin the file with a header: ---, name: …, description: …, ---"
-            problems.append(Problem(path, 1, "has no header, so no name and no description", hint))
+            hint = "start the file with a header: ---, name: …, description: …, ---"
+            problems.append(Problem(path, 1, "has no header with name and description", hint))
         return problems
     for key, hint in (
-        ("name", "add a line 'name: …' with the name of its folder"),
-        ("description", "add a line 'description: …', one sentence: it is all that the prompt shows"),
+        ("name", "add a line 'name: …' with the folder's name"),
+        ("description", "add a line 'description: …' with one sentence; prompts show only that"),
     ):
         value = header.get(key)
         line = header.line_of(key, 1)
         if value is None:
             problems.append(Problem(path, line, f"the header has no '{key}'", hint))
         elif not isinstance(value, str):
-            problems.append(
-                Problem(path, line, f"'{key}' must be a text", f"write it on one line: '{key}: …'")
-            )
+            problems.append(Problem(path, line, f"'{key}' must be text", f"write it on one line: '{key}: …'"))
         elif not value.strip():
             problems.append(Problem(path, line, f"'{key}' is empty", hint))
     name = header.get("name")
@@ -223,16 +216,16 @@ def _header(document: Document) -> list[Problem]:
 def _name(document: Document, name: str, line: int) -> list[Problem]:
     path, folder = shown(document.path), document.path.split("/")[-2]
     if not safe_name(name):
-        hint = "use letters, digits, '-', '_' and '.', at most 80 of them"
-        return [Problem(path, line, f"the name {shown(name)!r} is not fit for a file name", hint)]
+        hint = "use at most 80 letters, digits, '-', '_' and '.'"
+        return [Problem(path, line, f"the name {shown(name)!r} is not usable as a file name", hint)]
     if plain(name) != plain(folder):
-        what = f"the name {shown(name)} is not that of its folder, {shown(folder)}"
+        what = f"the name {shown(name)} differs from its folder, {shown(folder)}"
         return [Problem(path, line, what, f"write 'name: {shown(folder)}', or rename the folder")]
     return []
 
 
 def safe_name(name: str) -> bool:
-    """Whether a name can name a folder on every system, and be typed."""
+    """True if a name is usable as a folder name on every system, and easy to type."""
     return _NAME.fullmatch(name) is not None and not name.endswith(".") and ".." not in name
 
 
@@ -241,23 +234,24 @@ def _place(place: EntryPlace, shelf: Shelf, depth: int, inventory: Inventory) ->
     problems = []
     if place.path in inventory.symlinks:
         problems.append(
-            Problem(path, 0, "is a symlink", "put the file itself there: a copy would not follow")
+            Problem(path, 0, "is a symlink", "replace it with the file itself: copies do not follow links")
         )
     if folder in shelf.folders:
-        what = f"stands in {folder}/ itself, so it is taken for an index that hides every other entry"
-        problems.append(Problem(path, 0, what, "move it into a folder of its own"))
+        what = f"is in {folder}/ itself, which makes it an index that hides all other entries"
+        problems.append(Problem(path, 0, what, "move it into its own folder"))
     elif not safe_name(folder.split("/")[-1]):
-        what = f"the name of its folder, {shown(folder.split('/')[-1])!r}, is not fit everywhere"
-        hint = "rename it: letters, digits, '-', '_' and '.', at most 80 of them"
+        what = f"the folder name {shown(folder.split('/')[-1])!r} is not usable on every system"
+        hint = "rename it, using at most 80 letters, digits, '-', '_' and '.'"
         problems.append(Problem(path, 0, what, hint))
-    if depth > _DEEPEST:
-        what = f"is nested {depth} entries deep; who reads an index finds {_DEEPEST} at most"
+    if depth > _MAX_DEPTH:
+        what = f"is nested {depth} entries deep; an index shows at most {_MAX_DEPTH} levels"
         problems.append(Problem(path, 0, what, "move it up", "warning"))
     return problems
 
 
 def innermost(folders: Collection[str]) -> Callable[[str], str]:
-    """Finds the innermost of some folders that is or holds a folder; empty for none."""
+    """Gives a function that finds the innermost of some folders that is or contains a folder; empty for
+    none."""
 
     @cache
     def found(folder: str) -> str:
@@ -267,7 +261,7 @@ def innermost(folders: Collection[str]) -> Callable[[str], str]:
 
 
 def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
-    """The entries with what their folders hold; a file belongs to the innermost entry around it."""
+    """The entries with sizes and symlink problems; a file belongs to the innermost entry around it."""
     owner = innermost({entry.folder for entry in entries})
     sizes: dict[str, list[int]] = defaultdict(list)
     links: dict[str, list[Problem]] = defaultdict(list)
@@ -276,7 +270,7 @@ def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
     for path in sorted(inventory.symlinks):
         if path.rpartition("/")[2] not in {shelf.marker for shelf in SHELVES}:
             what = "is a symlink and is not followed"
-            hint = "put the file or folder itself there"
+            hint = "replace it with the file or folder itself"
             links[owner(folder_of(path))].append(Problem(shown(path), 0, what, hint, "warning"))
     return [
         replace(
@@ -289,36 +283,38 @@ def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
     ]
 
 
-def _twin(document: Document, named: dict[str, str]) -> list[Problem]:
-    """A problem where another entry of the kind has the name; ``named`` holds the location of each so far."""
+def _duplicate_name(document: Document, named: dict[str, str]) -> list[Problem]:
+    """A problem if another entry has the same name; ``named`` has the locations by name so far."""
     name = entry_name(document.header, document.path)
     first = named.setdefault(plain(name), document.path)
     if first == document.path:
         return []
     line = document.header.line_of("name", 1)
-    what = f"has the name {shown(name.strip())}, as {shown(first)} has"
-    return [Problem(shown(document.path), line, what, "give one of them another name")]
+    what = f"has the same name as {shown(first)}: {shown(name.strip())}"
+    return [Problem(shown(document.path), line, what, "rename one of them")]
 
 
-def _out_of_sight(inventory: Inventory) -> Iterable[Problem]:
-    """Files that were meant as entries, and that no catalog finds."""
+def _uncatalogued(inventory: Inventory) -> Iterable[Problem]:
+    """Files that look like entries but are in no catalog."""
     for path in sorted({*inventory.files, *inventory.symlinks}):
         folder, _, name = path.rpartition("/")
         if path in inventory.symlinks and any(folder in shelf.folders for shelf in SHELVES):
-            what = "is a symlink and is not followed: an entry behind it is in no catalog"
-            yield Problem(shown(path), 0, what, "put the folder itself there", "warning")
+            what = "is a symlink and is not followed, so entries behind it are in no catalog"
+            yield Problem(shown(path), 0, what, "replace it with the folder itself", "warning")
         if path.startswith(f"{KNOWLEDGE.cold}/") or name.casefold() not in _MARKERS:
             continue
         shelf = next(each for each in SHELVES if _is_on(path, each))
         if name.casefold() != shelf.marker.casefold():
             home = "knowledge/" if name.casefold() == KNOWLEDGE.marker.casefold() else ".library/custom/"
             yield Problem(
-                shown(path), 0, f"is in no catalog: {name} counts below {home} only", "move it there"
+                shown(path), 0, f"is in no catalog: {name} counts only below {home}", "move it there"
             )
         elif name != shelf.marker:
-            yield Problem(shown(path), 0, f"is in no catalog: it is not called {shelf.marker}", "rename it")
+            yield Problem(
+                shown(path), 0, f"is in no catalog: the file name must be {shelf.marker}", "rename it"
+            )
         elif any(hidden(path.removeprefix(f"{top}/")) for top in shelf.folders if path.startswith(f"{top}/")):
-            what = "is in no catalog: a folder above it is hidden"
+            what = "is in no catalog: it is in a hidden folder"
             yield Problem(shown(path), 0, what, f"rename {shown(folder)}")
 
 

@@ -1,8 +1,8 @@
-"""Changes of files that are decided first and made later, as often as it takes (design 3.12, 6.2).
+"""File changes that are planned first and made later (design 3.12, 6.2).
 
-A change is a list of steps: lines added, dropped or replaced, a text written anew, a file moved. A step that
-was taken already changes nothing, so a change that a kill has cut short is made whole by making it again.
-What leaves one file for another is added there before it is dropped here.
+A change is a list of steps: lines added, dropped or replaced, a file rewritten or moved. Repeating a step
+changes nothing, so an interrupted change is completed by making it again. Lines that move to another file are
+added there before they are dropped here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
 from engine.knowledge.category_files import refuse_broken
-from engine.knowledge.session_notes import counted, refuse_full
+from engine.knowledge.session_notes import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.header import locate
 from engine.store.paths import shown, split_relative
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 PLACES = ("knowledge/", "archive/", "topics/", "presets/", ".library/")
-"""Where a change may change anything; only Markdown is."""
-MOST_BYTES = 512 * 1024
-"""Size of a change as JSON; a larger one is not made."""
+"""Folders in which Markdown files may be changed."""
+MAX_BYTES = 512 * 1024
+"""Maximum size of a change as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,58 +38,56 @@ class Step:
     """One step of a change."""
 
     kind: Literal["add", "drop", "swap", "write", "move"]
-    """``add``: lines at the end of a section, unless they stand in the file. ``drop``: lines go. ``swap``: a
-    line is replaced wherever it stands. ``write``: the file gets another text. ``move``: it gets another
-    name."""
+    """``add``: add lines at the end of a section unless the file has them. ``drop``: remove lines. ``swap``:
+    replace a line wherever it occurs. ``write``: replace the whole text. ``move``: rename the file."""
     path: str  # workspace-relative
     text: str = ""
-    """The lines added, dropped or put in place, or the whole text; of a move the new path."""
-    section: str = ""  # of ``add``: the heading above, without ``#``; empty for the file's end
-    level: int = 2  # of ``add``: that of a heading that has to be made
-    title: str = ""  # of ``add``: what the file begins with if it is not there; empty if it has to be
+    """The lines to add, drop or swap in, or the whole text; of a move, the new path."""
+    section: str = ""  # of ``add``: the heading, without ``#``; empty for the end of the file
+    level: int = 2  # of ``add``: the level of the heading if it is new
+    title: str = ""  # of ``add``: start of the file if it is new; empty if it must exist
     old: str = ""
-    """Of ``swap`` the line that goes; of ``write`` the sha256 of the bytes it was made for; empty: no
-    file."""
-    left: int = 0  # of ``drop``: how often the lines stand in the file afterwards
+    """Of ``swap``: the old line; of ``write``: the SHA-256 of the old content, empty if there is no file."""
+    left: int = 0  # of ``drop``: number of occurrences to keep
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """Steps that are taken together, and one line on each matter that they settle."""
+    """Steps that belong together, and one line on each issue that they settle."""
 
     steps: tuple[Step, ...]
     about: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that it touches, in the order of its steps."""
+        """The files it touches, in the order of the steps."""
         both = (name for step in self.steps for name in (step.path, _target(step)) if name)
         return tuple(dict.fromkeys(both))
 
     @property
     def moving(self) -> int:
-        """How many files get another name."""
+        """Number of files moved."""
         return sum(step.kind == "move" for step in self.steps)
 
     @property
     def id(self) -> str:
-        """Equal for equal steps."""
-        said = json.dumps([asdict(step) for step in self.steps], sort_keys=True)
-        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+        """A hash of the steps."""
+        text = json.dumps([asdict(step) for step in self.steps], sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def change_of(tree: object) -> FileChange | None:
-    """The change that a record holds; ``None`` where it holds none that may be made."""
+    """The change in a record; ``None`` if it is not valid or not allowed."""
     try:
         found = typed(FileChange, tree)  # type: ignore[arg-type]
-        is_fit = found.steps and all(_is_place(name) for name in found.paths)
+        is_valid = found.steps and all(_is_place(name) for name in found.paths)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, PathRefused):
         return None
-    return found if is_fit else None
+    return found if is_valid else None
 
 
 def tree_of(change: FileChange) -> dict[str, Any]:
-    """A change as a record holds it, without what is as it is by default."""
+    """A change as a record, without default values."""
     blank = asdict(Step("add", ""))
     steps = [
         {name: value for name, value in asdict(step).items() if name == "kind" or value != blank[name]}
@@ -99,15 +97,15 @@ def tree_of(change: FileChange) -> dict[str, Any]:
 
 
 def digest(data: bytes | None) -> str:
-    """What ``Step.old`` says of a text that is written anew; empty for an empty file as for none."""
+    """The value of ``Step.old`` for a file to be rewritten; empty for an empty or missing file."""
     return hashlib.sha256(data).hexdigest() if data else ""
 
 
 def outcome(files: Files, change: FileChange) -> dict[str, tuple[bytes, bytes]]:
-    """What every file that changes holds before and after, without anything being written; moves left out.
+    """The content of each changed file before and after, without writing anything and without moves.
 
     Raises:
-        ChangeRefused: The files are not what the change was made for.
+        ChangeRefused: The files have changed since the change was planned.
         DocumentError: A file cannot be changed.
     """
     found: dict[str, tuple[bytes, bytes]] = {}
@@ -121,11 +119,7 @@ def outcome(files: Files, change: FileChange) -> dict[str, tuple[bytes, bytes]]:
 
 
 def diff(files: Files, change: FileChange) -> list[str]:
-    """A change as a unified difference, line by line; moves as ``path → new path``.
-
-    Raises:
-        ChangeRefused, DocumentError: As ``outcome``.
-    """
+    """A change as lines of a unified diff; moves as ``path → new path``. Raises as ``outcome``."""
     lines = [f"{step.path} → {step.text}" for step in change.steps if step.kind == "move"]
     for path, (before, after) in outcome(files, change).items():
         one, other = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
@@ -134,14 +128,14 @@ def diff(files: Files, change: FileChange) -> list[str]:
 
 
 def refuse_unfit(files: Files, change: FileChange) -> None:
-    """Checks that every step can be taken now.
+    """Checks that every step can be made now.
 
     Raises:
-        ChangeRefused: A file is not what the change was made for, or a name is taken.
+        ChangeRefused: A file has changed since, the change is too large, or a target path exists.
         DocumentError: A file cannot be changed.
     """
-    if len(json.dumps(tree_of(change))) > MOST_BYTES:
-        raise ChangeRefused(f"is larger than {MOST_BYTES // 1024} KB", hint="make smaller ones of it")
+    if len(json.dumps(tree_of(change))) > MAX_BYTES:
+        raise ChangeRefused(f"is larger than {MAX_BYTES // 1024} KB", hint="split it into smaller changes")
     outcome(files, change)
     root = files.workspace.root
     for step in change.steps:
@@ -150,34 +144,29 @@ def refuse_unfit(files: Files, change: FileChange) -> None:
         for name in (step.path, step.text):
             files.workspace.resolve(name)
         if not root.joinpath(step.path).is_file() or root.joinpath(step.path).is_symlink():
-            raise ChangeRefused("is not there any more, or no regular file", where=shown(step.path))
+            raise ChangeRefused("no longer exists, or is not a regular file", where=shown(step.path))
         if os.path.lexists(root / step.text):
-            raise ChangeRefused("exists already", where=shown(step.text), hint="move it away first")
+            raise ChangeRefused("already exists", where=shown(step.text), hint="move it away first")
 
 
 def refuse_stale(data: bytes | None, steps: Sequence[Step]) -> None:
-    """Checks that a file is what steps were made for.
-
-    Raises:
-        ChangeRefused: It has changed since.
-    """
+    """Raises ``ChangeRefused`` if a file has changed since the steps were planned."""
     for step in steps:
         is_other = step.kind == "write" and digest(data) != step.old
         is_gone = step.kind == "drop" and _count(data or b"", step.text) <= step.left
         if is_other or is_gone:
             raise ChangeRefused(
-                "has changed since this was proposed", where=shown(step.path), hint="have it proposed again"
+                "has changed since this was proposed", where=shown(step.path), hint="request a new proposal"
             )
 
 
 def carry_out(files: Files, change: FileChange, on_problem: Callable[[str], None]) -> tuple[str, ...]:
-    """Takes every step that was not taken yet; gives the files that it is about. The lock is held.
+    """Makes every step that is not done yet, and returns the files involved. The caller holds the lock.
 
-    A step that cannot be taken any more, because a person changed the file while it was being made, is told
-    and passed over.
+    A step that is no longer possible because a person has changed the file is reported and skipped.
 
     Raises:
-        WriteFailed, ReadOnly: Something was not written; made again, the change is whole.
+        WriteFailed, ReadOnly: Something was not written; making the change again completes it.
     """
     root = files.workspace.root
     for step in change.steps:
@@ -189,12 +178,13 @@ def carry_out(files: Files, change: FileChange, on_problem: Callable[[str], None
             files.move(step.path, step.text)
             remove_empty(files, step.path.rpartition("/")[0])
     for path, steps in _by_path(change):
-        files.update(path, lambda old, steps=steps: _kept(old, steps, on_problem))  # type: ignore[misc]
+        files.update(path, lambda old, steps=steps: _after_or_unchanged(old, steps, on_problem))  # type: ignore[misc]
     return change.paths
 
 
 def remove_empty(files: Files, folder: str, least: int = 2) -> None:
-    """Removes a folder and those above it that hold nothing any more, as long as so many are above them."""
+    """Removes a folder and its parents while they are empty and have at least ``least`` folders above
+    them."""
     while folder.count("/") >= least:
         above, _, name = folder.rpartition("/")
         try:
@@ -226,8 +216,10 @@ def _read(files: Files, path: str) -> bytes | None:
         return None
 
 
-def _kept(data: bytes | None, steps: Sequence[Step], on_problem: Callable[[str], None]) -> bytes | None:
-    """What a file holds after steps; what it holds already where they cannot be taken."""
+def _after_or_unchanged(
+    data: bytes | None, steps: Sequence[Step], on_problem: Callable[[str], None]
+) -> bytes | None:
+    """A file's content after the steps; unchanged, with a report, if they are not possible."""
     try:
         return _after(data, steps)
     except ChangeRefused as error:
@@ -241,22 +233,22 @@ def _after(data: bytes | None, steps: Sequence[Step]) -> bytes:
             if step.kind == "write" and not step.old:
                 data = b""
             elif not step.title:
-                raise ChangeRefused("is not there any more", where=shown(step.path))
+                raise ChangeRefused("no longer exists", where=shown(step.path))
             else:
                 data = f"{step.title}\n".encode()
-        before, data = data, _taken(data, step)
+        before, data = data, _after_step(data, step)
         if data.count(b"\n") > before.count(b"\n"):
             refuse_full(step.path, data)
     assert data is not None
-    return counted(steps[0].path, data)
+    return with_line_count(steps[0].path, data)
 
 
-def _taken(data: bytes, step: Step) -> bytes:
-    """A file's bytes after a step; the same where it was taken before."""
+def _after_step(data: bytes, step: Step) -> bytes:
+    """A file's content after a step; unchanged if the step was made before."""
     if step.kind == "write":
         text = step.text.encode("utf-8")
         if data != text and digest(data) != step.old:
-            raise ChangeRefused("was changed meanwhile and is left as it is", where=shown(step.path))
+            raise ChangeRefused("changed in the meantime and is left as is", where=shown(step.path))
         return text
     refuse_broken(data, step.path)
     if step.kind == "add":
@@ -265,11 +257,11 @@ def _taken(data: bytes, step: Step) -> bytes:
         return with_line(data, step.text.replace("\n", locate(data).newline), step.section, step.level)
     lines = data.split(b"\n")
     if step.kind == "drop":
-        gone = step.text.encode("utf-8").split(b"\n")
-        places = _places(lines, gone)
+        removed = step.text.encode("utf-8").split(b"\n")
+        places = _occurrences(lines, removed)
         while len(places) > step.left:
             at = places.pop()
-            del lines[at : at + len(gone)]
+            del lines[at : at + len(removed)]
         return b"\n".join(lines)
     old, new = step.old.encode("utf-8"), step.text.encode("utf-8")
     return b"\n".join(
@@ -278,11 +270,11 @@ def _taken(data: bytes, step: Step) -> bytes:
 
 
 def _count(data: bytes, text: str) -> int:
-    """How often lines stand in a file, one behind the other."""
-    return len(_places(data.split(b"\n"), text.encode("utf-8").split(b"\n")))
+    """Number of occurrences of consecutive lines in a file."""
+    return len(_occurrences(data.split(b"\n"), text.encode("utf-8").split(b"\n")))
 
 
-def _places(lines: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
+def _occurrences(lines: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
     plain = [line.rstrip(b"\r") for line in lines]
     found: list[int] = []
     at = 0

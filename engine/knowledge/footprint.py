@@ -1,4 +1,4 @@
-"""How much room knowledge entries take, how old they are, and what refers to them. Changes nothing."""
+"""Reports size, age and references of knowledge entries."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FootprintRow:
-    """One entry of the catalog with everything in its folder."""
+    """One catalog entry with everything in its folder."""
 
     name: str
     folder: str
     entries: int  # itself and the entries nested in it
-    files: int  # in its folder, those of nested entries among them
+    files: int  # in its folder, including nested entries
     size: int  # bytes
     changed: datetime | None
-    """Latest change of a file, by the history, otherwise by the file system; ``None`` if neither knows."""
+    """Last change of a file, according to the history or else the file system; ``None`` if unknown."""
     in_history: bool  # whether ``changed`` is from a commit
     references: int  # from outside its folder
 
@@ -42,16 +42,15 @@ class Footprint:
     size: int  # bytes
     top: tuple[FootprintRow, ...]  # largest first
     recorded: bool  # whether the audit is in the cleanup log
-    why: str = ""  # why it is not
+    why: str = ""  # why it is not recorded
 
 
 def audit(
     scan: EntryScan, links: Links, repository: Callable[[], Repository], log: CleanupLog, *, top: int = TOP
 ) -> Footprint:
-    """Looks at the knowledge entries and records that it did.
+    """Audits the knowledge entries and records the audit if the workspace is writable.
 
-    A workspace without a history is judged by the file system, and one that cannot be written is audited all
-    the same. ``top`` is the number of entries named.
+    Without a history, dates come from the file system. ``top`` is the number of entries listed.
     """
     outermost = scan.outermost("knowledge")
     totals = {entry.location: scan.totals(entry) for entry in outermost}
@@ -73,15 +72,20 @@ def audit(
     entries, files, size = (sum(each[part] for each in totals.values()) for part in range(3))
     why = ""
     try:
-        what = "knowledge footprint audit"
-        log.add(what, candidates=len(outermost), size=size, dry_run=True, human_approved=False)
+        log.add(
+            "knowledge footprint audit",
+            candidates=len(outermost),
+            size=size,
+            dry_run=True,
+            human_approved=False,
+        )
     except AutopoiesisError as error:
         why = error.what
     return Footprint(len(outermost), entries - len(outermost), files, size, rows, not why, why)
 
 
 def _changed(scan: EntryScan, history: Repository | None, folder: str) -> tuple[datetime | None, bool]:
-    """When something in a folder was last changed; a clone gives files a new time, a commit keeps its own."""
+    """When a folder last changed; commit dates are preferred, since a clone resets file times."""
     if history is not None:
         try:
             commits = history.log(1, path=folder)

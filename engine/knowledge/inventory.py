@@ -1,4 +1,4 @@
-"""What stands below some folders of a workspace: one walk that follows no symlink and ends on any tree."""
+"""Lists the content of workspace folders in one walk that follows no symlinks and always ends."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from functools import cached_property
 from engine.errors import AutopoiesisError, Problem
 from engine.store.paths import TEMP_PREFIX, Workspace, shown
 
-_DEEPEST = 64
-"""Depth of nested folders; a person nests ten, a loop of bind mounts any number."""
+_MAX_DEPTH = 64
+"""Maximum folder depth; people nest about ten, but a loop of bind mounts is endless."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """Paths are workspace-relative with forward slashes; hidden ones are among them."""
+    """Workspace-relative paths with forward slashes, including hidden ones."""
 
-    files: dict[str, int] = field(default_factory=dict)  # regular files with their bytes
-    changed: dict[str, int] = field(default_factory=dict)  # when each was last written, nanoseconds
-    folders: set[str] = field(default_factory=set)  # those asked for included
+    files: dict[str, int] = field(default_factory=dict)  # regular files with their size in bytes
+    changed: dict[str, int] = field(default_factory=dict)  # mtime of each, in nanoseconds
+    folders: set[str] = field(default_factory=set)  # including the requested ones
     symlinks: set[str] = field(default_factory=set)  # not followed
-    odd: set[str] = field(default_factory=set)
-    """Pipes, sockets and devices, and repositories of their own, which are not entered."""
-    problems: list[Problem] = field(default_factory=list)  # what could not be looked into
+    special: set[str] = field(default_factory=set)
+    """Pipes, sockets and devices, and nested ``.git`` folders, which are not entered."""
+    problems: list[Problem] = field(default_factory=list)  # folders that could not be read
 
     def listed(self, folder: str) -> list[str]:
-        """Files below a folder as a prompt is made of them: sorted, without hidden ones."""
+        """Files below a folder as used for prompts: sorted, without hidden ones."""
         below = f"{folder}/"
         return [path for path in self._sorted if path.startswith(below) and not hidden(path[len(below) :])]
 
     @cached_property
     def _sorted(self) -> list[str]:
-        return sorted({*self.files, *self.symlinks, *self.odd})
+        return sorted({*self.files, *self.symlinks, *self.special})
 
 
 def hidden(path: str) -> bool:
-    """Whether a part of a path begins with a dot."""
+    """True if a part of a path starts with a dot."""
     return path.startswith(".") or "/." in path
 
 
-def take(workspace: Workspace, folders: Iterable[str]) -> Inventory:
-    """The inventory of some folders; one that does not exist is empty."""
+def take_inventory(workspace: Workspace, folders: Iterable[str]) -> Inventory:
+    """The inventory of some folders; missing folders are empty."""
     found = Inventory()
     for folder in folders:
         try:
@@ -57,40 +57,40 @@ def take(workspace: Workspace, folders: Iterable[str]) -> Inventory:
 
 
 def _walk(workspace: Workspace, start: str, found: Inventory) -> None:
-    waiting = [(start, 1)]
+    stack = [(start, 1)]
     found.folders.add(start)
-    while waiting:
-        folder, depth = waiting.pop()
-        if depth > _DEEPEST:
-            what = f"is nested deeper than {_DEEPEST} folders and is not looked into"
+    while stack:
+        folder, depth = stack.pop()
+        if depth > _MAX_DEPTH:
+            what = f"is nested deeper than {_MAX_DEPTH} folders and is skipped"
             found.problems.append(Problem(shown(folder), 0, what, "move it up"))
             continue
         try:
             with os.scandir(workspace.root / folder) as entries:
                 for entry in entries:
                     if not entry.name.startswith(TEMP_PREFIX):
-                        _note(found, f"{folder}/{entry.name}", entry, waiting, depth)
+                        _note(found, f"{folder}/{entry.name}", entry, stack, depth)
         except OSError as error:
-            what = f"cannot be looked into ({error.strerror or error})"
+            what = f"cannot be read ({error.strerror or error})"
             found.problems.append(Problem(shown(folder), 0, what, "check its permissions"))
 
 
 def _note(
-    found: Inventory, path: str, entry: os.DirEntry[str], waiting: list[tuple[str, int]], depth: int
+    found: Inventory, path: str, entry: os.DirEntry[str], stack: list[tuple[str, int]], depth: int
 ) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return  # it was removed at the same moment
+        return  # it was removed just now
     if entry.name == ".git":
-        found.odd.add(path)
+        found.special.add(path)
     elif stat.S_ISLNK(status.st_mode):
         found.symlinks.add(path)
     elif stat.S_ISDIR(status.st_mode):
         found.folders.add(path)
-        waiting.append((path, depth + 1))
+        stack.append((path, depth + 1))
     elif stat.S_ISREG(status.st_mode):
         found.files[path] = status.st_size
         found.changed[path] = status.st_mtime_ns
     else:
-        found.odd.add(path)
+        found.special.add(path)

@@ -1,7 +1,6 @@
-"""Work that is being written down, kept in a file until all of it stands (design 6.2).
+"""Journals of multi-step writes, kept until every step is done (design 6.2).
 
-A run that is killed leaves the journal, and the next one works through it from its beginning; so every step
-of such work may be repeated.
+If a run is killed, the next one repeats all steps in the journal, so every step must be repeatable.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from engine.knowledge.edit import Edit
-from engine.knowledge.review import Waiting, tree_of, waiting_of
+from engine.knowledge.review import PendingItem, pending_item_in, tree_of
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ R = TypeVar("R")
 class Journal(Generic[T]):
     """The journals of one kind of work. Safe to use from several processes.
 
-    ``folder`` is workspace-relative. ``decode`` gives ``None`` for bytes that hold no work; ``lost`` says in
-    one clause what becomes of work whose journal cannot be read.
+    ``folder`` is workspace-relative. ``decode`` gives ``None`` for invalid data; ``lost`` says in one clause
+    what happens to work whose journal cannot be read.
     """
 
     files: Files
@@ -41,7 +40,7 @@ class Journal(Generic[T]):
         """Writes a journal, before the first step of the work.
 
         Raises:
-            WriteFailed, ReadOnly: It was not written, so the work must not begin.
+            WriteFailed, ReadOnly: It was not written, so the work must not start.
         """
         self.files.replace(self._path(name), self.encode(work))
 
@@ -50,12 +49,12 @@ class Journal(Generic[T]):
         self.files.remove(self._path(name))
 
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:
-        """Settles everything that was interrupted, under the workspace's lock.
+        """Finishes interrupted work under the workspace's lock.
 
-        ``settle`` does the work of a journal, by its name, and drops it.
+        ``settle`` gets a journal's name and work, does the work and drops the journal.
 
         Raises:
-            WriteFailed: Work cannot be finished now; its journal stays.
+            WriteFailed: Work cannot be finished now; its journal is kept.
         """
         folder = self.files.workspace.root / self.folder
         if self.files.read_only or not folder.is_dir() or not self.files.workspace.holds(self.folder):
@@ -77,26 +76,26 @@ class Journal(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be written and put up for review; what it is about is for those who make it to add."""
+    """Edits to write and items to queue for review; subclasses add what the work is about."""
 
     edits: tuple[Edit, ...]
-    waiting: tuple[Waiting, ...] = ()  # what is put up for review
+    waiting: tuple[PendingItem, ...] = ()  # items to queue for review
 
 
 W = TypeVar("W", bound=Work)
 
 
 def encoded(work: Work) -> bytes:
-    """Some work as its journal holds it."""
+    """Work as the content of its journal."""
     tree = asdict(work) | {"waiting": [tree_of(each) for each in work.waiting]}
     return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def decoded(kind: type[W], data: bytes) -> W | None:
-    """The work in a journal; ``None`` if it holds none."""
+    """The work in a journal; ``None`` if it is not valid."""
     try:
         tree = json.loads(data)
-        waiting = tuple(waiting_of(each) for each in tree.pop("waiting"))
+        waiting = tuple(pending_item_in(each) for each in tree.pop("waiting"))
         work = typed(kind, tree)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""Knowledge that stays, as a face uses it: each part is made when it is first needed."""
+"""The long-term knowledge of a workspace; each part is created when first used."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Knowledge:
-    """The knowledge of a workspace. Safe to use from several threads, as its parts are.
+    """The knowledge of a workspace. Thread-safe, as are its parts.
 
-    ``extractor`` is the one that the settings name when left out; ``model`` is ``None`` if they name none.
+    ``extractor`` defaults to the one in the settings; ``model`` gives ``None`` if the settings name none.
     """
 
     files: Files
@@ -53,39 +53,39 @@ class Knowledge:
 
     @cached_property
     def review(self) -> Reviewing:
-        """What waits for a person, and what becomes of it."""
-        from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something waits
-        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something waits
+        """The review of pending items."""
+        from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something is pending
+        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something is pending
 
         queue = ReviewQueue(self.files, self.clock)
         return Reviewing(self.files, queue, self.ledger, self.digest, self.commit, self.on_problem)
 
     @cached_property
     def changes(self) -> FileChanges:
-        """What makes changes of files that were decided before."""
-        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only where one is made
+        """Makes planned file changes."""
+        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only on demand
 
         return FileChanges(self.files, self.commit, self.on_problem)
 
     @cached_property
     def notes(self) -> NoteFiles:
-        """Notes of files."""
-        from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only where there is one
+        """Notes on files."""
+        from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only for file notes
 
         return NoteFiles(self.files, self.clock, lambda: self.config().days.time_zone)
 
     @cached_property
     def reclaimer(self) -> Reclaimer:
-        """What moves conversations to the trash and back."""
-        from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
+        """Moves conversations to the trash and back."""
+        from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only for reclaiming
 
         return Reclaimer(self.files, self.ledger, self.trash, self.repository, self.commit, self.on_problem)
 
     @cached_property
     def harvest(self) -> Harvest:
-        """What moves knowledge out of conversations."""
-        from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only where one is harvested
-        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only where one is harvested
+        """Extracts knowledge from conversations."""
+        from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only on demand
+        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only on demand
 
         settler = Settler(
             self.files, self.ledger, self.review.queue, self.digest, self.commit, self.on_problem
@@ -103,12 +103,9 @@ class Knowledge:
         )
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """Compares every entry of the ledger with the files.
-
-        Raises:
-            LedgerBroken: The ledger is damaged or gone.
-        """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
+        """Compares all ledger entries with the files; raises ``LedgerBroken`` if the ledger is damaged or
+        lost."""
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only on demand
 
         return verify(self.ledger.entries(), self.files, self.trash, self.repository)
 
@@ -116,20 +113,18 @@ class Knowledge:
         """Compares one entry of the ledger with the files.
 
         Raises:
-            LedgerBroken: The ledger is damaged or gone.
+            LedgerBroken: The ledger is damaged or lost.
             HarvestRefused: It has no such entry.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only on demand
 
         entry = self.ledger.get(sha256)
         if entry is None:
-            raise HarvestRefused(
-                f"the ledger has no entry {sha256[:12]}", hint="see: autopoiesis ledger list"
-            )
+            raise HarvestRefused(f"no such ledger entry: {sha256[:12]}", hint="see: autopoiesis ledger list")
         return next(verify({sha256: entry}, self.files, self.trash, self.repository))
 
     def price_of(self, survey: Survey) -> float | None:
-        """About what a harvest would cost, US dollars: what is sent; ``None`` where no price is known."""
+        """Estimated cost of a harvest's input in US dollars; ``None`` if the price is unknown."""
         completer = self.model(self.config().harvest)
         if completer is None:
             return 0.0
@@ -137,11 +132,11 @@ class Knowledge:
         return None if price is None else survey.tokens * price.input / 1e6
 
     def commit(self, paths: Sequence[str], message: str) -> ChangeCommit:
-        """Commits files that were written, where the settings want it."""
+        """Commits written files if the settings allow it."""
         return commit_change(lambda: self.repository, paths, message, wanted=self.config().git.auto_commit)
 
     def _configured(self, settings: HarvestSettings) -> Extracts:
-        from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
+        from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — imports the tokenizer
 
         completer = self.model(settings)
         if completer is None:

@@ -1,4 +1,4 @@
-"""Private knowledge entries as a face uses them: catalog, check, footprint, and putting them away."""
+"""Knowledge entries of an open workspace: catalog, checks, footprint and archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class KnowledgeEntries:
-    """The entries of an open workspace. Safe to use from several threads: each call reads the files anew."""
+    """The entries of an open workspace. Thread-safe: every call re-reads the files."""
 
     files: Files
     repository: Callable[[], Repository]
@@ -32,39 +32,39 @@ class KnowledgeEntries:
     clock: Callable[[], datetime]
 
     def scan(self) -> EntryScan:
-        """The entries as they are now."""
+        """The current entries."""
         return scan_entries(self.files)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools offered to a model that is asked from here."""
+        """The tools offered to models."""
         return TOOLS
 
     def answer(self, name: str, arguments: object) -> str:
-        """Answers a call of one of the ``tools``. Never raises for what a model may write."""
+        """Answers a call of one of the ``tools``. Never raises for malformed calls."""
         return answer(name, arguments, self.files)
 
     def info(self) -> str:
-        """What ``knowledge({"action": "info"})`` answers."""
+        """The answer to ``knowledge({"action": "info"})``."""
         return catalog_text(self.scan())
 
     def links(self, scan: EntryScan) -> Links:
-        """The references of the files, for a scan made just now."""
-        from engine.knowledge.links import Links  # noqa: PLC0415 — a catalog needs none
+        """The references in the files, for a fresh scan."""
+        from engine.knowledge.links import Links  # noqa: PLC0415 — not needed for the catalog
 
         return Links(self.files, scan)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with entries, skills and references, and moves that were not finished."""
-        from engine.knowledge.links import all_problems  # noqa: PLC0415 — a catalog needs none
+        """Problems with entries, skills and references, and unfinished moves."""
+        from engine.knowledge.links import all_problems  # noqa: PLC0415 — not needed for the catalog
 
         scan = self.scan()
         return (*self._archive.unfinished(), *all_problems(scan, self.links(scan)))
 
     def footprint(self) -> Footprint:
-        """How much room the entries take; recorded, where the workspace can be written."""
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only where it is asked for
+        """Audits the size of the entries; recorded if the workspace is writable."""
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
+        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only on demand
 
         scan = self.scan()
         return audit(scan, self.links(scan), self.repository, CleanupLog(self.files, self.clock))
@@ -83,8 +83,8 @@ class KnowledgeEntries:
 
     @cached_property
     def _archive(self) -> EntryArchive:
-        from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only on demand
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
 
         return EntryArchive(
             self.files,

@@ -1,7 +1,7 @@
-"""The ledger: what became of every conversation, by the sha256 of its bytes (``knowledge-curation.md`` 4).
+"""The ledger: the status of every conversation, by the SHA-256 of its bytes (``knowledge-curation.md`` 4).
 
-It proves a harvest, and only what is proven may be reclaimed. So a ledger that cannot be read is never taken
-for an empty one: nothing is written over it, and it is rebuilt from the history.
+It proves that a conversation was harvested, and only then may it be reclaimed. An unreadable ledger is
+therefore never treated as empty or overwritten; it is rebuilt from the history.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ PATH = LEDGER_PATH
 
 Status = Literal["harvested", "harvest-failed", "deleted-unharvested", "too-large"]
 MARKERS = "markers"
-"""The provider that asks no model."""
+"""The provider that works without a model."""
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-_CURE = "run: autopoiesis ledger rebuild"
-_MOST_VERSIONS = 10_000
+_REBUILD = "run: autopoiesis ledger rebuild"
+_MAX_VERSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """A line of knowledge that a harvest has written."""
+    """A line of knowledge written by a harvest."""
 
     id: str  # ``item_id`` of its item
     path: str  # workspace-relative
@@ -45,53 +45,52 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What became of one content.
+    """The status of one conversation's content.
 
-    The first five are the specification's, under its names; the file holds the others beside them.
+    The first five fields are those of the specification; the file has the others as well.
     """
 
-    path: str  # the conversation's file, as it was called then
+    path: str  # the conversation's file at that time
     status: Status
     at: str  # ISO 8601, UTC
     items: Mapping[str, int] = field(default_factory=dict)
-    """By category; of those, ``known`` were already there, and ``held`` wait or waited for a person."""
+    """Counts by category, including the ``known`` items and those ``held`` for review."""
     deleted: bool = False  # whether the conversation has been reclaimed
     lines: tuple[LedgerLine, ...] = ()
     known: int = 0  # items that were already known
-    held: tuple[str, ...] = ()  # ids of the items that were put up for review
-    provider: str = ""  # ``markers`` asks no model
+    held: tuple[str, ...] = ()  # ids of the items queued for review
+    provider: str = ""  # ``markers`` works without a model
     model: str = ""
     input_tokens: int = 0
-    output_tokens: int = 0  # all calls together, as are the input tokens
+    output_tokens: int = 0  # of all calls, as are the input tokens
     cost_usd: float | None = None  # ``None`` if a price is unknown
     size: int = 0  # bytes of the conversation
-    shown: int = 0  # bytes of it that were looked at
-    summarised: bool = False  # only a summary was looked at
-    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
+    shown: int = 0  # bytes of it that were examined
+    summarised: bool = False  # only a summary was examined
+    refused: tuple[str, ...] = ()  # one line for each unusable part of the model's reply
     error: str = ""  # why the harvest failed
-    restored: bool = False  # a person has taken the conversation back and keeps it
+    restored: bool = False  # a person has restored the conversation and keeps it
 
     @property
     def name(self) -> str:
-        """The conversation's file name."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
     def total(self) -> int:
-        """Items of all categories."""
+        """Number of items in all categories."""
         return sum(self.items.values())
 
     @property
     def coverage(self) -> float:
-        """Share of the conversation that was looked at, 0 to 1."""
+        """Share of the conversation that was examined, 0 to 1."""
         return self.shown / self.size if self.size else 1.0
 
     def is_done(self, provider: str) -> bool:
-        """Whether nothing more would be asked of a provider about it."""
+        """True if no harvest with the provider is needed any more."""
         return self.is_harvested(provider) or self.status == "deleted-unharvested"
 
     def is_harvested(self, provider: str) -> bool:
-        """Whether a provider would find nothing more: what a conversation marks is not all that it taught."""
+        """True if a provider would find nothing more; a model may find more than the markers."""
         return self.status == "harvested" and (self.provider != MARKERS or provider == MARKERS)
 
 
@@ -101,7 +100,7 @@ _Trees = dict[str, dict[str, Any]]
 class Ledger:
     """Reads and writes the ledger. Safe to use from several processes.
 
-    ``repository`` has older versions of the ledger; it is opened only when one is needed.
+    ``repository`` has older versions of the ledger and is opened only when needed.
     """
 
     def __init__(self, files: Files, repository: Repository) -> None:
@@ -110,15 +109,15 @@ class Ledger:
         self._read: tuple[bytes | None, _Trees, dict[str, LedgerEntry]] = (None, {}, {})
 
     def entries(self) -> dict[str, LedgerEntry]:
-        """Every entry by sha256, in the order of the file; none where there is no file and never was one.
+        """All entries by SHA-256, in file order; empty if there has never been a ledger.
 
         Raises:
-            LedgerBroken: It is damaged, or has been lost.
+            LedgerBroken: It is damaged or lost.
         """
         return dict(self._current()[1])
 
     def view(self) -> LedgerView:
-        """The ledger as a face shows it beside other things: newest first, or what is wrong. Never raises."""
+        """The ledger for display: newest first, or the problem with it. Never raises."""
         try:
             found = self.entries()
         except (AutopoiesisError, OSError) as error:
@@ -132,16 +131,11 @@ class Ledger:
         return LedgerView(tuple(sorted(rows, key=lambda row: (row.at, row.sha256), reverse=True)))
 
     def get(self, sha256: str) -> LedgerEntry | None:
-        """The entry of a content; ``None`` where it has none.
-
-        Raises:
-            LedgerBroken: As ``entries``.
-        """
+        """The entry of a content, if any. Raises as ``entries``."""
         return self._current()[1].get(sha256)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
-        """Replaces the entry of a content, without what looks like a secret. What others have added
-        to it stays.
+        """Replaces the entry of a content, with secrets redacted. Unknown fields are kept.
 
         Raises:
             LedgerBroken: As ``entries``; nothing is written.
@@ -151,7 +145,7 @@ class Ledger:
             trees, entries = self._current()
             kept = {key: value for key, value in trees.get(sha256, {}).items() if key not in _NAMES}
             clean = without_secrets({**tree_of(entry), **kept})
-            tree = {**clean, "path": entry.path}  # needed to find the conversation
+            tree = {**clean, "path": entry.path}  # unredacted, to find the conversation
             trees = {**trees, sha256: tree}
             data = bytes_of(trees)
             self._files.replace(PATH, data)
@@ -159,7 +153,7 @@ class Ledger:
         return entry
 
     def change(self, sha256: str, **changes: Any) -> LedgerEntry:
-        """Changes fields of an entry that exists.
+        """Changes fields of an existing entry.
 
         Raises:
             LedgerBroken: As ``entries``, or the content has no entry.
@@ -168,19 +162,19 @@ class Ledger:
         with self._files.lock():
             entry = self.get(sha256)
             if entry is None:
-                raise LedgerBroken(f"has no entry {sha256[:12]}", where=PATH, hint=_CURE)
+                raise LedgerBroken(f"no such entry: {sha256[:12]}", where=PATH, hint=_REBUILD)
             return self.record(sha256, replace(entry, **changes))
 
     def rebuild(self) -> tuple[int, int]:
-        """Rebuilds the ledger from every version of it that git holds and what can be read of the present
-        one; a newer version's entry wins.
+        """Rebuilds the ledger from all its versions in git and the readable parts of the current file; newer
+        entries win.
 
         Returns:
-            How many entries there are now, and how many of them the present file did not give.
+            The number of entries now, and how many of them were not in the current file.
 
         Raises:
-            RepositoryError: Git cannot be asked.
-            WriteFailed, ReadOnly: It was not written; the present file is as it was.
+            RepositoryError: Git failed.
+            WriteFailed, ReadOnly: It was not written; the current file is unchanged.
         """
         with self._files.lock():
             found: dict[str, dict[str, Any]] = {}
@@ -193,7 +187,7 @@ class Ledger:
 
     def _versions(self) -> Iterator[bytes]:
         """The file's versions in git, oldest first."""
-        for commit in reversed(self._repository.log(_MOST_VERSIONS, path=PATH)):
+        for commit in reversed(self._repository.log(_MAX_VERSIONS, path=PATH)):
             try:
                 yield self._repository.show(commit.revision, PATH)
             except FileNotFoundError:
@@ -210,10 +204,10 @@ class Ledger:
         try:
             data = self._present()
         except AutopoiesisError as error:
-            raise LedgerBroken(error.what, where=PATH, hint=_CURE) from error
+            raise LedgerBroken(error.what, where=PATH, hint=_REBUILD) from error
         if data is None:
-            if self._was_there():
-                raise LedgerBroken("is gone; the history has it", where=PATH, hint=_CURE)
+            if self._existed():
+                raise LedgerBroken("is missing, but the history has it", where=PATH, hint=_REBUILD)
             return {}, {}
         if data == self._read[0]:
             return self._read[1:]
@@ -221,7 +215,7 @@ class Ledger:
         self._read = data, trees, entries
         return trees, entries
 
-    def _was_there(self) -> bool:
+    def _existed(self) -> bool:
         try:
             return bool(self._repository.log(1, path=PATH))
         except AutopoiesisError:
@@ -229,11 +223,7 @@ class Ledger:
 
 
 def trees_of(data: bytes) -> _Trees:
-    """The entries of a ledger's bytes by sha256, each as the file holds it.
-
-    Raises:
-        LedgerBroken: It cannot be read.
-    """
+    """The raw entries of a ledger by SHA-256; raises ``LedgerBroken`` if it cannot be read."""
     return _decoded(data)[0]
 
 
@@ -241,15 +231,15 @@ def _decoded(data: bytes) -> tuple[_Trees, dict[str, LedgerEntry]]:
     try:
         trees: _Trees = json.loads(data)["entries"]
         if odd := [name for name in trees if not _is_name(name)]:
-            raise ValueError(f"{odd[0]!r:.40} is no sha256")
+            raise ValueError(f"not a SHA-256: {odd[0]!r:.40}")
         return trees, {name: entry_of(tree) for name, tree in trees.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         short = f"{type(error).__name__}: {error}"[:120]
-        raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, hint=_CURE) from error
+        raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, hint=_REBUILD) from error
 
 
 def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
-    """An entry as its tree says it; what is missing has its default, what is unknown is passed over.
+    """An entry from its JSON; missing fields get defaults, unknown ones are ignored.
 
     Raises:
         ValueError, KeyError, TypeError: It is not an entry.
@@ -258,7 +248,7 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
 
 
 def tree_of(entry: LedgerEntry) -> dict[str, Any]:
-    """An entry as the file holds it: the specification's fields always, others where they say something."""
+    """An entry as JSON: the specification's fields always, others only if not empty."""
     tree = asdict(entry)
     tree["items"] = {name: entry.items.get(name, 0) for name in CATEGORIES}
     always = ("path", "status", "at", "items", "deleted")
@@ -268,8 +258,8 @@ def tree_of(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def bytes_of(trees: Mapping[str, Any]) -> bytes:
-    """The file that holds these trees by sha256, an entry a line: so a comparison of two versions shows the
-    entries that differ."""
+    """The ledger file with the given entries by SHA-256, one per line so that diffs show the changed
+    entries."""
     lines = [f"{json.dumps(name)}: {json.dumps(tree, ensure_ascii=False)}" for name, tree in trees.items()]
     text = '{"entries": {\n' + ",\n".join(lines) + "\n}}\n"
     return text.encode("utf-8", "surrogatepass")
@@ -279,18 +269,18 @@ _NAMES = frozenset(item.name for item in fields(LedgerEntry))
 
 
 def _salvaged(data: bytes) -> dict[str, dict[str, Any]]:
-    """The entries that can still be read of a ledger, whatever is wrong with the rest."""
+    """The readable entries of a damaged ledger."""
     try:
         tree = json.loads(data)
         trees = tree["entries"]
         found = dict(trees)
     except (ValueError, KeyError, TypeError, RecursionError):
-        found = _pieces(data)
+        found = _fragments(data)
     return {name: tree for name, tree in found.items() if _is_name(name) and _is_entry(tree)}
 
 
-def _pieces(data: bytes) -> dict[str, Any]:
-    """The whole entries in the text of a ledger that is cut or damaged."""
+def _fragments(data: bytes) -> dict[str, Any]:
+    """The complete entries in a truncated or damaged ledger."""
     text = data.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
     found: dict[str, Any] = {}

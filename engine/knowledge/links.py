@@ -1,8 +1,8 @@
-"""Where the references of knowledge lead, what leads to a file, and which lead nowhere.
+"""Resolves the references in knowledge files, forwards and backwards, and finds broken ones.
 
-References are read in entries, skills, the other files of ``knowledge/``, topics and presets. In entries and
-skills a broken one is an error; elsewhere only links and wikilinks are judged, as warnings, because journals
-and notes name paths of other places all day.
+References are read in entries, skills, other files in ``knowledge/``, topics and presets. In entries and
+skills a broken reference is an error. Elsewhere only links and wikilinks are checked, as warnings, because
+journals and notes often name paths outside the workspace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.entries import EntryScan
 from engine.knowledge.inventory import hidden
 from engine.knowledge.names import NameIndex
-from engine.knowledge.places import Outside, Places, joined
+from engine.knowledge.places import OutsideWorkspace, Places, joined
 from engine.knowledge.private import is_layout, private_points
 from engine.knowledge.references import Reference, references
 from engine.store.documents import parse, sections
@@ -30,24 +30,24 @@ from engine.store.paths import is_shared, shown
 from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
-_WHOLE = ("topics/", "presets/")
-"""Folders of files whose headers name files as well."""
+_WITH_HEADER = ("topics/", "presets/")
+"""Folders of files whose headers contain references, too."""
 
 _GENERATED = "knowledge/digest.md"
 _SUPPORTING = ("references", "scripts", "assets", "notes")
-_SUGGESTIONS = 100
-"""Broken references for which the nearest name is looked for; it costs a look at every name."""
+_MAX_SUGGESTIONS = 100
+"""Broken references that get a suggestion; each costs a comparison with every name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference that leads somewhere."""
+    """A resolved reference."""
 
     source: str  # workspace-relative
     line: int  # from 1
-    target: str  # the file or folder that it leads to; of an entry its marker file
+    target: str  # the file or folder it leads to; for an entry, its marker file
     reference: Reference
-    also: tuple[str, ...] = ()  # what else leads there from that line, as it is written
+    also: tuple[str, ...] = ()  # other references to it on the same line, as written
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Source:
 
 
 class Links:
-    """The references of one state of the files; every file is read once, when they are first asked for."""
+    """The references in one state of the files; files are read once, on first use."""
 
     def __init__(self, files: Files, scan: EntryScan) -> None:
         self._files = files
@@ -72,32 +72,34 @@ class Links:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """Every reference that leads somewhere, by source and place."""
+        """All resolved references, by source and position."""
         found: list[Link] = []
         for source in self._sources:
-            told: dict[tuple[int, str], int] = {}
+            seen: dict[tuple[int, str], int] = {}
             leaks = {line for line, _ in source.private}
             for line, what in source.private:
-                self._tell(source.path, line, what, "say it in the skill itself, or leave it out")
+                self._report(source.path, line, what, "include it in the skill itself, or remove it")
             for reference in source.references:
                 target = self._target(source.path, reference, is_leak=reference.line in leaks)
-                if (at := told.get((reference.line, target))) is not None:
+                if (at := seen.get((reference.line, target))) is not None:
                     found[at] = replace(found[at], also=(*found[at].also, reference.target))
                 elif target and target != source.path:
-                    told[reference.line, target] = len(found)
+                    seen[reference.line, target] = len(found)
                     found.append(Link(source.path, reference.line, target, reference))
-                    self._inward(source.path, reference, target, is_told=reference.line in leaks)
+                    self._check_skill_link(
+                        source.path, reference, target, is_reported=reference.line in leaks
+                    )
         return tuple(found)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Broken, ambiguous and forbidden references, and entries that nothing leads to; by path and line."""
+        """Broken, ambiguous and forbidden references, and unreachable entries, by path and line."""
         links = self.links
-        found = {*self._problems, *self._unlisted(links)}
+        found = {*self._problems, *self._unindexed(links)}
         return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))
 
     def to(self, path: str) -> tuple[Link, ...]:
-        """The references that lead to a file, or into a folder, from outside of it."""
+        """The references to a file, or into a folder from outside it."""
         below = f"{path.rstrip('/')}/"
         if path in self._targets or path not in self._places.inventory.folders:
             return self._targets.get(path, ())
@@ -115,22 +117,18 @@ class Links:
         return tuple(link for link in self.links if link.source == path or link.source.startswith(below))
 
     def find(self, text: str) -> str:
-        """The file or folder that a path, or a name as it stands in double brackets, means.
-
-        Raises:
-            EntryError: It means none, or several.
-        """
+        """Finds a file or folder by path or wikilink name; raises ``EntryError`` if there is none or
+        several."""
         found = ""
-        with suppress(Outside):
+        with suppress(OutsideWorkspace):
             found = self._places.existing("/".join(part for part in text.split("/") if part not in ("", ".")))
         several = (found,) if found else self._names.find(text.strip("[]")) if self._sources else ()
         if len(several) == 1:
             return several[0]
         if several:
-            hint = f"name one of {', '.join(map(shown, several))}"
-            raise EntryError(f"{shown(text)} is the name of {len(several)} files", hint=hint)
-        meant = self._meant_name(text)
-        raise EntryError(f"there is no {shown(text)}", hint=f"is {shown(meant)} meant?" if meant else "")
+            hint = f"use one of {', '.join(map(shown, several))}"
+            raise EntryError(f"{len(several)} files are called {shown(text)}", hint=hint)
+        raise EntryError(f"no such file or entry: {shown(text)}", hint=self._hint(self._similar_name(text)))
 
     @cached_property
     def _targets(self) -> dict[str, tuple[Link, ...]]:
@@ -156,15 +154,15 @@ class Links:
         try:
             data = self._files.read(path, limit=FILE_LIMIT)
         except FileNotFoundError:
-            self._names.add(path, {})  # it is not checked out here; its name is known all the same
+            self._names.add(path, {})  # not checked out here, but its name is known
             return None
         except AutopoiesisError:
-            # A marker file is in the scan's problems, and the others are looked at by the doctor.
+            # The scan reports marker files, the doctor the others.
             return None
         document = parse(data, path)
         self._names.add(path, document.header)
         text, line = document.body, document.body_line
-        if path.startswith(_WHOLE):
+        if path.startswith(_WITH_HEADER):
             text, line = data.decode("utf-8", "replace").replace("\r\n", "\n"), 1
         private = (
             private_points(text, line, self._places.inventory.files) if path.startswith(".library/") else []
@@ -174,30 +172,29 @@ class Links:
     # Resolving.
 
     def _target(self, source: str, reference: Reference, *, is_leak: bool) -> str:
-        """Where a reference leads; empty for nowhere, with a problem where that is wrong."""
+        """The target of a reference; empty if there is none, which is reported if it is a problem."""
         sure = self._is_sure(source, reference)
         try:
             if reference.kind == "machine":
-                self._machine(source, reference)
+                self._check_machine_path(source, reference)
                 return ""
             if reference.kind == "name":
-                return self._named(source, reference, sure=sure and not is_leak)
+                return self._resolve_name(source, reference, sure=sure and not is_leak)
             if reference.kind == "wikilink":
-                return self._wikilink(source, reference)
+                return self._resolve_wikilink(source, reference)
             found = self._places.find(source, reference.target)
-        except Outside as error:
+        except OutsideWorkspace as error:
             if sure or self._places.owner(source):
                 what = f"{shown(reference.target)} {error}"
-                hint = "name a file of the workspace, or copy it into it"
-                self._tell(source, reference.line, what, hint, "error" if sure else "warning")
+                hint = "use a file in the workspace, or copy the file into it"
+                self._report(source, reference.line, what, hint, "error" if sure else "warning")
             return ""
         may_be_archived = reference.sure or reference.target.startswith(f"{KNOWLEDGE.folders[0]}/")
-        if not found and may_be_archived and not is_leak and self._tell_archived(source, reference):
+        if not found and may_be_archived and not is_leak and self._report_if_archived(source, reference):
             return ""
         if not found and sure and not is_leak:
-            meant = self._meant(source, reference.target)
-            hint = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
-            self._tell(source, reference.line, f"{shown(reference.target)} does not exist", hint)
+            hint = self._hint(self._similar_path(reference.target), "correct or remove it")
+            self._report(source, reference.line, f"{shown(reference.target)} does not exist", hint)
         return found
 
     def _is_sure(self, source: str, reference: Reference) -> bool:
@@ -213,48 +210,45 @@ class Links:
         )
         return reference.sure or is_supporting
 
-    def _wikilink(self, source: str, reference: Reference) -> str:
+    def _resolve_wikilink(self, source: str, reference: Reference) -> str:
         target = reference.target
         for path in (target, f"{target}.md") if "/" in target or target.endswith(".md") else ():
             found = self._places.find(source, path)
             if found:
-                self._section(source, reference, found)
+                self._check_heading(source, reference, found)
                 return found
         several = self._names.find(target, source)
         if len(several) == 1:
-            self._section(source, reference, several[0])
+            self._check_heading(source, reference, several[0])
             return several[0]
         severity: Literal["error", "warning"] = "error" if self._places.owner(source) else "warning"
         if several:
-            what = (
-                f"[[{shown(target)}]] is the name of {len(several)} files: {', '.join(map(shown, several))}"
-            )
-            self._tell(source, reference.line, what, "write the path of one of them", severity)
+            what = f"[[{shown(target)}]] matches {len(several)} files: {', '.join(map(shown, several))}"
+            self._report(source, reference.line, what, "use the path of one of them", severity)
         else:
-            meant = self._meant_name(target.rpartition("/")[2])
-            hint = f"is [[{shown(meant)}]] meant?" if meant else "correct it, or write the file"
-            self._tell(source, reference.line, f"[[{shown(target)}]] leads nowhere", hint, severity)
+            similar = self._similar_name(target.rpartition("/")[2])
+            hint = f"did you mean [[{shown(similar)}]]?" if similar else "correct it, or create the file"
+            self._report(source, reference.line, f"[[{shown(target)}]] is a broken link", hint, severity)
         return ""
 
-    def _named(self, source: str, reference: Reference, *, sure: bool) -> str:
+    def _resolve_name(self, source: str, reference: Reference, *, sure: bool) -> str:
         found = self._names.entry(reference.target)
         if len(found) == 1:
             return found[0]
         if sure and self._places.owner(source) is not None:
             name = shown(reference.target)
             if found:
-                what = f"{name} is the name of {len(found)} entries: {', '.join(map(shown, found))}"
-                self._tell(source, reference.line, what, "write the path of one of them")
+                what = f"{len(found)} entries are called {name}: {', '.join(map(shown, found))}"
+                self._report(source, reference.line, what, "use the path of one of them")
             elif not self._names.find(reference.target):
-                meant = self._meant_name(reference.target)
-                hint = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
-                self._tell(source, reference.line, f"there is no entry {name}", hint)
+                hint = self._hint(self._similar_name(reference.target), "correct or remove it")
+                self._report(source, reference.line, f"no such entry: {name}", hint)
         several = self._names.find(reference.target) if reference.sure else ()
         return several[0] if len(several) == 1 and not found else ""
 
-    def _section(self, source: str, reference: Reference, target: str) -> None:
-        """A warning where a wikilink asks for a heading that is not there."""
-        # A heading may have those above it in front; ``#^id`` is a block, which only Obsidian marks.
+    def _check_heading(self, source: str, reference: Reference, target: str) -> None:
+        """Warns if a wikilink refers to a heading that does not exist."""
+        # Parent headings may precede the heading; ``#^id`` is an Obsidian block.
         wanted = reference.section.rpartition("#")[2]
         if not wanted or wanted.startswith("^") or not target.endswith(".md"):
             return
@@ -266,21 +260,21 @@ class Links:
             self._headings[target] = frozenset(_heading(each.title) for each in sections(document.body))
         if _heading(wanted) not in self._headings[target]:
             what = f"{shown(target)} has no section {shown(reference.section)!r}"
-            self._tell(source, reference.line, what, "name one of its headings", "warning")
+            self._report(source, reference.line, what, "use one of its headings", "warning")
 
-    # What is wrong.
+    # Problems.
 
-    def _tell(
+    def _report(
         self, path: str, line: int, what: str, hint: str, severity: Literal["error", "warning"] = "error"
     ) -> None:
         if is_shared(path):
-            return  # theirs to mend
+            return  # theirs to fix
         if not self._places.owner(path) and severity == "error" and not path.startswith(".library/"):
             severity = "warning"
         self._problems.append(Problem(shown(path), line, what, hint, severity))
 
-    def _tell_archived(self, source: str, reference: Reference) -> bool:
-        """Reports that a path leads nowhere because what it names is archived; ``False`` if it is not."""
+    def _report_if_archived(self, source: str, reference: Reference) -> bool:
+        """Reports a path that is broken because its target is archived; ``False`` if it is not."""
         for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
             path = joined(base, reference.target) or ""
             below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")
@@ -288,33 +282,33 @@ class Links:
                 folder = below.removesuffix(f"/{KNOWLEDGE.marker}")
                 what = f"{shown(reference.target)} is archived"
                 hint = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
-                self._tell(source, reference.line, what, hint)
+                self._report(source, reference.line, what, hint)
                 return True
         return False
 
-    def _machine(self, source: str, reference: Reference) -> None:
+    def _check_machine_path(self, source: str, reference: Reference) -> None:
         owner = self._places.owner(source)
         root = str(self._workspace.root)
         path = reference.target.removeprefix("file://")
         if path == root or path.startswith(f"{root}/"):
-            what = f"{shown(reference.target)} names this workspace by where it is on this machine"
+            what = f"{shown(reference.target)} is an absolute path into this workspace"
             inside = path.removeprefix(root).strip("/")
-            self._tell(source, reference.line, what, f"write {shown(inside) or 'a path in it'}", "warning")
+            self._report(source, reference.line, what, f"use {shown(inside) or 'a relative path'}", "warning")
         elif owner is not None and reference.sure:
-            what = f"{shown(reference.target)} is a path of one machine"
-            hint = "say which machine, or name it relative to something that moves with it"
-            self._tell(source, reference.line, what, hint, "warning")
+            what = f"{shown(reference.target)} is an absolute path on one machine"
+            hint = "say which machine, or use a relative path"
+            self._report(source, reference.line, what, hint, "warning")
 
-    def _inward(self, source: str, reference: Reference, target: str, *, is_told: bool) -> None:
-        """A problem where a skill points at private knowledge by a link that only resolving shows."""
-        if not source.startswith(".library/") or is_told or is_layout(target):
+    def _check_skill_link(self, source: str, reference: Reference, target: str, *, is_reported: bool) -> None:
+        """Reports a link from a skill to private knowledge that only shows when resolved."""
+        if not source.startswith(".library/") or is_reported or is_layout(target):
             return
         if target.startswith(("knowledge/", "raw/", "conversations/", "logs/")) and reference.kind != "name":
-            what = f"a skill points at private knowledge: {shown(reference.target)}"
-            self._tell(source, reference.line, what, "say it in the skill itself, or leave it out")
+            what = f"a skill refers to private knowledge: {shown(reference.target)}"
+            self._report(source, reference.line, what, "include it in the skill itself, or remove it")
 
-    def _unlisted(self, links: tuple[Link, ...]) -> Iterator[Problem]:
-        """Children that their index does not name: a warning; an error where nothing else leads there."""
+    def _unindexed(self, links: tuple[Link, ...]) -> Iterator[Problem]:
+        """Nested entries missing from their index: a warning, or an error if they are unreachable."""
         named: set[tuple[str, str]] = set()
         onward: dict[str, set[str]] = defaultdict(set)
         for link in links:
@@ -324,38 +318,42 @@ class Links:
                 named.add((link.source, target.location))
                 onward[owner.location if owner else ""].add(target.location)
         reached = {"", *(entry.location for entry in self._scan.entries if not entry.parent)}
-        waiting = deque(reached)
-        while waiting:
-            for each in onward[waiting.popleft()] - reached:
+        queue = deque(reached)
+        while queue:
+            for each in onward[queue.popleft()] - reached:
                 reached.add(each)
-                waiting.append(each)
+                queue.append(each)
         for entry in self._scan.entries:
             if not entry.parent or (entry.parent, entry.location) in named:
                 continue
             path = entry.location.removeprefix(f"{folder_of(entry.parent)}/")
             hint = f"add a line with {shown(path)}"
             if entry.location in reached:
-                what = f"its index does not name {shown(entry.name)}, which is nested in it"
+                what = f"its index does not list the nested entry {shown(entry.name)}"
                 yield Problem(shown(entry.parent), 0, what, hint, "warning")
             else:
-                what = "no index and no catalog leads here"
+                what = "is in no index and no catalog"
                 yield Problem(shown(entry.location), 0, what, f"{hint} to {shown(entry.parent)}")
 
-    def _meant(self, source: str, target: str) -> str:
-        """The path that a broken one was probably meant to be: the same name elsewhere, or one like it."""
+    @staticmethod
+    def _hint(similar: str, otherwise: str = "") -> str:
+        return f"did you mean {shown(similar)}?" if similar else otherwise
+
+    def _similar_path(self, target: str) -> str:
+        """The path that was probably meant: the same file name elsewhere, or a similar one."""
         name = target.rstrip("/").rpartition("/")[2]
         same = [path for path in self._by_last.get(name, ()) if name not in _COMMON]
         if len(same) == 1:
             return same[0]
-        # The names of many files are that of the marker; the folder tells them apart.
+        # Many files have the marker's name; the folder distinguishes them.
         tail = "/".join(target.rstrip("/").split("/")[-2:])
         same = [path for path in self._by_last.get(name, ()) if path.endswith(f"/{tail}")]
         if len(same) == 1:
             return same[0]
-        meant = self._meant_name(
+        similar = self._similar_name(
             target.rstrip("/").split("/")[-2] if name in _COMMON and "/" in target else name
         )
-        found = self._names.find(meant) if meant else ()
+        found = self._names.find(similar) if similar else ()
         return found[0] if len(found) == 1 else ""
 
     @cached_property
@@ -366,20 +364,20 @@ class Links:
                 found[path.rpartition("/")[2]].append(path)
         return found
 
-    def _meant_name(self, name: str) -> str:
+    def _similar_name(self, name: str) -> str:
         self._suggested += 1
-        return near(name.removesuffix(".md"), self._names.all) if self._suggested <= _SUGGESTIONS else ""
+        return near(name.removesuffix(".md"), self._names.all) if self._suggested <= _MAX_SUGGESTIONS else ""
 
 
 _COMMON = frozenset(shelf.marker for shelf in SHELVES)
 
 
 def _heading(title: str) -> str:
-    """A heading as headings are compared: letters and digits of any script."""
+    """A heading normalised for comparison: letters and digits of any script."""
     return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")
 
 
 def all_problems(scan: EntryScan, links: Links) -> tuple[Problem, ...]:
-    """Everything that is wrong with entries and references, each once, by path and line."""
+    """All problems with entries and references, without duplicates, by path and line."""
     found = {replace(problem, path=shown(problem.path)) for problem in (*scan.problems, *links.problems)}
     return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))

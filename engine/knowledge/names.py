@@ -1,8 +1,8 @@
-"""What a name in double brackets means: an entry, person, project, topic, or another file of knowledge.
+"""Resolves names in wikilinks: entries, people, projects, topics and other knowledge files.
 
-A name may have as many of the folders above it in front as tell it from others, as in Obsidian:
-``[[people/maren]]``. Upper and lower case do not count. What others share is meant only where nothing of the
-workspace's own has the name; inside of it, its own files come first.
+As in Obsidian, a name may be preceded by as many parent folders as needed to make it unique:
+``[[people/maren]]``. Case is ignored. Shared knowledge matches only if the workspace itself has no such name;
+within a share, its own files come first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OWN_NAME = ("person", "topic")
 
 
 class NameIndex:
-    """Names and what they mean. Where several kinds have a name, the first in their order is meant."""
+    """Maps names to files. If several kinds share a name, the first kind in ``_ORDER`` wins."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._known: dict[str, dict[str, dict[str, None]]] = {kind: defaultdict(dict) for kind in _ORDER}
@@ -33,7 +33,7 @@ class NameIndex:
                 self._known[kind][plain(name)][entry.location] = None
 
     def add(self, path: str, header: Mapping[str, object]) -> None:
-        """Adds a file that is not an entry, by its own name and by the one in its header."""
+        """Adds a file that is not an entry, by its own name and the name in its header."""
         kind, names = _kind_of(path)
         if path in self._markers:
             return
@@ -47,11 +47,7 @@ class NameIndex:
             self._known[kind][plain(name)][path] = None
 
     def find(self, name: str, source: str = "") -> tuple[str, ...]:
-        """The files that a name means, sorted; several of one kind are ambiguous.
-
-        Args:
-            source: The file in which it stands.
-        """
+        """The files with a name, sorted; ``source`` is the file that refers to it."""
         key = "/".join(plain(part) for part in name.removesuffix(".md").strip("/").split("/"))
         tails = self._tails.get(key, ())
         if is_shared(source):
@@ -66,24 +62,24 @@ class NameIndex:
         return ()
 
     def entry(self, name: str) -> tuple[str, ...]:
-        """The entries or else skills that a name means, sorted."""
+        """The entries, or else the skills, with a name, sorted."""
         key = plain(name)
         return tuple(sorted(self._known["entry"].get(key) or self._known["skill"].get(key) or ()))
 
     def _add_tails(self, name: str, path: str) -> None:
-        """Adds a file by its name, with any number of the folders above it."""
+        """Adds a file by its name with any number of parent folders."""
         parts = [plain(part) for part in name.split("/")]
         for first in range(len(parts)):
             self._tails["/".join(parts[first:])][path] = None
 
     @property
     def all(self) -> list[str]:
-        """Every name, sorted within its kind."""
+        """All names, sorted within their kind."""
         return [name for kind in _ORDER for name in sorted(self._known[kind])]
 
 
 def _kind_of(path: str) -> tuple[str, tuple[str, ...]]:
-    """The kind of a file by its path, and the names that its path gives it."""
+    """The kind of a file and the names it gets from its path."""
     parts = path.split("/")
     stem = parts[-1].removesuffix(".md")
     if parts[0] == "topics":

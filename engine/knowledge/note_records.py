@@ -1,4 +1,4 @@
-"""The files of notes about files: which there are, what each is about, and where that was seen."""
+"""The notes files: which exist, which file each is about, and where that was last seen."""
 
 from __future__ import annotations
 
@@ -21,24 +21,22 @@ _SLUG_BYTES = 120
 
 @dataclass(frozen=True, slots=True)
 class NoteRecord:
-    """A file of notes: its path, the file that it is about as notes name it, and that file's fingerprint when
-    the notes were bound to it last.
-    """
+    """A notes file and the file it is about."""
 
-    notes: str
-    key: str
-    fingerprint: str
+    notes: str  # its path
+    key: str  # the path of the file it is about
+    fingerprint: str  # of that file when the notes were last bound to it
     data: bytes
-    seen: Sighting | None = None  # the sighting of that very file
+    seen: Sighting | None = None  # the last sighting of that file
 
     @property
     def content(self) -> str:
-        """The fingerprint of the file when it was seen last, here or elsewhere."""
+        """The last known fingerprint of the file, here or elsewhere."""
         return self.seen.identity.fingerprint if self.seen is not None else self.fingerprint
 
 
 class NoteRecords:
-    """The files of notes of one workspace; one that has not changed is read once."""
+    """The notes files of one workspace; unchanged ones are not read again."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -47,7 +45,7 @@ class NoteRecords:
         self._sightings = Sightings(files)
 
     def all(self) -> list[NoteRecord]:
-        """The files of notes by name, without those that cannot be read or name no path."""
+        """The notes files by name, without those that are unreadable or have no path."""
         found: list[NoteRecord] = []
         if not self._workspace.holds(FOLDER):
             return found
@@ -65,7 +63,7 @@ class NoteRecords:
         return found
 
     def of(self, place: Place) -> NoteRecord | None:
-        """The notes of a path; not those of a file of the same name in another repository."""
+        """The notes of a file, but not those of a file with the same key in another repository."""
         for record in self.all():
             seen = record.seen
             if record.key == place.key and (
@@ -75,7 +73,7 @@ class NoteRecords:
         return None
 
     def find(self, path: str | Path) -> Place | None:
-        """The file that a path means, absolute, relative to the workspace, or as notes name it."""
+        """The place of a file, given as an absolute path, relative to the workspace, or as in the notes."""
         text = str(path)
         if not is_nameable(text):
             return None
@@ -86,34 +84,29 @@ class NoteRecords:
         return Place(text, inside, self._workspace.root) if record is None else self.place(record)
 
     def place(self, record: NoteRecord) -> Place:
-        """Where a noted file is, or was when it was seen last."""
+        """The current or last known place of a file with notes."""
         if record.seen is not None:
             return Place(record.key, Path(record.seen.absolute), Path(record.seen.root))
         absolute, root = self._workspace.root / record.key, self._workspace.root
         return Place(record.key, absolute, absolute.parent if record.key.startswith("/") else root)
 
-    def see(self, notes: str, sighting: Sighting) -> None:
-        """Keeps where the file of notes was seen.
-
-        Raises:
-            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
-        """
+    def remember(self, notes: str, sighting: Sighting) -> None:
+        """Stores the sighting of the file that notes are about. Raises as ``Files.update``."""
         self._sightings.keep(notes, sighting)
 
     def was_seen(self, notes: str) -> bool:
-        """Whether the file of notes was here once."""
+        """True if the file that notes are about was ever seen on this machine."""
         return notes in self._sightings.all()
 
     def free_name(self, key: str) -> str:
-        """The file for the notes of a path that has none."""
-        # A hyphen is doubled, so that ``a/b-c`` and ``a-b/c`` never share a name; what a name cannot say that
-        # way, a checksum says.
+        """The path of a new notes file."""
+        # Hyphens are doubled so that ``a/b-c`` and ``a-b/c`` get different names; a checksum covers the rest.
         plain = key.replace("-", "--").replace("/", "-")
         slug = re.sub(r"[^\w.-]+", "-", plain).strip("-.") or "file"
         cut = slug.encode()[-_SLUG_BYTES:].decode("utf-8", "ignore").strip("-.")
         name = f"{FOLDER}/{slug}.md"
-        is_said = slug == plain == cut and not re.search("--|/-|-/", key)
-        if is_said and not os.path.lexists(self._workspace.root / name):
+        is_exact = slug == plain == cut and not re.search("--|/-|-/", key)
+        if is_exact and not os.path.lexists(self._workspace.root / name):
             return name
         short = sha256(key.encode("utf-8", "replace")).hexdigest()[:8]
         return f"{FOLDER}/{cut}-{short}.md"

@@ -1,21 +1,20 @@
-"""Notes about files: found with their file wherever it is moved, and never with another (design 3.7).
+"""Notes on files, which follow their file when it is moved and never attach to another one (design 3.7).
 
-A note stands in ``knowledge/files/<slug of the path>.md``. The path is the key; the file's content and its
-``st_dev:st_ino`` decide what became of a file that is no longer there:
+Notes are kept in ``knowledge/files/<slug of the path>.md``. The path is the key. If the file no longer
+exists, its content and ``st_dev:st_ino`` are used to find it again:
 
-- It is recognised without a question when exactly one file has its very content, no other notes, and the
-  same inode and time of change (or nothing is known of the inode, as on another machine).
-- Everything less is a question for the person, and until it is answered the notes belong to neither: the
-  same inode with other content (inodes are used again at once), the same content under another inode or
-  twice (copies), content that is only alike, and a path at which another file stands while the old one lies
-  beside it.
-- A file at its own path is itself, whatever its inode and content: editors, ``git restore`` and checkouts
-  change both.
+- A rename is certain if exactly one file has the same content, no notes of its own, and the same inode and
+  mtime (or if the inode is unknown, as on another machine).
+- Anything less is a question for the person, and until it is answered the notes belong to neither file: the
+  same inode with other content (inodes are reused at once), the same content with another inode or in several
+  copies, similar content, or another file at the path while the old one exists elsewhere.
+- A file at its own path is the same file, whatever its inode and content: editors, ``git restore`` and
+  checkouts change both.
 
-A file that is gone is looked for in its repository, or in its own folder where there is none: at most
-20,000 names and 64 contents (``engine.knowledge.whereabouts``), hidden folders and those of tools left out.
-When that was not enough to see everything, nothing is certain. The names of the files of notes stay when a
-file is renamed, so that edits that wait in a journal still find them.
+A missing file is searched for in its repository, or else in its own folder: at most 20,000 names and 64
+contents (``engine.knowledge.whereabouts``), without hidden folders and tool folders. If the search hits these
+limits, nothing is certain. Notes files keep their name when the file is renamed, so that journaled edits
+still find them.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 BY_HAND = "by hand"
-"""The origin of notes that a person adds."""
+"""The origin of notes added by a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +56,24 @@ class FileNotes:
     """The notes of one file."""
 
     path: str
-    notes: str  # where they stand, workspace-relative
+    notes: str  # the notes file, workspace-relative
     entries: tuple[Entry, ...]
     is_here: bool = True  # whether the file is on this machine, at that path
-    renamed_from: str = ""  # the path that they had until now; empty if it is the same
+    renamed_from: str = ""  # the previous path if the file was just renamed
 
 
 @dataclass(frozen=True, slots=True)
 class Rebinding:
-    """A question to the person: which file do these notes belong to now?"""
+    """A question for the person: which file do these notes belong to now?"""
 
-    notes: str  # where they stand, workspace-relative
-    path: str  # the path that they have
+    notes: str  # the notes file, workspace-relative
+    path: str  # the path in the notes
     why: str  # why it is unclear, one clause
-    candidates: tuple[Candidate, ...]  # files that may be it, the likeliest first; may be none
+    candidates: tuple[Candidate, ...]  # possible files, likeliest first; may be empty
 
 
 class NoteFiles:
-    """The notes of files of one workspace.
-
-    ``zone`` is the time zone whose days count.
-    """
+    """The file notes of one workspace; ``zone`` is the time zone that determines the day of a note."""
 
     def __init__(
         self,
@@ -92,7 +88,7 @@ class NoteFiles:
         self._whereabouts = Whereabouts(files.workspace, self._records)
 
     def all(self) -> tuple[FileNotes, ...]:
-        """All notes by path, as they are: nothing is looked for and nothing is bound anew."""
+        """All notes by path, without searching for or rebinding anything."""
         found = [
             _notes(record, is_here=self._records.place(record).absolute.is_file())
             for record in self._records.all()
@@ -100,14 +96,13 @@ class NoteFiles:
         return tuple(sorted(found, key=lambda notes: (notes.path, notes.notes)))
 
     def of(self, path: str | Path) -> FileNotes | None:
-        """The notes of a file; ``None`` when it has none, or when it is not certain that they are its own.
+        """The notes of a file; ``None`` if it has none, or if it is uncertain whether they are its own.
 
-        A rename is followed. Notes of a path at which there is no file are given with ``is_here`` off.
-
-        ``path`` is absolute, relative to the workspace, or as notes name it.
+        Certain renames are followed. If there is no file at the path, ``is_here`` is false. ``path`` is
+        absolute, relative to the workspace, or as in the notes.
 
         Raises:
-            WriteFailed, DocumentError: A rename could not be written down.
+            WriteFailed, DocumentError: A rename could not be recorded.
         """
         place = self._records.find(path)
         if place is None:
@@ -121,7 +116,7 @@ class NoteFiles:
             if seen is not None and self._whereabouts.originals(seen, place, now):
                 return None
             if seen is None or seen.identity != now:
-                self._see(record.notes, record.key, place, now)
+                self._remember(record.notes, record.key, place, now)
             return _notes(record, is_here=True)
         target = self._whereabouts.certain(record, place)
         if target is None:
@@ -129,13 +124,13 @@ class NoteFiles:
         return self._bind(record, *target)
 
     def questions(self) -> tuple[Rebinding, ...]:
-        """The notes whose file is gone, or may be another, by path; certain renames are followed first."""
+        """Notes whose file is missing or uncertain, by path; certain renames are followed first."""
         found = (self._question(record) for record in self._records.all())
         questions = (question for question in found if question is not None)
         return tuple(sorted(questions, key=lambda question: (question.path, question.notes)))
 
     def question(self, path: str | Path) -> Rebinding | None:
-        """The question that keeps notes from a file or from what may have become of it."""
+        """The open question about a file, as the file with notes or as a candidate."""
         place = self._records.find(path)
         keys = {place.key, str(place.absolute)} if place is not None else {str(path)}
         for question in self.questions():
@@ -145,7 +140,7 @@ class NoteFiles:
         return None
 
     def edit_for(self, item: Item, origin: Origin) -> Edit:
-        """The edit that writes down a harvested note: with its file, or among the facts if that is gone."""
+        """The edit for a harvested note: in the notes of its file, or in the facts if the file is missing."""
         identity = item_id(item, origin.name)
         target = self._target(item.path)
         if target is None:
@@ -155,22 +150,22 @@ class NoteFiles:
         return Edit(identity, "files", "note", notes, "", note_line(item.text, origin), f"# {key}")
 
     def add(self, path: str | Path, text: str) -> Applied:
-        """Writes down a note of the person.
+        """Adds a note by the person.
 
         Raises:
-            AutopoiesisError: There is no such file and no notes of it, or the notes may be another file's.
+            AutopoiesisError: There is neither such a file nor notes on it, or the notes are uncertain.
             WriteFailed, ReadOnly, DocumentError: As ``engine.knowledge.apply.apply``.
         """
         if not text.strip():
             raise AutopoiesisError(
-                "the note is empty", where=shown(str(path)), hint="say what is to be noted"
+                "the note is empty", where=shown(str(path)), hint="give the text of the note"
             )
         target = self._target(str(path))
         if target is None:
             raise AutopoiesisError(
-                "there is no such file, or its notes may be another's",
+                "no such file, or its notes may belong to another file",
                 where=shown(str(path)),
-                hint="name a file that exists; autopoiesis notes lists what is unclear",
+                hint="use an existing file; list unclear notes with: autopoiesis notes",
             )
         notes, key = target
         origin = Origin(BY_HAND, local_day(self._clock(), self._zone()).isoformat())
@@ -179,12 +174,10 @@ class NoteFiles:
         return apply(self._files, Edit(item_id(item, BY_HAND), "files", "note", notes, "", line, f"# {key}"))
 
     def rebind(self, old: str, new: str | Path) -> FileNotes:
-        """Binds notes to the file that the person says is theirs.
-
-        ``old`` is the path that the notes have, or where they stand.
+        """Binds notes to the file chosen by the person; ``old`` is the path in the notes, or the notes file.
 
         Raises:
-            AutopoiesisError: There are no such notes, no such file, or it has notes of its own.
+            AutopoiesisError: There are no such notes or no such file, or the file has its own notes.
             WriteFailed, ReadOnly, DocumentError: The notes could not be written.
         """
         record = next((each for each in self._records.all() if old in (each.key, each.notes)), None)
@@ -193,18 +186,18 @@ class NoteFiles:
         place = self._records.find(new)
         identity = identity_of(place.absolute) if place is not None else None
         if place is None or identity is None:
-            raise AutopoiesisError("is no file", where=shown(str(new)), hint="name a file that exists")
+            raise AutopoiesisError("no such file", where=shown(str(new)), hint="use an existing file")
         other = self._records.of(place)
         if other is not None and other.notes != record.notes:
             raise AutopoiesisError(
-                f"has notes of its own in {other.notes}",
+                f"already has notes in {other.notes}",
                 where=place.key,
-                hint="put them into one file by hand",
+                hint="merge them into one file by hand",
             )
         return self._bind(record, place, identity)
 
     def _target(self, path: str) -> tuple[str, str] | None:
-        """Where a note of a file belongs: the file of notes and the key; ``None`` where that is unclear."""
+        """The notes file and key for a note on a file; ``None`` if that is unclear."""
         found = self.of(path)
         if found is not None and (found.is_here or not self._records.was_seen(found.notes)):
             return found.notes, found.path
@@ -216,11 +209,11 @@ class NoteFiles:
         now = identity_of(place.absolute)
         name = self._records.free_name(place.key)
         if now is not None:
-            self._see(name, place.key, place, now)
+            self._remember(name, place.key, place, now)
         return name, place.key
 
     def _renamed_to(self, place: Place, now: Identity) -> FileNotes | None:
-        """The notes of a file without any: those of a path that is gone, if they are certainly its own."""
+        """The notes of a missing path that certainly belong to a file without notes."""
         for record in self._records.all():
             if now.fingerprint != record.content:
                 continue
@@ -235,19 +228,19 @@ class NoteFiles:
     def _question(self, record: NoteRecord) -> Rebinding | None:
         seen = record.seen
         if seen is None:
-            return None  # never seen on this machine: nothing says that it is gone
+            return None  # never seen on this machine, so not known to be missing
         place = self._records.place(record)
         now = identity_of(place.absolute)
         if now is not None:
             moved = self._whereabouts.originals(seen, place, now)
-            why = "another file may stand at its path"
+            why = "there may be another file at its path"
             return Rebinding(record.notes, record.key, why, tuple(moved)) if moved else None
         target = self._whereabouts.certain(record, place)
         if target is not None:
             self._bind(record, *target)
             return None
         candidates = tuple(self._whereabouts.candidates(seen, place))
-        return Rebinding(record.notes, record.key, "the file is gone", candidates)
+        return Rebinding(record.notes, record.key, "the file no longer exists", candidates)
 
     def _bind(self, record: NoteRecord, place: Place, identity: Identity) -> FileNotes:
         self._files.update(
@@ -255,15 +248,15 @@ class NoteFiles:
             lambda data: None if data is None else rebound(data, place.key, identity.fingerprint),
         )
         bound = next((each for each in self._records.all() if each.notes == record.notes), record)
-        self._see(bound.notes, bound.key, place, identity)
+        self._remember(bound.notes, bound.key, place, identity)
         return _notes(bound, is_here=True, renamed_from=record.key)
 
-    def _see(self, notes: str, key: str, place: Place, now: Identity) -> None:
-        """Remembers how a file was seen; if that cannot be written, a rename is only less certain later."""
+    def _remember(self, notes: str, key: str, place: Place, now: Identity) -> None:
+        """Stores a sighting; if that fails, a later rename is merely less certain."""
         day = self._clock().astimezone(UTC).date().isoformat()
         sighting = Sighting(key, str(place.absolute), str(place.root), now, day)
         with contextlib.suppress(ReadOnly, WriteFailed, PathRefused):
-            self._records.see(notes, sighting)
+            self._records.remember(notes, sighting)
 
 
 def _notes(record: NoteRecord, *, is_here: bool, renamed_from: str = "") -> FileNotes:

@@ -1,19 +1,19 @@
-"""Pages: the files of knowledge that have a header and sections, and lines of one item each (spec 2.2).
+"""Pages: knowledge files with a header, sections, and one item per line (spec 2.2).
 
-========================================  ====================  ==============================
-File                                      its header's ``type``  a line begins with the day
-========================================  ====================  ==============================
-``knowledge/memory/MEMORY.md``            ``memory``            yes
-``knowledge/journal/YYYY-MM-DD.md``       ``journal``           no: the file is that of a day; once it is
-                                                                archived that of ``archive/journal``
-``knowledge/projects/NAME/context.md``    ``project_context``   yes
-``knowledge/people/NAME.md``              ``person``            no
-``knowledge/procedures/NAME.md``          ``procedure``         no
-``knowledge/reference/NAME.md``           ``reference``         no
-========================================  ====================  ==============================
+========================================  ======================  ==============================
+File                                      ``type`` in the header  lines start with the day
+========================================  ======================  ==============================
+``knowledge/memory/MEMORY.md``            ``memory``              yes
+``knowledge/journal/YYYY-MM-DD.md``       ``journal``             no: one file per day, later moved to
+                                                                  ``archive/journal``
+``knowledge/projects/NAME/context.md``    ``project_context``     yes
+``knowledge/people/NAME.md``              ``person``              no
+``knowledge/procedures/NAME.md``          ``procedure``           no
+``knowledge/reference/NAME.md``           ``reference``           no
+========================================  ======================  ==============================
 
-Behind every line stands where it comes from, as in the category files. Nothing else in a page is changed but
-what its header says of the last change.
+Every line ends with its provenance, as in the category files. Apart from added lines, only the date of the
+last change in the header is updated.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is one that a page may have."""
+    """True if a path is that of a page."""
     return path == MEMORY or any(kind.fullmatch(path) for kind in (_NAMED, _CONTEXT, _DAY))
 
 
@@ -56,9 +56,9 @@ def context_of(project: str) -> str:
 
 
 def edit_for(item: Item, origin: Origin) -> Edit:
-    """The edit that writes an item of a page down."""
+    """The edit for an item of a page."""
     text = f"{origin.day}: {item.text}" if _is_dated(item.path) else item.text
-    # As ``line_for`` makes a line of any category that has no path.
+    # ``line_for`` needs a category without a path.
     line = line_for(replace(item, category="facts", path="", text=text), origin)
     return Edit(
         item_id(item, origin.name),
@@ -74,20 +74,20 @@ def edit_for(item: Item, origin: Origin) -> Edit:
 
 
 def item_of(edit: Edit) -> Item:
-    """The item that an edit of a page writes down."""
-    said = edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line
+    """The item in an edit of a page."""
+    text = edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line
     subject = edit.title.rpartition("\n# ")[2] if edit.title else ""
-    return Item("pages", without_day(said), edit.path, section=edit.section, subject=subject)
+    return Item("pages", without_day(text), edit.path, section=edit.section, subject=subject)
 
 
 def without_day(text: str) -> str:
-    """What a line says behind its day."""
+    """A line without its leading day."""
     return _DATED.sub("", text)
 
 
 def with_header(data: bytes, edit: Edit) -> bytes:
-    """A page to which an edit was applied, with what its header says of that: the day in ``updated`` and the
-    session in ``sessions``, where it has these. A header that cannot be edited stays as it is.
+    """A page with ``updated`` and ``sessions`` in its header, where present, updated for an applied edit. An
+    uneditable header is left as it is.
     """
     found = locate(data).mapping
     if found is None:
@@ -109,7 +109,7 @@ def _is_dated(path: str) -> bool:
 
 
 def _head(item: Item, day: str) -> str:
-    """What a page begins with when it is made."""
+    """The start of a new page."""
     path = item.path
     subject = " ".join(plain(item.subject).split()) or PurePosixPath(path).stem.replace("-", " ").capitalize()
     if path == MEMORY:

@@ -1,4 +1,4 @@
-"""Where a path that stands in a file of knowledge leads: to a file or folder of the workspace, or nowhere."""
+"""Resolves paths in knowledge files to files or folders of the workspace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engine.errors import PathRefused
 from engine.knowledge.entries import Entry, EntryScan, innermost
-from engine.knowledge.inventory import Inventory, take
+from engine.knowledge.inventory import Inventory, take_inventory
 from engine.store.entry_files import folder_of
 from engine.store.paths import Workspace
 from engine.store.sparse import hidden
@@ -17,12 +17,12 @@ FOLDERS = (
 )  # fmt: skip
 
 
-class Outside(Exception):
-    """A reference climbs out of the workspace, or a symlink on its way does."""
+class OutsideWorkspace(Exception):
+    """A reference, or a symlink on its path, leads out of the workspace."""
 
 
 class Places:
-    """The files and folders of one state of a workspace, and the entries of the same state."""
+    """The files, folders and entries in one state of a workspace."""
 
     def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
         self._workspace = workspace
@@ -31,8 +31,8 @@ class Places:
 
     @cached_property
     def inventory(self) -> Inventory:
-        """What a reference may lead to; what is not checked out here is there all the same."""
-        found = take(self._workspace, FOLDERS)
+        """Possible targets of references, including files that are not checked out here."""
+        found = take_inventory(self._workspace, FOLDERS)
         for path in hidden(self._workspace.root) - found.files.keys():
             found.files[path] = 0
             parts = path.split("/")
@@ -40,8 +40,8 @@ class Places:
         return found
 
     def find(self, source: str, target: str) -> str:
-        """The file or folder that a path in a file means: from that file's folder, its entry's, or the
-        workspace's; empty where there is nothing.
+        """The file or folder at a path, relative to the source's folder, its entry or the workspace; empty if
+        there is none.
 
         Raises:
             Outside: It leads out of the workspace.
@@ -54,14 +54,14 @@ class Places:
         for base in dict.fromkeys(bases):
             path = joined(base, target)
             if path is None:
-                raise Outside("leads out of the workspace")
+                raise OutsideWorkspace("leads out of the workspace")
             found = self.existing(path)
             if found:
                 return found
         return ""
 
     def existing(self, path: str) -> str:
-        """The file or folder of a path of the workspace, of an entry its marker file; empty for none."""
+        """The file or folder at a workspace path (for an entry, its marker file); empty if there is none."""
         places = self.inventory
         if path in places.files:
             return path
@@ -75,18 +75,18 @@ class Places:
             try:
                 real = self._workspace.resolve(path)
             except PathRefused as error:
-                raise Outside(f"is refused: {error.what}") from error
+                raise OutsideWorkspace(f"is refused: {error.what}") from error
             return self._workspace.relative(real) if real.exists() else ""
         return ""
 
     def owner(self, path: str) -> Entry | None:
-        """The entry whose folder holds a path."""
+        """The entry whose folder contains a path."""
         folder = path if path in self._folders else folder_of(path)
         return self._folders.get(self._owner(folder))
 
 
 def joined(base: str, target: str) -> str | None:
-    """A path from a folder in its shortest spelling; ``None`` when it climbs out of the workspace."""
+    """A normalised path from a folder; ``None`` if it leads out of the workspace."""
     path = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
     if path == ".." or path.startswith("../"):
         return None

@@ -1,4 +1,4 @@
-"""What a skill may not name, because it travels: private knowledge, logs, conversations, ids of mails."""
+"""Finds references to private data in skills, which are shared: knowledge, logs, conversations, mail ids."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LAYOUT = re.compile(
 
 
 def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
-    """Line and reason of everything in a skill that points at what stays behind.
+    """Line and reason of every reference to private data in a skill.
 
-    ``first_line`` is the line of the file on which ``text`` starts. Fenced code is an example
-    unless it names one of ``known``, the workspace's files.
+    ``first_line`` is the line on which ``text`` starts. Fenced code counts as an example unless it names one
+    of ``known``, the workspace's files.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     prose = without_examples(text)
@@ -41,18 +41,18 @@ def private_points(text: str, first_line: int, known: Collection[str]) -> list[t
             continue
         if path in known or _is_file_path(path):
             line = first_line + bisect_right(breaks, match.start())
-            found[line, f"a skill points at private knowledge: {path}"] = None
+            found[line, f"a skill refers to private knowledge: {path}"] = None
     for match in _MAIL_ID.finditer(prose):
         line = first_line + bisect_right(breaks, match.start())
-        found[line, f"a skill names a mail: {match[0]}"] = None
+        found[line, f"a skill contains a mail id: {match[0]}"] = None
     return sorted(found)
 
 
 def is_layout(path: str) -> bool:
-    """Whether every workspace has a path, so that naming it reveals nothing about this one."""
+    """True if every workspace has this path, so that it reveals nothing about this one."""
     return _LAYOUT.fullmatch(path) is not None
 
 
 def _is_file_path(path: str) -> bool:
-    """Whether a path is meant as a file: ``logs/x`` in prose is not, ``logs/x.jsonl`` is."""
+    """True if a path is meant as a file, such as ``logs/x.jsonl`` but not ``logs/x``."""
     return path.endswith((".jsonl", ".log") if path.startswith("logs/") else (".jsonl", ".md"))

@@ -1,14 +1,14 @@
-"""Why things wait for a person, how they are grouped, and which are shown (design 6.4).
+"""Why items are held for review, how they are grouped, and which are shown (design 6.4).
 
-A group is what a person settles at once: all corrections, all commands, all that was said after a page was
-read. Only what looks dangerous, whichever speaker said it, is settled one by one.
+A person settles a whole group at once: all corrections, all commands, everything said after outside text was
+read. Only items that look dangerous are settled one by one, whoever said them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from engine.provenance.hold import OUTSIDE, REPEATED, Doubt, doubt_of
+from engine.provenance.hold import OUTSIDE, REPEATED, SAYS_TOOL, Doubt, doubt_of
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Item
@@ -19,75 +19,87 @@ Group = Literal[
     "repeated", "other",
 ]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""In the order in which they are listed: the dangerous first, then what a person said."""
+"""In list order: dangerous items first, then what a person said."""
 
 TOO_LONG = "is longer than "
-NO_PROJECT = "there is no project "
+NO_PROJECT = "no such project: "
 REFUSED = "cannot be written: "
-"""How reasons begin that do not depend on who said it."""
+"""Prefixes of reasons that do not depend on the speaker."""
 
 WHY: dict[Group, str] = {
-    "upkeep": "it changes what stands in files",
-    "correction": "you corrected the agent or set it a rule",
-    "person": "you said so of somebody",
+    "upkeep": "it changes existing files",
+    "correction": "you corrected the agent or gave it a rule",
+    "person": "you said this about someone",
     "plan": "you approved this plan",
-    "summary": "the agent said so at the end",
-    "agent": "an agent asked for it to be remembered",
-    "command": "this command succeeded again and again",
+    "summary": "the agent summed this up at the end",
+    "agent": "an agent asked to remember it",
+    "command": "this command succeeded repeatedly",
     "outside": OUTSIDE,
 }
-"""Why an item of a group waits, where all wait for one reason."""
+"""The reason of each group whose items all have the same one."""
+
+FORMER = {
+    "it changes what stands in files": WHY["upkeep"],
+    "you corrected the agent or set it a rule": WHY["correction"],
+    "you said so of somebody": WHY["person"],
+    "the agent said so at the end": WHY["summary"],
+    "an agent asked for it to be remembered": WHY["agent"],
+    "this command succeeded again and again": WHY["command"],
+    "may rest on what was read from outside": OUTSIDE,
+    "comes from tool output, as the model says itself": SAYS_TOOL,
+}
+"""Reasons in records of earlier versions, and what they are called now."""
 
 TITLES: dict[Group, str] = {
-    "risky": "held back, because they could do harm",
-    "upkeep": "changes of files, to keep memory short and current",
-    "correction": "corrections and rules of yours",
-    "person": "what you said of somebody",
+    "risky": "held back because they could do harm",
+    "upkeep": "file changes that keep memory short and current",
+    "correction": "your corrections and rules",
+    "person": "what you said about people",
     "plan": "plans you approved",
     "summary": "what the agent said it had done",
     "agent": "what agents asked to remember",
-    "command": "commands that succeeded again and again",
+    "command": "commands that succeeded repeatedly",
     "outside": "said after the agent had read text from outside",
     "repeated": "repeats what a tool or a file said",
-    "other": "could not be written as they are",
+    "other": "cannot be written as they are",
 }
-"""What a list calls a group."""
+"""The heading of each group in a list."""
 
 BY_AGENT = "mcp-"
-"""How the name of an origin begins that is an agent's proposal, and no conversation's."""
+"""Prefix of the origin's name if an agent proposed the item, rather than a conversation."""
 
-LEAST_SUCCESSES = 3
-"""How often a command must have succeeded, in all conversations together, before it is proposed."""
+MIN_SUCCESSES = 3
+"""Successes of a command, across all conversations, before it is proposed."""
 
 
 def group_of(why: str) -> Group:
-    """The group of what waits for a reason; an unknown reason counts as the worst."""
+    """The group of a reason; an unknown reason counts as risky."""
     if why in REPEATED:
         return "repeated"
-    if why.startswith((TOO_LONG, NO_PROJECT, REFUSED)):
+    if why.startswith((TOO_LONG, NO_PROJECT, "there is no project ", REFUSED)):
         return "other"
     return next((group for group, words in WHY.items() if words == why), "risky")
 
 
 def is_shown(why: str, times: int) -> bool:
-    """Whether something that conversations show so many times is put before a person."""
-    return why != WHY["command"] or times >= LEAST_SUCCESSES
+    """True if an item with this reason and number of occurrences is shown for review."""
+    return why != WHY["command"] or times >= MIN_SUCCESSES
 
 
-def why_held(item: Item, said: Voices) -> Doubt | None:
-    """Why an item waits for a person; ``None`` when it may be written.
+def why_held(item: Item, voices: Voices) -> Doubt | None:
+    """Why an item is held for review; ``None`` if it may be written.
 
-    What is proposed without a model always waits. It says why it was proposed, unless there is a reason to
-    look twice: a group of proposals is accepted at once. A note of a session may be in words of the model's
-    own, which also says whom it comes from.
+    Items proposed without a model are always held. The reason is then that of the proposal, unless there is a
+    more serious one, because a whole group may be accepted at once. A session note may be in the model's own
+    words; the model also says who it comes from.
     """
     is_note = item.category == "notes"
-    is_place = item.category in ("notes", "pages")  # the path says where it goes, and is ours
+    is_target = item.category in ("notes", "pages")  # the path is our own target file
     is_rule = bool(item.why) and item.voice == "person" and not is_note
     doubt = doubt_of(
         item.text,
-        said,
-        path="" if is_place else item.path,
+        voices,
+        path="" if is_target else item.path,
         is_tool=is_note and item.voice == "tool",
         needs_ground=not is_note,
         may_order=is_rule,
@@ -97,7 +109,7 @@ def why_held(item: Item, said: Voices) -> Doubt | None:
     if not item.why or (doubt is not None and item.why.startswith(TOO_LONG)):
         return doubt
     if doubt is not None and (
-        group_of(doubt.why) == "risky" or (doubt.why == OUTSIDE and item.voice != "person")
+        group_of(doubt.reason) == "risky" or (doubt.reason == OUTSIDE and item.voice != "person")
     ):
         return doubt
     return Doubt(item.why)

@@ -1,7 +1,7 @@
-"""References in a Markdown text: links, wikilinks, plain paths and names of entries, each with its place.
+"""Finds references in Markdown: links, wikilinks, plain paths and entry names, with their positions.
 
-What stands in fenced code and in comments is an example and names nothing; of inline code only a whole path
-or name counts. Whether something is there is for ``engine.knowledge.links`` to say.
+Fenced code and comments are ignored as examples; inline code counts only if all of it is a path or name.
+``engine.knowledge.links`` resolves the references.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ word that may be an entry's name. ``machine``: an absolute path of one machine."
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference as it is written."""
+    """A reference as written."""
 
     kind: ReferenceKind
     target: str  # the path or name, without section, title and percent signs
     start: int  # index of its first character in the text
     end: int  # index after its last character
     line: int  # of the file, from 1
-    section: str = ""  # the heading asked for; empty for none
-    label: str = ""  # the text shown instead of the target; empty for none
+    section: str = ""  # the heading after ``#``
+    label: str = ""  # the text shown instead of the target
     sure: bool = False
-    """Whether it is almost certainly a reference. Others count as one only if they lead somewhere."""
+    """Whether it is almost certainly a reference. Others count only if they resolve."""
 
 
 _BEFORE_FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+][ \t]{1,3})?(?=`{3}|~{3})")
-"""Quotations and lists may hold fenced code."""
+"""Quotations and lists may contain fenced code."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WIKILINK = re.compile(
     r"(?<!\\)\[\[(?!\s)([^\[\]|#\n]{1,200})(?:#([^\[\]|\n]{0,200}))?(?:\|([^\[\]\n]{0,200}))?\]\]"
@@ -50,7 +50,7 @@ _DEFINITION = re.compile(
     r"^ {0,3}\[([^\[\]\n^][^\[\]\n]{0,199})\]:[ \t]{1,8}<?([^\s<>]{1,1000})>?", re.MULTILINE
 )
 _PROVENANCE = re.compile(r"\[from:[^\]\n]{0,300}\]")
-"""Behind a line of a category file: where it comes from, which may be called as an entry is."""
+"""Provenance of a line in a category file, which may contain the name of an entry."""
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s<>]+")
 _MACHINE = re.compile(
     r"(?<![\w/.:>}@~+-])(?:file://[^\s<>`\"')]+"
@@ -71,7 +71,7 @@ _TRIMMED = " \t.,;:!?*_()[]`'\""
 
 
 def references(text: str, *, first_line: int = 1) -> tuple[Reference, ...]:
-    """The references of a text, in its order. Never raises; linear in its length.
+    """The references in a text, in order. Never raises; linear time.
 
     ``text`` has ``\\n`` line ends and starts on line ``first_line`` of the file.
     """
@@ -80,7 +80,7 @@ def references(text: str, *, first_line: int = 1) -> tuple[Reference, ...]:
 
 
 def without_examples(text: str) -> str:
-    """A text of the same length with blanks for fenced code and comments."""
+    """The text with fenced code and comments blanked out; the length is kept."""
     lines = text.split("\n")
     code, _ = code_lines([_BEFORE_FENCE.sub("", line) for line in lines])
     unfenced = "\n".join(
@@ -137,7 +137,7 @@ class _Text:
             yield self._reference("link", path, start, end, section=unquote(section), label=label, sure=True)
 
     def _code(self, prose: str, start: int, end: int) -> Iterator[Reference]:
-        """What inline code names, if all of it is one path or name."""
+        """The reference in inline code, if all of it is one path or name."""
         content = prose[start:end].strip("`")
         first = start + prose[start:end].index(content) if content else start
         first += len(content) - len(content.lstrip())
@@ -154,7 +154,7 @@ class _Text:
                     yield self._reference("name", name, start, sure="-" in name or "_" in name)
 
     def _token(self, prose: str, start: int, end: int, *, in_code: bool) -> Iterator[Reference]:
-        """A word that may be a path or an entry's name."""
+        """A word that may be a path or an entry name."""
         before, after = prose[start - 1 : start], prose[end : end + 1]
         word = prose[start:end]
         stripped = word if word.rstrip(".").endswith("/") else word.rstrip(".")
@@ -168,7 +168,7 @@ class _Text:
             before == "*" and stripped.startswith(("/", "."))
         )
         if stripped.startswith("/"):
-            # Most are addresses of web pages or files of some host; a workspace knows its own.
+            # Most are URL paths or files on some host.
             if stripped.count("/") > 1 and not is_glued and not is_glob and not _MACHINE.match(stripped):
                 yield self._reference("machine", stripped, start)
         elif "/" in stripped or stripped.endswith(".md"):
@@ -193,14 +193,14 @@ class _Text:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text can be a path of the workspace, and not the pattern or example of one."""
+    """True if a text can be a workspace path, and is not a pattern or an example."""
     return _NO_PATH.search(text) is None and _EXAMPLE.search(text) is None and any(map(str.isalnum, text))
 
 
 def _is_plain_path(path: str, in_code: bool) -> bool:
-    """Whether a path in running text is meant as one of this workspace.
+    """True if a path in running text is meant as one of this workspace, judged by its start and end.
 
-    Entries name paths of other repositories all the time; a path counts by where it begins or ends.
+    Entries often name paths of other repositories.
     """
     last = path.rstrip("/").rpartition("/")[2]
     has_suffix = "." in last.strip(".")
@@ -214,7 +214,8 @@ def _is_plain_path(path: str, in_code: bool) -> bool:
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Inline code with its backticks; each opening run closes at the next run of its length on the line."""
+    """Spans of inline code with backticks; each opening run closes at the next run of its length on the
+    line."""
     runs: list[tuple[int, int]] = []
     line_end = -1
     for match in re.finditer(r"`+", text):
@@ -244,7 +245,7 @@ def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _blank(text: str, spans: list[tuple[int, int]]) -> str:
-    """The text with blanks for some spans; line ends stay."""
+    """The text with some spans blanked out; line ends are kept."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):

@@ -1,8 +1,8 @@
-"""What waits for a person before it becomes knowledge (design 6.4, robustness M3).
+"""The review queue: items held for a person before they become knowledge (design 6.4, robustness M3).
 
-``logs/review-YYYY-MM.jsonl`` holds a record for each item that was held, one for each conversation that says
-it again, and one for each that was settled. Nothing is ever taken out of it, so an item that was turned down
-once never comes back, whichever conversation says it.
+``logs/review-YYYY-MM.jsonl`` has a record for each held item, for each further conversation that repeats it,
+and for each decision. Records are never removed, so a rejected item never comes back, whichever conversation
+repeats it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.file_changes import FileChange, change_of
 from engine.knowledge.file_changes import tree_of as tree_of_change
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
-from engine.knowledge.proposed import is_shown
+from engine.knowledge.proposed import FORMER, is_shown
 from engine.knowledge.session_notes import path_of
 from engine.knowledge.similarity import SimilarEntries
 from engine.store.monthly import MonthlyLog
@@ -30,65 +30,64 @@ if TYPE_CHECKING:
 KIND = "review"
 
 Verdict = Literal["accepted", "rejected", "replaced"]
-"""``replaced``: a newer change about the same took its place; nobody has turned it down, and it may come
-back."""
+"""``replaced``: a newer change to the same files took its place; it was not rejected and may come back."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 _TEXTS = ("why", "name", "day", "session", "source", "sha256", "beside", "file", "section", "subject")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """An item that waits, or has waited."""
+class PendingItem:
+    """An item in the queue, pending or settled."""
 
     id: str  # ``item_id`` of the item
-    at: str  # since when, ISO 8601, UTC
+    at: str  # when it was queued, ISO 8601, UTC
     item: Item
     why: str
-    origin: Origin  # the conversation and the day of the harvest; of a note of a session also its turns
+    origin: Origin  # the conversation and day of the harvest; for a session note also its turns
     source: str  # the conversation's file
     sha256: str  # of the conversation's bytes
-    line: int = 0  # line of the source that says it, from 1; 0 if none was found
-    said: str = ""  # that line, as much of it as is of use
-    read: tuple[str, ...] = ()  # what the agent had read from outside before, if that is why it waits
-    times: int = 1  # how often it was said, in all conversations together
-    places: int = 1  # number of conversations that said it
-    verdict: Verdict | Literal[""] = ""  # empty while it waits
-    text: str = ""  # what was accepted in its place, if it was edited
-    change: FileChange | None = None  # what accepting it does to files, where it is no line of knowledge
+    line: int = 0  # line of the source it comes from, from 1; 0 if unknown
+    said: str = ""  # an excerpt of that line
+    read: tuple[str, ...] = ()  # outside sources the agent had read, if they are the reason
+    times: int = 1  # occurrences in all conversations
+    places: int = 1  # number of conversations with it
+    verdict: Verdict | Literal[""] = ""  # empty while pending
+    text: str = ""  # the edited text, if it was accepted with changes
+    change: FileChange | None = None  # the file change it stands for, if it is not a line of knowledge
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """What became of items that were put up."""
+class QueueResult:
+    """Result of queueing items for review."""
 
-    ids: tuple[str, ...]  # under which they wait, or have waited; those that are not shown yet are left out
-    new: int  # how many of them wait for the first time
+    ids: tuple[str, ...]  # under which they are queued, without those that are not shown yet
+    new: int  # how many of them are pending for the first time
 
 
 class ReviewQueue:
-    """Writes and reads what waits. Safe to use from several processes."""
+    """Writes and reads the review queue. Safe to use from several processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
         self._clock = clock
         self._log = MonthlyLog(files, KIND, clock)
 
-    def all(self) -> tuple[Waiting, ...]:
-        """Every item that was ever held, oldest first."""
+    def all(self) -> tuple[PendingItem, ...]:
+        """All items ever held, oldest first."""
         return tuple(self._read()[0].values())
 
-    def _read(self) -> tuple[dict[str, Waiting], dict[str, str]]:
-        """Every item by id, and for each one ever put up the id under which it is counted."""
-        found: dict[str, Waiting] = {}
-        said_by: dict[str, str] = {}
+    def _read(self) -> tuple[dict[str, PendingItem], dict[str, str]]:
+        """All items by id, and for each id ever queued the id under which it is counted."""
+        found: dict[str, PendingItem] = {}
+        counted_as: dict[str, str] = {}
         for record in self._log.records():
             name, again, verdict = record.get("id"), record.get("again"), record.get("verdict")
             if not isinstance(name, str):
                 continue
             if "verdict" not in record:
-                said_by.setdefault(again if isinstance(again, str) else name, name)
-            item = waiting_of(record)
+                counted_as.setdefault(again if isinstance(again, str) else name, name)
+            item = pending_item_in(record)
             if item is not None:
                 if name not in found or found[name].verdict == "replaced":
                     found[name] = item
@@ -100,60 +99,53 @@ class ReviewQueue:
                 found[name] = replace(
                     found[name], verdict=cast("Verdict", verdict), text=text if isinstance(text, str) else ""
                 )
-        return found, said_by
+        return found, counted_as
 
-    def waiting(self) -> tuple[Waiting, ...]:
-        """What waits now and is worth a look, oldest first."""
-        return tuple(filter(_waits, self.all()))
+    def waiting(self) -> tuple[PendingItem, ...]:
+        """The pending items that are shown, oldest first."""
+        return tuple(filter(_is_pending, self.all()))
 
-    def get(self, name: str) -> Waiting:
-        """An item that waits, by its id or the beginning of it.
-
-        Raises:
-            HarvestRefused: No item or several have that id.
-        """
+    def get(self, name: str) -> PendingItem:
+        """A pending item by its id or the start of it; raises ``HarvestRefused`` if there is none or
+        several."""
         found = [each for each in self.waiting() if name and each.id.startswith(name)]
         if len(found) != 1:
-            what = "several items that wait are called" if found else "no item that waits is called"
-            raise HarvestRefused(f"{what} {name!r:.40}", hint="list them: autopoiesis review list")
+            what = "several pending items match" if found else "no pending item matches"
+            raise HarvestRefused(f"{what} {name!r:.40}", hint="list them with: autopoiesis review list")
         return found[0]
 
-    def put(self, items: Iterable[Waiting]) -> Put:
-        """Puts items up for review; one that says what another conversation has said is counted with that.
+    def put(self, items: Iterable[PendingItem]) -> QueueResult:
+        """Queues items for review; an item that repeats another one is counted with it.
 
         Raises:
             WriteFailed, ReadOnly: Some are not recorded.
         """
         with self._files.lock():
-            found, said_by = self._read()
-            before = {name for name, each in found.items() if _waits(each)}
-            same = _Same(found.values())
+            found, counted_as = self._read()
+            before = {name for name, each in found.items() if _is_pending(each)}
+            index = _Index(found.values())
             mine: list[str] = []
             for each in items:
-                name = said_by.get(each.id) or same.find(each)
+                name = counted_as.get(each.id) or index.find(each)
                 comes_back = each.id in found and found[each.id].verdict == "replaced"
-                if each.id not in said_by or comes_back:
+                if each.id not in counted_as or comes_back:
                     is_first = name is None or comes_back
                     self._log.append(tree_of(each) if is_first else _again(each, name or ""))
-                    said_by[each.id] = name or each.id
+                    counted_as[each.id] = name or each.id
                 if name is None:
-                    same.add(each)
+                    index.add(each)
                 mine.append(name or each.id)
             found, _ = self._read()
             ids = [name for name in dict.fromkeys(mine) if is_shown(found[name].why, found[name].times)]
-            new = {name for name in ids if _waits(found[name])} - before
-        return Put(tuple(ids), len(new))
+            new = {name for name in ids if _is_pending(found[name])} - before
+        return QueueResult(tuple(ids), len(new))
 
     def ids(self) -> frozenset[str]:
-        """The ids of every item ever put up, those counted with another among them."""
+        """The ids of all items ever queued, including those counted with another."""
         return frozenset(self._read()[1])
 
     def settle(self, name: str, verdict: Verdict, text: str = "") -> None:
-        """Records what a person decided.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded.
-        """
+        """Records a decision; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written."""
         record: dict[str, Any] = {
             "at": self._clock().isoformat(timespec="seconds"),
             "id": name,
@@ -165,30 +157,26 @@ class ReviewQueue:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that the queue is in, for a commit."""
+        """The files of the queue, for a commit."""
         return tuple(month.name for month in self._log.stamp())
 
 
-def _waits(each: Waiting) -> bool:
+def _is_pending(each: PendingItem) -> bool:
     return not each.verdict and is_shown(each.why, each.times)
 
 
-def waiting_for(
-    held: Iterable[Held],
+def pending_items(
+    held: Iterable[HeldItem],
     *,
     at: str,
     origin: Origin,
     source: str,
     sha256: str,
-    where: Callable[[Item], tuple[int, str]] = lambda _item: (0, ""),
-) -> tuple[Waiting, ...]:
-    """Held items as they are put up.
-
-    ``where`` gives the line of the source that says an item, and what it says; 0 and an empty string if that
-    is not looked for.
-    """
+    locate: Callable[[Item], tuple[int, str]] = lambda _item: (0, ""),
+) -> tuple[PendingItem, ...]:
+    """Held items as queue items; ``locate`` gives the source line of an item and its number."""
     return tuple(
-        Waiting(
+        PendingItem(
             each.id,
             at,
             each.item,
@@ -196,7 +184,7 @@ def waiting_for(
             origin,
             source,
             sha256,
-            *where(each.item),
+            *locate(each.item),
             read=each.read,
             times=each.item.times,
         )
@@ -204,8 +192,8 @@ def waiting_for(
     )
 
 
-def tree_of(each: Waiting) -> dict[str, Any]:
-    """An item as a record holds it."""
+def tree_of(each: PendingItem) -> dict[str, Any]:
+    """An item as a record."""
     record = {
         "at": each.at,
         "id": each.id,
@@ -233,8 +221,8 @@ def tree_of(each: Waiting) -> dict[str, Any]:
     }
 
 
-def waiting_of(record: Record) -> Waiting | None:
-    """The item that a record holds; ``None`` if it holds none."""
+def pending_item_in(record: Record) -> PendingItem | None:
+    """The item in a record; ``None`` if it is not valid."""
     try:
         category = record["category"]
         voice = record.get("voice", "")
@@ -254,7 +242,7 @@ def waiting_of(record: Record) -> Waiting | None:
     except (KeyError, TypeError):
         return None
     category, texts["file"], texts["why"] = _as_note(category, texts)
-    return Waiting(
+    return PendingItem(
         id=record["id"],
         at=record["at"],
         item=Item(
@@ -265,7 +253,7 @@ def waiting_of(record: Record) -> Waiting | None:
             section=texts["section"],
             subject=texts["subject"],
         ),
-        why=texts["why"],
+        why=FORMER.get(texts["why"], texts["why"]),
         origin=Origin(texts["name"], texts["day"], tuple(turns) or None, texts["session"]),
         source=texts["source"],
         sha256=texts["sha256"],
@@ -278,8 +266,8 @@ def waiting_of(record: Record) -> Waiting | None:
 
 
 def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, str, str]:
-    """Category, file and reason of a record; earlier versions kept a note of a session as a fact that was
-    meant for another place.
+    """Category, file and reason of a record; earlier versions stored a session note as a fact with the target
+    in its reason.
     """
     why, _, meant = texts["why"].rpartition(" (meant for ")
     if category != "facts" or not why:
@@ -287,8 +275,8 @@ def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, st
     return "notes", path_of(meant.removesuffix(")"), texts["day"]), why
 
 
-def _again(each: Waiting, name: str) -> dict[str, Any]:
-    """The record of a conversation that says again what waits."""
+def _again(each: PendingItem, name: str) -> dict[str, Any]:
+    """The record of a further conversation that repeats an item."""
     return {
         "at": each.at, "id": name, "again": each.id, "times": each.times,
         "source": each.source, "line": each.line, "sha256": each.sha256,
@@ -300,29 +288,28 @@ def _times(record: Record) -> int:
     return times if isinstance(times, int) and not isinstance(times, bool) and times > 0 else 1
 
 
-class _Same:
-    """What was put up, by what it says."""
+class _Index:
+    """Finds queued items by their text."""
 
-    def __init__(self, items: Iterable[Waiting]) -> None:
+    def __init__(self, items: Iterable[PendingItem]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
         self._alike: dict[tuple[str, str], SimilarEntries] = {}
         for each in items:
             self.add(each)
 
-    def add(self, each: Waiting) -> None:
-        """Adds an item."""
+    def add(self, each: PendingItem) -> None:
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
         if item.category not in ("playbooks", "files", "changes"):
-            # The id stands where an entry of a file has its line.
+            # The id takes the place of the entry's line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
             self._alike.setdefault(place, SimilarEntries()).add(entry)
 
-    def find(self, each: Waiting) -> str | None:
-        """The id of the one that says the same."""
+    def find(self, each: PendingItem) -> str | None:
+        """The id of an equivalent item."""
         place = _place(each.item)
         if each.change is not None:
-            return None  # the same words may stand for other steps
+            return None  # equal words may describe different steps
         exact = self._exact.get((*place, normalised(each.item.text)))
         near = self._alike.get(place)
         if exact is not None or near is None:
@@ -332,6 +319,6 @@ class _Same:
 
 
 def _place(item: Item) -> tuple[str, str]:
-    """Where items are compared with one another; notes of sessions whatever day's journal they go to."""
+    """Items are compared only within the same place; session notes regardless of the journal's day."""
     path = item.path.rpartition("/")[0] if item.category == "notes" else item.path
     return item.category, path

@@ -1,7 +1,7 @@
-"""A person's decision on what waits: accepted, edited or turned down (design 6.4).
+"""Carries out a person's decisions on pending items: accept, edit or reject (design 6.4).
 
-Under the workspace's lock, in this order: journal, lines, ledger, verdict, digest, commit; last the journal
-goes. Every step may be repeated, so a journal that a kill has left is worked through from its beginning.
+The steps, under the workspace's lock: journal, lines, ledger, verdict, digest, commit, delete the journal.
+All steps are repeatable, so after a kill the journal is simply worked through again.
 """
 
 from __future__ import annotations
@@ -35,44 +35,44 @@ from engine.store.typed import typed
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import PendingItem, ReviewQueue
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
 JOURNALS = "scratch/review"
-"""Where a decision that is being written down leaves its journal."""
+"""Folder of the journals of decisions in progress."""
 
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What a journal holds."""
+    """The content of a journal."""
 
     id: str
     verdict: Verdict
-    text: str = ""  # accepted in its place; empty for its own text
+    text: str = ""  # the edited text; empty if unchanged
     edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What became of an item."""
+class ReviewResult:
+    """The result of a decision."""
 
-    waiting: Waiting
-    line: str = ""  # the line it became; empty if it was turned down or already there
-    path: str = ""  # where that line, or one that says the same, stands
+    waiting: PendingItem
+    line: str = ""  # the line written; empty if it was rejected or already there
+    path: str = ""  # the file with that line or an equivalent one
     number: int = 0  # from 1; 0 for none
     known: bool = False  # it was already there
-    settled: bool = False  # the same had been decided before
-    paths: tuple[str, ...] = ()  # the files that it changed, where it is a change of files
-    commit: str = ""  # object name; empty when there is no commit
+    settled: bool = False  # it had already been decided this way
+    paths: tuple[str, ...] = ()  # the files changed, if it is a file change
+    commit: str = ""  # hash; empty if there is no commit
     uncommitted: str = ""  # why there is no commit
 
 
 @dataclass(eq=False)
 class Reviewing:
-    """What a face settles the queue with. Safe to use from several processes."""
+    """Accepts and rejects pending items. Safe to use from several processes."""
 
     files: Files
     queue: ReviewQueue
@@ -82,21 +82,22 @@ class Reviewing:
     on_problem: Callable[[str], None]
 
     @cached_property
-    def _journal(self) -> Journal[tuple[_Decision, Waiting]]:
-        lost = "what it was about still waits"
+    def _journal(self) -> Journal[tuple[_Decision, PendingItem]]:
+        lost = "the item is still pending"
         return Journal(self.files, JOURNALS, _encoded, self._decoded, lost, self.on_problem)
 
-    def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
-        """Makes an item knowledge. What stands there already is not written again.
+    def accept(self, name: str, text: str = "", *, sure: bool = False) -> ReviewResult:
+        """Writes an item to the knowledge files, unless an equivalent entry exists.
 
-        ``name`` is the item's id, or the beginning of it. ``text`` replaces the item's own unless left out;
-        ``sure`` says that the person has seen why the item is dangerous and wants it all the same.
+        ``name`` is the item's id or the start of it. ``text`` replaces the item's text; ``sure`` confirms a
+        risky item.
 
         Raises:
-            HarvestRefused: No item has that id, the text cannot be a line or holds a secret, or the item is
-                dangerous and ``sure`` is not set.
-            ChangeRefused: It changes files, and they are not what it was proposed for.
-            DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
+            HarvestRefused: No item has that id, the text is not a valid line or contains a secret, or the
+            item
+                is risky and ``sure`` is not set.
+            ChangeRefused: It is a file change, and the files have changed since.
+            DocumentError, WriteFailed, ReadOnly: It was not written and is still pending.
         """
         with self.files.lock():
             line = _line(text) if text else ""
@@ -107,27 +108,32 @@ class Reviewing:
             if not sure and is_risky(waiting, line):
                 raise HarvestRefused(
                     f"{waiting.id} {waiting.why}",
-                    hint=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
+                    hint=f"read it; to accept it anyway: autopoiesis review accept {waiting.id} --sure",
                 )
             if waiting.change is not None:
                 if line:
-                    raise HarvestRefused("a change of files is accepted as it is", hint="edit the file then")
+                    raise HarvestRefused(
+                        "a file change can only be accepted as is", hint="edit the file afterwards"
+                    )
                 refuse_unfit(self.files, waiting.change)
                 return self._decided(_Decision(waiting.id, "accepted"), waiting)
             item = replace(waiting.item, text=line) if line else waiting.item
             decided = plan((item,), waiting.origin, self.files, held=lambda _item: None)
-            there = [
-                Reviewed(waiting, path=known.path, number=known.number, known=True) for known in decided.known
-            ]
+            known = next(iter(decided.known), None)
+            existing = (
+                None
+                if known is None
+                else ReviewResult(waiting, path=known.path, number=known.number, known=True)
+            )
             decision = _Decision(waiting.id, "accepted", line, decided.edits)
-            return self._decided(decision, waiting, there[0] if there else None)
+            return self._decided(decision, waiting, existing)
 
-    def reject(self, name: str) -> Reviewed:
-        """Turns an item down; it never comes back.
+    def reject(self, name: str) -> ReviewResult:
+        """Rejects an item; it never comes back.
 
         Raises:
             HarvestRefused: No item has that id.
-            WriteFailed, ReadOnly: It still waits.
+            WriteFailed, ReadOnly: It is still pending.
         """
         with self.files.lock():
             finished = self._finished(name, "rejected")
@@ -136,26 +142,24 @@ class Reviewing:
             waiting = self.queue.get(name)
             return self._decided(_Decision(waiting.id, "rejected"), waiting)
 
-    def recover(self) -> tuple[Reviewed, ...]:
-        """Finishes decisions that were interrupted while they were written down.
+    def recover(self) -> tuple[ReviewResult, ...]:
+        """Finishes interrupted decisions.
 
         Raises:
-            DocumentError, WriteFailed: One cannot be finished now; its journal stays.
+            DocumentError, WriteFailed: One cannot be finished now; its journal is kept.
         """
         return tuple(self._journal.finish(lambda name, work: self._settled(name, *work)))
 
-    def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
-        """The decision in a journal and what it is about."""
+    def _decoded(self, data: bytes) -> tuple[_Decision, PendingItem] | None:
+        """The decision in a journal and its item."""
         try:
             decision = typed(_Decision, json.loads(data))
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
-    def _finished(self, name: str, verdict: Verdict, text: str = "") -> Reviewed | None:
-        """A decision that was made already, by a run that was interrupted or before; what of it is in no
-        commit yet is committed. ``None`` where there is none.
-        """
+    def _finished(self, name: str, verdict: Verdict, text: str = "") -> ReviewResult | None:
+        """The result of the same decision made earlier, if any; uncommitted parts of it are committed."""
         for each in self.recover():
             if name and each.waiting.id.startswith(name) and each.waiting.verdict == verdict:
                 return each
@@ -167,49 +171,51 @@ class Reviewing:
             places += found[0].change.paths
         elif is_page(found[0].item.path):
             places.append(found[0].item.path)
-        self.digest.follow(self.on_problem)  # where it has to be made anew, now or before a kill
+        self.digest.follow(self.on_problem)  # an interrupted run may not have done so
         written = (*self.queue.paths, LEDGER, *places, *self.digest.paths)
         root = self.files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
         made = self.commit(paths, _message(found[0], verdict, text))
-        return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
+        return ReviewResult(found[0], settled=True, commit=made.revision, uncommitted=made.why)
 
-    def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
+    def _decided(
+        self, decision: _Decision, waiting: PendingItem, known: ReviewResult | None = None
+    ) -> ReviewResult:
         self._journal.keep(decision.id, (decision, waiting))
         try:
             return self._settled(decision.id, decision, waiting, known)
         except AutopoiesisError:
-            # What did not reach the disk still waits; what did is finished by the next decision.
+            # If nothing was written, the item stays pending; otherwise the next decision finishes this one.
             if waiting.change is None and not any(is_there(self.files, edit) for edit in decision.edits):
                 with contextlib.suppress(AutopoiesisError, FileNotFoundError):
                     self._journal.drop(decision.id)
             raise
 
     def _settled(
-        self, journal: str, decision: _Decision, waiting: Waiting, known: Reviewed | None = None
-    ) -> Reviewed:
-        """Writes a decision down and drops its journal; may be repeated. The lock is held."""
-        done = known or Reviewed(waiting)
+        self, journal: str, decision: _Decision, waiting: PendingItem, known: ReviewResult | None = None
+    ) -> ReviewResult:
+        """Carries out a decision and drops its journal. Repeatable; the caller holds the lock."""
+        done = known or ReviewResult(waiting)
         for edit in decision.edits:
             done = self._written(waiting, edit)
         if waiting.change is not None and decision.verdict == "accepted":
-            done = Reviewed(waiting, paths=carry_out(self.files, waiting.change, self.on_problem))
+            done = ReviewResult(waiting, paths=carry_out(self.files, waiting.change, self.on_problem))
         if not waiting.verdict:
             self.queue.settle(waiting.id, decision.verdict, decision.text)
-        done = self._committed(done, _message(waiting, decision.verdict, decision.text))
+        done = self._commit(done, _message(waiting, decision.verdict, decision.text))
         self._journal.drop(journal)
         return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
-    def _written(self, waiting: Waiting, edit: Edit) -> Reviewed:
+    def _written(self, waiting: PendingItem, edit: Edit) -> ReviewResult:
         applied = write(self.files, edit)
-        self._noted(waiting, LedgerLine(edit.id, edit.path, edit.line))
-        return Reviewed(waiting, edit.line, edit.path, applied.line)
+        self._record_in_ledger(waiting, LedgerLine(edit.id, edit.path, edit.line))
+        return ReviewResult(waiting, edit.line, edit.path, applied.line)
 
-    def _noted(self, waiting: Waiting, line: LedgerLine) -> None:
-        """The ledger proves this line as well; one that cannot be read does not keep it from standing.
+    def _record_in_ledger(self, waiting: PendingItem, line: LedgerLine) -> None:
+        """Adds an accepted line to the ledger; an unreadable ledger is only reported.
 
         Raises:
-            WriteFailed, ReadOnly: It was not noted; the next decision does so.
+            WriteFailed, ReadOnly: It was not recorded; the next decision does so.
         """
         try:
             entry = self.ledger.get(waiting.sha256)
@@ -220,9 +226,9 @@ class Reviewing:
         except (WriteFailed, ReadOnly):
             raise
         except AutopoiesisError as error:
-            self.on_problem(f"the ledger does not have an accepted line: {error}")
+            self.on_problem(f"an accepted line was not recorded in the ledger: {error}")
 
-    def _committed(self, done: Reviewed, message: str) -> Reviewed:
+    def _commit(self, done: ReviewResult, message: str) -> ReviewResult:
         paths = [*self.queue.paths, *done.paths]
         if done.paths:
             self.digest.follow(self.on_problem)
@@ -234,21 +240,21 @@ class Reviewing:
         return replace(done, commit=made.revision, uncommitted=made.why)
 
 
-def _message(waiting: Waiting, verdict: Verdict, text: str = "") -> str:
-    """What the commit of a decision says."""
+def _message(waiting: PendingItem, verdict: Verdict, text: str = "") -> str:
+    """The commit message for a decision."""
     if waiting.change is not None:  # no conversation taught it
-        what = waiting.item.text if verdict == "accepted" else f"turned down: {waiting.item.text}"
+        what = waiting.item.text if verdict == "accepted" else f"rejected: {waiting.item.text}"
         return commit_message("maintenance", what)
-    what = f"turned down from {waiting.origin.name}"
+    what = f"rejected from {waiting.origin.name}"
     if verdict == "accepted":
         what = f"accepted from {waiting.origin.name}: {text or waiting.item.text}"
     return commit_message("memory", what, sessions=filter(None, [waiting.source]))
 
 
-def is_risky(waiting: Waiting, text: str = "") -> bool:
-    """Whether accepting an item needs a second confirmation.
+def is_risky(waiting: PendingItem, text: str = "") -> bool:
+    """True if accepting an item needs a second confirmation.
 
-    ``text`` is written in place of the item's own: a person's words are judged by themselves.
+    If a person has edited the text, their words are judged by themselves.
     """
     if text and text != waiting.item.text:
         return is_instruction(text) or is_disguised(text) or is_hostile_act(text)
@@ -256,25 +262,22 @@ def is_risky(waiting: Waiting, text: str = "") -> bool:
 
 
 def _line(text: str) -> str:
-    """A text that a person wrote in an item's place, as one line.
-
-    Raises:
-        HarvestRefused: It cannot be one, or holds what looks like a secret.
-    """
+    """A text edited by a person, as one line; raises ``HarvestRefused`` if it is not usable."""
     line = " ".join(text.split())
     if not line:
-        raise HarvestRefused("an item cannot be empty", hint="turn it down: autopoiesis review reject")
+        raise HarvestRefused("an item cannot be empty", hint="to reject it: autopoiesis review reject")
     if len(line) > ITEM_CHARACTERS:
         raise HarvestRefused(
-            f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", hint="shorten it, or make two of it"
+            f"the text has {len(line):,} characters, more than {ITEM_CHARACTERS}",
+            hint="shorten it, or split it",
         )
     if found := secrets_in(line):
         raise HarvestRefused(
-            f"the text holds what looks like a {found[0].kind}, and knowledge is committed",
-            hint="write [secret] in its place, as capture.redact does",
+            f"the text contains what looks like a {found[0].kind}, and knowledge is committed",
+            hint="replace it with [secret], as capture.redact does",
         )
     return line
 
 
-def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
+def _encoded(work: tuple[_Decision, PendingItem]) -> bytes:
     return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Which notes of files belong in a prompt: those of the files that its conversation works on."""
+"""Selects the file notes for a prompt: those of the files that the conversation works on."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from engine.knowledge.notes import FileNotes
     from engine.store.paths import Workspace
 
-MOST_FILES = 8
-"""Files whose notes one prompt may hold: those named last."""
+MAX_FILES = 8
+"""Maximum number of files whose notes go into one prompt, last named first."""
 
-_LEAST_PARTS = 2
+_MIN_PARTS = 2
 
 
 def in_scope(paths: Iterable[str], notes: Sequence[FileNotes], workspace: Workspace) -> tuple[str, ...]:
-    """The files of notes that a conversation's paths lead to, by path.
+    """The notes files for the paths in a conversation, sorted.
 
-    A path at which there is a file leads to the notes of that very file and to no others. A path of another
-    machine leads to the notes whose file is named by its last parts, at least two of them, where only one is.
+    A path to an existing file matches only the notes of that file. A path on another machine matches the
+    notes of a file with the same last parts, at least two, if there is exactly one.
 
-    ``paths`` are as tool calls name them, the newest first; relative ones are relative to ``workspace``.
+    ``paths`` are as in the tool calls, newest first; relative ones are relative to ``workspace``.
     """
     by_key = {each.path: each.notes for each in notes}
     found: dict[str, None] = {}
     for path in dict.fromkeys(paths):
-        if len(found) >= MOST_FILES or not by_key:
+        if len(found) >= MAX_FILES or not by_key:
             break
         name = _notes_of(path, by_key, workspace)
         if name:
@@ -53,7 +53,7 @@ def _notes_of(path: str, by_key: dict[str, str], workspace: Workspace) -> str:
 
 
 def _ends_alike(path: str, key: str) -> bool:
-    """Whether one of two paths ends with the whole of the other."""
+    """True if one path ends with the whole other path."""
     here, there = path.strip("/").split("/"), key.strip("/").split("/")
     short, long = sorted((here, there), key=len)
-    return len(short) >= _LEAST_PARTS and long[-len(short) :] == short
+    return len(short) >= _MIN_PARTS and long[-len(short) :] == short

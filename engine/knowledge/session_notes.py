@@ -1,6 +1,6 @@
-"""Notes of sessions: lines of the journal, of MEMORY.md and of projects, below their own heading (spec 6.4).
+"""Session notes: lines in the journal, MEMORY.md and projects, below their own heading (spec 6.4).
 
-What a flush notes and may write goes there at once, and what it holds once a person has accepted it.
+Notes of a flush are written there at once, and held ones after a person has accepted them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 HEADING = "Notes from sessions"
 MEMORY_LINES = 200
 MEMORY_BYTES = 25 * 1024
-"""What MEMORY.md may never exceed (design 3.11): an agent reads no further."""
+"""Limits of MEMORY.md (design 3.11): agents read no further."""
 
 OLD_JOURNALS = "archive/journal"
-"""Where journals stand that are older than they are kept; what is learned of their days later goes there."""
+"""Folder of old journals; late notes about their days go there."""
 
 _PROJECTS = "knowledge/projects"
 _CONTEXT = "context.md"
@@ -36,9 +36,9 @@ _COUNT = re.compile(rb"^(line_count:[ \t]*)\d+", re.MULTILINE)
 
 
 def path_of(to: str, day: str) -> str:
-    """The file of a place that notes go to.
+    """The file of a target for notes: ``journal``, ``memory`` or ``project:<name>``.
 
-    ``to`` is ``journal``, ``memory`` or ``project:<name>``; ``day`` is that of the journal, ``YYYY-MM-DD``.
+    ``day`` is that of the journal, ``YYYY-MM-DD``.
     """
     kind, _, name = to.partition(":")
     match kind:
@@ -51,7 +51,7 @@ def path_of(to: str, day: str) -> str:
 
 
 def place_of(path: str) -> str:
-    """The place that a file is, as ``path_of`` takes it; empty for a file that no note goes to."""
+    """The target of a file, as for ``path_of``; empty if notes do not go there."""
     if path == MEMORY:
         return "memory"
     if _DAY.fullmatch(path):
@@ -61,7 +61,7 @@ def place_of(path: str) -> str:
 
 
 def projects(workspace: Workspace) -> list[str]:
-    """The projects that notes can go to: those with a ``context.md``, by name."""
+    """The projects that can have notes: those with a ``context.md``, by name."""
     if not workspace.holds(_PROJECTS):
         return []
     try:
@@ -74,7 +74,7 @@ def projects(workspace: Workspace) -> list[str]:
 
 
 def edit_for(item: Item, origin: Origin) -> Edit:
-    """The edit that writes a note down: with its day, and where it comes from."""
+    """The edit for a note, with its day and origin."""
     turns = ""
     if origin.turns is not None:
         first, last = origin.turns
@@ -85,21 +85,17 @@ def edit_for(item: Item, origin: Origin) -> Edit:
 
 
 def text_of(line: str) -> str:
-    """What a note says, without the day and the session of its line."""
+    """The text of a note's line, without day and session."""
     return line.partition(": ")[2].rpartition(" (session ")[0] or line
 
 
 def level_of(path: str) -> int:
-    """The level of the headings of a file below which lines are added: below that of the day in a journal."""
+    """The level of the heading for notes in a file; in a journal, one below the day's."""
     return 3 if _DAY.fullmatch(path) else 2
 
 
 def refuse_full(path: str, data: bytes) -> None:
-    """Checks that a file is not too long.
-
-    Raises:
-        DocumentError: MEMORY.md would exceed its limits.
-    """
+    """Raises ``DocumentError`` if MEMORY.md would exceed its limits."""
     lines = _lines(data)
     if path == MEMORY and (lines > MEMORY_LINES or len(data) > MEMORY_BYTES):
         raise DocumentError(
@@ -110,8 +106,8 @@ def refuse_full(path: str, data: bytes) -> None:
         )
 
 
-def counted(path: str, data: bytes) -> bytes:
-    """A file's bytes, with the number of lines that MEMORY.md's header names (spec 2.3) as it is."""
+def with_line_count(path: str, data: bytes) -> bytes:
+    """A file's content, with the line count in MEMORY.md's header (spec 2.3) updated."""
     if path != MEMORY:
         return data
     body = locate(data).body
@@ -123,7 +119,7 @@ def _lines(data: bytes) -> int:
 
 
 def _title(path: str) -> str:
-    """What a file of notes begins with; empty for a project's, which is not ours to create."""
+    """The start of a new file; empty for a project's context, which may not be created."""
     if path == MEMORY:
         return "---\ntype: memory\n---\n\n# Core Memory"
     if not _DAY.fullmatch(path):

@@ -1,7 +1,7 @@
-"""What makes two sentences say different things although they read almost alike.
+"""Details that make two similar sentences mean different things.
 
-A number, a name, a path or a "not" weighs nothing in a similarity of words and everything in what is said. So
-these are compared by themselves, exactly and in their order, before any similarity counts.
+A number, a name, a path or a "not" hardly affects word similarity but changes the meaning. They are therefore
+compared separately, exactly and in order, before any similarity counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 READ = 4_000
-"""Characters of a text that are looked at; a line of the product's own is far shorter."""
+"""Characters of a text that are examined; our own lines are far shorter."""
 
 _KEPT = 20_000
 
@@ -79,7 +79,7 @@ _OPPOSITES = frozenset(
         " erst letzte vor nach alte neue"
     )
 )
-"""Words that reverse a sentence when one replaces the other; of a pair, one half is enough."""
+"""Words that reverse a sentence when replaced by their opposite; one of each pair is enough."""
 
 _UNIT = (
     r"%|‰|°c|°f|°|ns|µs|us|ms|s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
@@ -105,20 +105,20 @@ _ALIASES = {"seconds": "s", "second": "s", "secs": "s", "sec": "s", "minutes": "
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What has to agree in two texts that say the same."""
+    """Details that must agree in two texts with the same meaning."""
 
     exact: tuple[str, ...]
-    """Numbers with their units, identifiers, paths, names and text in backquotes, in order."""
+    """Numbers with units, identifiers, paths, acronyms and text in backquotes, in order."""
     polar: tuple[str, ...]
-    """Words that reverse a sentence: negations, opposites, days; in alphabetical order."""
-    words: tuple[str, ...]  # all other words, folded and without their endings, in order
-    names: frozenset[str]  # those that begin with a capital letter inside a sentence or at its start
-    is_passive: bool = False  # whether something is done by somebody: "is drained by"
+    """Words that reverse a sentence: negations, opposites, days; sorted."""
+    words: tuple[str, ...]  # all other words, case folded and stemmed, in order
+    names: frozenset[str]  # stems of capitalised words
+    is_passive: bool = False  # "is drained by"
 
 
 @lru_cache(maxsize=_KEPT)
 def signs_of(text: str) -> Signs:
-    """The signs of a text of one line; of one longer than ``READ`` those of its beginning."""
+    """The signs of a one-line text, or of its first ``READ`` characters."""
     plain = unicodedata.normalize("NFKC", text[:READ]).replace("’", "'")
     exact: list[tuple[int, str]] = []
     rest = list(plain)
@@ -150,7 +150,7 @@ def signs_of(text: str) -> Signs:
 
 
 def difference(first: Signs, second: Signs) -> str:
-    """Why two texts are not the same, one clause; empty if nothing tells them apart."""
+    """Why two texts differ, one clause; empty if they do not."""
     if first.exact != second.exact:
         return f"{_apart(first.exact, second.exact)} differ"
     if first.polar != second.polar:
@@ -173,11 +173,11 @@ _IRREGULAR = dict(
         " understood:understand won:win"
     )
 )
-"""Forms of verbs whose endings do not tell that they are one."""
+"""Irregular verb forms."""
 
 
 def stem(word: str) -> str:
-    """A folded word without the commonest endings, so that forms of one word are one."""
+    """A case-folded word without its most common endings."""
     word = re.sub(r"'s?$", "", word)
     word = _IRREGULAR.get(word, word)
     for ending in ("ments", "ment", "ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s", "e"):
@@ -196,7 +196,7 @@ COMMON = frozenset(
         " got go goes going take takes taking make makes making"
     )
 )
-"""Words that say nothing by themselves."""
+"""Stop words."""
 
 
 def _exact(sign: str) -> str:
@@ -213,4 +213,4 @@ def _exact(sign: str) -> str:
 
 def _apart(first: Sequence[str], second: Sequence[str]) -> str:
     only = sorted({*first} ^ {*second})
-    return ", ".join(only[:3]) if only else "the order of what is named"
+    return ", ".join(only[:3]) if only else "the order of the names"

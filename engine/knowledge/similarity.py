@@ -1,9 +1,9 @@
-"""Knowledge that is already there, in the same words or nearly the same.
+"""Finds existing knowledge that is equal or nearly equal to a text.
 
-A lost fact is worse than a duplicate. So two texts are one only when everything that could tell them apart
-agrees (``engine.knowledge.signs``), they are near each other in meaning by the vectors that the search ships
-with, and they share most of their words in much the same order. ``tests/knowledge/test_similarity.py``
-measures it and prints the table from which the threshold was chosen.
+A lost fact is worse than a duplicate. Two texts are therefore the same only if all distinguishing details
+agree (``engine.knowledge.signs``), they are close in meaning by the built-in vectors, and they share most
+words in much the same order. ``tests/knowledge/test_similarity.py`` measures this and prints the table from
+which the threshold was chosen.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 SAME = 0.85
-"""Similarity from which two texts count as one."""
+"""Similarity from which two texts count as the same."""
 
 MEANING = 0.6
-"""Share of a similarity that is the vectors'; the rest is the words'."""
+"""Weight of the vectors in a similarity; the rest is the weight of the words."""
 
-LEAST_ORDER = 0.75
-"""Share of pairs of words that stand in the same order: "A before B" is not "B before A"."""
+MIN_ORDER = 0.75
+"""Minimum share of word pairs in the same order: "A before B" is not "B before A"."""
 
-_LOOKED_AT = 12
-_FEWEST_WORDS = 3
+_NEAREST = 12
+_MIN_WORDS = 3
 _LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry that says what was asked about."""
+    """An entry equivalent to a text."""
 
     entry: Entry
-    similarity: float  # 0 to 1; 1 for the same words
+    similarity: float  # 0 to 1; 1 for equal words
 
 
 class SimilarEntries:
-    """The entries of one kind, by what they say."""
+    """Finds entries by similarity."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self._entries: list[Entry] = []
@@ -58,13 +58,12 @@ class SimilarEntries:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Adds an entry."""
         self._equal.setdefault(normalised(entry.text), entry)
         self._entries.append(entry)
         self._table = None
 
     def find(self, text: str) -> Match | None:
-        """The entry that says the same as a text: the first with the same words, else the most similar."""
+        """The entry equivalent to a text: the first with equal words, else the most similar."""
         same = self._equal.get(normalised(text))
         if same is not None:
             return Match(same, 1.0)
@@ -79,25 +78,25 @@ class SimilarEntries:
                 best = Match(entry, found)
         return best
 
-    def nearest(self, text: str, most: int = _LOOKED_AT) -> list[tuple[Entry, float]]:
-        """The entries that are nearest in meaning, with their cosines, nearest first."""
+    def nearest(self, text: str, limit: int = _NEAREST) -> list[tuple[Entry, float]]:
+        """The entries nearest in meaning with their cosines, nearest first."""
         if not self._entries:
             return []
-        import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
+        import numpy  # noqa: PLC0415 — slow to import, and not needed to read entries
 
         if self._table is None:
             self._table = vectors().embed([entry.text for entry in self._entries])
         near = self._table @ vectors().embed([text])[0]
-        order = numpy.argsort(-near, kind="stable")[:most]
+        order = numpy.argsort(-near, kind="stable")[:limit]
         return [(self._entries[at], float(near[at])) for at in order]
 
 
-REMEMBERED = 10_000
-"""Texts whose vectors are kept; beyond, all are made anew."""
+MAX_CACHED = 10_000
+"""Number of cached vectors beyond which the cache is cleared."""
 
 
-class RememberedVectors:
-    """Vectors that are made once for each text, however often it is compared."""
+class CachedVectors:
+    """Embeds each text once."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Floats]) -> None:
         self._embed = embed
@@ -105,9 +104,9 @@ class RememberedVectors:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """float32 ``[len(texts), D]``, rows of length 1 or of zeros."""
-        import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
+        import numpy  # noqa: PLC0415 — slow to import, and not needed to read entries
 
-        rows = self._rows if len(self._rows) <= REMEMBERED else {}
+        rows = self._rows if len(self._rows) <= MAX_CACHED else {}
         new = list(dict.fromkeys(text for text in texts if text not in rows))
         if new:
             rows.update(zip(new, self._embed(new), strict=True))
@@ -116,42 +115,42 @@ class RememberedVectors:
 
 
 @cache
-def vectors() -> RememberedVectors:
-    """The vectors that ship with the product: a harvest compares with the same lines again and again."""
-    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — brings numpy with its first text
+def vectors() -> CachedVectors:
+    """The built-in vectors, cached because a harvest compares with the same lines many times."""
+    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — imports numpy
 
-    return RememberedVectors(LocalEmbedder().embed)
+    return CachedVectors(LocalEmbedder().embed)
 
 
 def similarity(item: Signs, entry: Signs, meaning: float) -> float:
-    """How similar a new text and one that is there are, 0 to 1; 0 as soon as anything tells them apart.
+    """Similarity of a new text and an existing entry, 0 to 1; 0 if any detail differs.
 
-    The new one may say nothing that the other does not say; the other, if it is long, one word more.
+    The new text may not contain a word that the entry lacks; a long entry may contain one more word.
 
     ``meaning`` is the cosine of their vectors.
     """
     if difference(item, entry):
         return 0.0
-    said = [word for word in item.words if word not in COMMON]
+    mine = [word for word in item.words if word not in COMMON]
     there = [word for word in entry.words if word not in COMMON]
-    more = len({*there} - {*said})
-    if {*said} - {*there} or more > (len({*said}) >= _LONG) or len(said) + len(item.exact) < _FEWEST_WORDS:
+    more = len({*there} - {*mine})
+    if {*mine} - {*there} or more > (len({*mine}) >= _LONG) or len(mine) + len(item.exact) < _MIN_WORDS:
         return 0.0
-    turned = _turned(item, said, there), _turned(entry, there, said)
-    if item.is_passive != entry.is_passive and turned == (said, there):
+    turned = _reordered(item, mine, there), _reordered(entry, there, mine)
+    if item.is_passive != entry.is_passive and turned == (mine, there):
         return 0.0  # "it is called by the gateway" is not "it calls the gateway"
-    said, there = turned
-    if order(said, there) < LEAST_ORDER or _are_exchanged(said, there):
+    mine, there = turned
+    if order(mine, there) < MIN_ORDER or _are_exchanged(mine, there):
         return 0.0
-    return MEANING * max(meaning, 0.0) + (1 - MEANING) * overlap(said, there)
+    return MEANING * max(meaning, 0.0) + (1 - MEANING) * overlap(mine, there)
 
 
-def _turned(signs: Signs, words: list[str], other: Sequence[str]) -> list[str]:
-    """Words in the order in which the other text has them, where the grammar says that it means the same.
+def _reordered(signs: Signs, words: list[str], other: Sequence[str]) -> list[str]:
+    """The words reordered like those of the other text, if grammar gives both the same meaning.
 
-    "On every machine the tests run" is "the tests run on every machine": a text that begins with a
-    preposition may have that phrase at its end. "The queue is drained by workers" is "workers drain the
-    queue": what stands behind "by" may stand in front, and "the queue drains workers" is another sentence.
+    "On every machine the tests run" equals "the tests run on every machine": a leading prepositional phrase
+    may move to the end. "The queue is drained by workers" equals "workers drain the queue": the agent after
+    "by" may move to the front, whereas "the queue drains workers" means something else.
     """
     if signs.words and signs.words[0] in _PREPOSITIONS:
         for cut in range(1, len(words)):
@@ -176,14 +175,14 @@ _PREPOSITIONS = frozenset({"on", "in", "at", "for", "from", "with", "as", "durin
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Share of the words that two texts have in common, 0 to 1."""
+    """Share of words that two texts have in common, 0 to 1."""
     here, there = Counter(first), Counter(second)
     total = here.total() + there.total()
     return 2 * (here & there).total() / total if total else 0.0
 
 
 def order(first: Sequence[str], second: Sequence[str]) -> float:
-    """Share of the pairs of common words that stand in the same order; 1 where there is no pair."""
+    """Share of pairs of common words in the same order; 1 if there are no pairs."""
     places = {word: at for at, word in reversed(list(enumerate(second)))}
     seen = dict.fromkeys(word for word in first if word in places)
     pairs = [places[before] < places[behind] for before, behind in combinations(seen, 2)]
@@ -191,7 +190,7 @@ def order(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def _are_exchanged(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether two words that are not neighbours have changed places and nothing else has."""
+    """True if exactly two words, not adjacent, have changed places."""
     here = list(dict.fromkeys(word for word in first if word in second))
     there = list(dict.fromkeys(word for word in second if word in here))
     apart = [at for at, (one, other) in enumerate(zip(here, there, strict=True)) if one != other]

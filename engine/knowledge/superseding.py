@@ -1,7 +1,7 @@
-"""Later knowledge that ends earlier knowledge: a decision that replaces one, a task that is done.
+"""Finds earlier knowledge that new knowledge ends: a decision that is replaced, a task that is done.
 
-Only the new line says so, as ``(supersedes: “how the earlier one begins”, its day)``: what stands in a file
-is never touched, so that a wrong link costs a place in the digest and loses no text.
+Only the new line says so, as ``(supersedes: “start of the earlier one”, its day)``. Existing lines are never
+changed, so a wrong link costs a place in the digest but loses no text.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from engine.knowledge.item import Item
 
 QUOTED = 60
-"""Characters of the earlier line that a link quotes."""
+"""Characters of the earlier line quoted in a link."""
 
-SAME_MATTER = 0.5
-"""Share in common from which a decision that says that it replaces one is about the same."""
+SAME_TOPIC = 0.5
+"""Relatedness from which a decision that says it replaces another is about the same topic."""
 SAME_CLAIM = 0.6
-"""Share of the words of two claims that makes them one claim with another value."""
+"""Word overlap from which two claims are the same claim with another value."""
 SAME_TASK = 0.6
-"""Share in common from which something done is an open task."""
-APART = 0.06
-"""By how much the best match must lead the next: when two are as like, neither is certainly meant."""
+"""Relatedness from which a done task is an open one."""
+MIN_LEAD = 0.06
+"""Required lead of the best match over the next; otherwise the match is ambiguous."""
 
 _NAMED_DAY = 0.3
 _REASON = re.compile(r"[,;]?\s+(?:because|since|so that|as otherwise|weil|damit)\b|;\s", re.IGNORECASE)
@@ -50,21 +50,21 @@ _VERSION = re.compile(r"v?\d+\.\d+\.\d+.*")
 
 
 def link_to(earlier: Entry) -> str:
-    """What the line of a later decision says before its provenance."""
+    """The link in the line of a later decision, before its provenance."""
     day = f", {earlier.day}" if earlier.day else ""
     return f" (supersedes: “{_quoted(earlier)}”{day})"
 
 
-def said(entry: Entry) -> str:
+def text_without_link(entry: Entry) -> str:
     """The text of an entry without its link."""
     return _LINK.sub("", entry.text)
 
 
 def superseded(entries: Sequence[Entry]) -> Mapping[Entry, Entry]:
-    """The decisions that a later one replaces, each with that one, read from the links in their lines.
+    """The replaced decisions with their replacements, according to the links in the lines.
 
-    A link names the beginning of a line and its day; it means the nearest such line above, and nothing when
-    the person has changed that beginning.
+    A link quotes the start of a line and its day, and refers to the nearest such line above. If the person
+    has changed that start, it refers to nothing.
     """
     found: dict[Entry, Entry] = {}
     for at, later in enumerate(entries):
@@ -77,73 +77,70 @@ def superseded(entries: Sequence[Entry]) -> Mapping[Entry, Entry]:
 
 
 def supersedes(item: Item, decisions: Sequence[Entry]) -> Entry | None:
-    """The decision that a new one replaces: it says so, or it decides the same matter otherwise.
+    """The decision in force that a new one replaces, by saying so or by deciding the same question
+    differently; ``None`` if there is none or it is ambiguous.
 
-    Decisions that are replaced already are left out. ``None`` too when two are equally likely meant.
-
-    ``decisions`` are in the order of their file.
+    ``decisions`` are in file order.
     """
-    gone = superseded(decisions)
-    standing = [entry for entry in decisions if entry not in gone]
-    if not standing:
+    replaced = superseded(decisions)
+    current = [entry for entry in decisions if entry not in replaced]
+    if not current:
         return None
-    table = vectors().embed([item.text, *(_claim(said(entry)) for entry in standing)])
+    table = vectors().embed([item.text, *(_claim(text_without_link(entry)) for entry in current)])
     mine = signs_of(item.text)
     has_cue = _CUE.search(item.text) is not None
     ranked: list[tuple[float, int]] = []
-    for at, entry in enumerate(standing):
-        claim = signs_of(_claim(said(entry)))
+    for at, entry in enumerate(current):
+        claim = signs_of(_claim(text_without_link(entry)))
         if _is_other_value(signs_of(_claim(item.text)), claim):
             ranked.append((1.0 + overlap(mine.words, claim.words), at))
         elif has_cue:
-            matter = _matter(mine, claim, float(table[0] @ table[at + 1]))
+            score = _relatedness(mine, claim, float(table[0] @ table[at + 1]))
             if entry.day and entry.day in item.text:
-                matter += _NAMED_DAY
-            if matter >= SAME_MATTER:
-                ranked.append((matter, at))
-    found = _clear(ranked)
-    return None if found is None else standing[found]
+                score += _NAMED_DAY
+            if score >= SAME_TOPIC:
+                ranked.append((score, at))
+    found = _clear_best(ranked)
+    return None if found is None else current[found]
 
 
 def finished(item: Item, tasks: Sequence[Entry]) -> Entry | None:
-    """The open task that something done finishes; ``None`` when none is, or it is not certain which.
+    """The open task that a done task finishes; ``None`` if there is none or it is ambiguous.
 
-    One with the very words is certain, whatever stands beside it.
-
-    Tasks that are done are left out.
+    A task with exactly the same words always matches.
     """
-    standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
-    exact = [entry for entry in standing if normalised(said(entry)) == normalised(item.text)]
+    current = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
+    exact = [entry for entry in current if normalised(text_without_link(entry)) == normalised(item.text)]
     if exact:
         return exact[-1]
-    if not standing or _UNFINISHED.search(item.text):
+    if not current or _UNFINISHED.search(item.text):
         return None
-    table = vectors().embed([item.text, *(entry.text for entry in standing)])
+    table = vectors().embed([item.text, *(entry.text for entry in current)])
     mine = signs_of(item.text)
     ranked: list[tuple[float, int]] = []
-    for at, entry in enumerate(standing):
+    for at, entry in enumerate(current):
         theirs = signs_of(entry.text)
         if _identities(mine) and _identities(theirs) and not _identities(mine) & _identities(theirs):
             continue
-        matter = _matter(mine, theirs, float(table[0] @ table[at + 1]))
-        if matter >= SAME_TASK:
-            ranked.append((matter, at))
-    found = _clear(ranked)
-    return None if found is None else standing[found]
+        score = _relatedness(mine, theirs, float(table[0] @ table[at + 1]))
+        if score >= SAME_TASK:
+            ranked.append((score, at))
+    found = _clear_best(ranked)
+    return None if found is None else current[found]
 
 
 def _quoted(entry: Entry) -> str:
-    text = re.sub(r"[“”]", '"', said(entry))
+    text = re.sub(r"[“”]", '"', text_without_link(entry))
     return text if len(text) <= QUOTED else text[:QUOTED].rpartition(" ")[0] or text[:QUOTED]
 
 
 def _claim(text: str) -> str:
-    """What is decided, without why."""
+    """A decision without its reason."""
     return _REASON.split(text, maxsplit=1)[0]
 
 
-def _matter(first: Signs, second: Signs, meaning: float) -> float:
-    """How much two texts are about the same thing, 0 to 1."""
+def _relatedness(first: Signs, second: Signs, meaning: float) -> float:
+    """How closely two texts are related, 0 to 1."""
     here = {*_content(first), *first.exact}
     there = {*_content(second), *second.exact}
     shared = len(here & there) / min(len(here), len(there)) if here and there else 0.0
@@ -151,11 +148,11 @@ def _matter(first: Signs, second: Signs, meaning: float) -> float:
 
 
 def _is_other_value(first: Signs, second: Signs) -> bool:
-    """Whether two claims are one but for a value, a "not" or the one word that was chosen."""
+    """True if two claims differ only in a value, a "not" or a single chosen word."""
     here, there = _content(first), _content(second)
     if _identities(first) != _identities(second):
         return False
-    if not here or not there:  # a setting and its value, and no word more
+    if not here or not there:  # only a setting and its value
         return bool(_identities(first)) and here == there and _values(first) != _values(second)
     only_here, only_there = {*here} - {*there}, {*there} - {*here}
     names_apart = (first.names & only_here) | (second.names & only_there)
@@ -171,7 +168,7 @@ def _content(signs: Signs) -> list[str]:
 
 
 def _identities(signs: Signs) -> set[str]:
-    """What names a thing: issues, versions, paths, identifiers; a plain value names nothing."""
+    """Signs that name a thing: issues, versions, paths, identifiers, but not plain values."""
     return {sign for sign in signs.exact if not _VALUE.fullmatch(sign) or _VERSION.fullmatch(sign)}
 
 
@@ -179,9 +176,9 @@ def _values(signs: Signs) -> list[str]:
     return [sign for sign in signs.exact if sign not in _identities(signs)]
 
 
-def _clear(ranked: list[tuple[float, int]]) -> int | None:
-    """The one that is ahead of all others."""
+def _clear_best(ranked: list[tuple[float, int]]) -> int | None:
+    """The index with the best score, if it leads clearly."""
     ranked = sorted(ranked, key=lambda each: (-each[0], -each[1]))
-    if not ranked or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < APART):
+    if not ranked or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < MIN_LEAD):
         return None
     return ranked[0][1]

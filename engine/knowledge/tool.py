@@ -1,8 +1,8 @@
-"""The tool ``knowledge`` that agents call: the catalog, looked up anew (``knowledge-entries.md``).
+"""The tool ``knowledge`` for agents: it returns the current catalog (``knowledge-entries.md``).
 
-It takes one action on purpose: an entry's body is read as any other file, once its catalog line says that it
-matters. A model that is asked from here has no tool for files of its own: for it there is ``read``, which
-opens the files of entries and skills and no others.
+It deliberately has a single action: agents read an entry as any other file once its catalog line shows that
+it is relevant. Models asked from here have no file tools of their own, so they get ``read``, which opens only
+files of entries and skills.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from engine.store.paths import is_shared, shown
 
 ACTIONS = ("info",)
 READ_CHARACTERS = 32_000
-"""The longest part of a file that ``read`` answers with."""
+"""Maximum characters of a file in an answer of ``read``."""
 
 READ_BYTES = 1024 * 1024
-"""The largest file that it opens."""
+"""Maximum size of a file that ``read`` opens."""
 
 _TITLES: tuple[tuple[EntryKind, str], ...] = (
     ("knowledge", "Knowledge entries"),
@@ -62,34 +62,33 @@ READ_TOOL = ToolDefinition(
     },
 )
 TOOLS = (KNOWLEDGE_TOOL, READ_TOOL)
-"""The tools offered to a model that is asked from here."""
+"""The tools offered to models asked from here."""
 
 
 def answer(name: str, arguments: object, files: Files) -> str:
-    """Answers a call of one of the ``TOOLS``. Never raises for what a model may write: it is told what is
-    there.
+    """Answers a call of one of the ``TOOLS``; malformed calls get an explanation.
 
-    ``arguments`` is what the model gave, meant to be ``{"action": "info"}`` or ``{"path": ...}``.
+    ``arguments`` are as the model gave them, supposedly ``{"action": "info"}`` or ``{"path": ...}``.
     """
     given = arguments if isinstance(arguments, Mapping) else {}
     if name == READ_TOOL.name:
         return _read(given.get("path"), files)
     if name != KNOWLEDGE_TOOL.name:
-        return f"there is no tool {shown(name)[:80]!r}\n"
+        return f"no such tool: {shown(name)[:80]!r}\n"
     action = given.get("action")
     if action == "info":
         return catalog_text(scan_entries(files))
-    said = f"there is no action {shown(str(action))[:80]!r}" if action is not None else "no action was given"
-    return f'{said}; call knowledge({{"action": "info"}}) for the catalog\n'
+    problem = f"no such action: {shown(str(action))[:80]!r}" if action is not None else "no action given"
+    return f'{problem}; call knowledge({{"action": "info"}}) for the catalog\n'
 
 
 def _read(path: object, files: Files) -> str:
     if not isinstance(path, str):
-        return 'no path was given; call read({"path": ...}) with a location of the catalog\n'
+        return 'no path given; call read({"path": ...}) with a location from the catalog\n'
     found = scan_entries(files)
     place = path.strip().removeprefix("./")
     if not is_readable(place, found):
-        return f"{shown(path)[:200]} is no file of an entry or a skill; the catalog names what there is\n"
+        return f"{shown(path)[:200]} is not a file of an entry or skill; see the catalog\n"
     try:
         text = outside(files.read(place, limit=READ_BYTES).decode("utf-8", "replace"))
     except (OSError, AutopoiesisError) as error:
@@ -101,25 +100,25 @@ def _read(path: object, files: Files) -> str:
 
 
 def is_readable(place: str, scan: EntryScan) -> bool:
-    """Whether a workspace-relative path is a file of an entry or a skill, and no hidden one."""
+    """True if a workspace-relative path is a file of an entry or skill that is not hidden."""
     folders = (f"{entry.folder}/" for entry in scan.entries)
     within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
     return within and place in scan.inventory.files
 
 
 def catalog_text(scan: EntryScan) -> str:
-    """The catalog of entries and skills; the same bytes for the same files."""
+    """The catalog of entries and skills; deterministic."""
     parts = []
     for kind, title in _TITLES:
         outermost = scan.outermost(kind)
         lines = [_line(scan, entry) for entry in outermost]
         parts.append("\n".join((f"{title}: {len(outermost)}", *lines)))
     parts.append(
-        "The prompt holds no more than these lines. Read the file at a location when it applies; an index "
-        "names the entries nested in it by paths relative to its folder."
+        "The prompt contains only these lines. Read the file at a location when it applies; an index names "
+        "its nested entries by paths relative to its folder."
         if scan.entries
         else "An entry is knowledge/<name>/KNOWLEDGE.md, a skill .library/custom/<name>/SKILL.md; each "
-        "begins with a header of name and description."
+        "starts with a header with name and description."
     )
     errors = sum(problem.severity == "error" for problem in scan.problems)
     if errors:

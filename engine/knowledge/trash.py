@@ -1,7 +1,7 @@
-"""Where a reclaimed conversation lies until it is purged: its bytes, and a manifest that says whose they are.
+"""The trash: reclaimed conversations until they are purged, each with a manifest of its origin.
 
-The manifest is written first and the conversation then moved beside it in one step. So a manifest
-without a conversation means that nothing was moved, and a conversation always has its manifest.
+The manifest is written first; then the conversation is moved beside it in one step. A manifest without a
+conversation therefore means that nothing was moved, and a conversation always has its manifest.
 """
 
 from __future__ import annotations
@@ -36,25 +36,23 @@ class Trashed:
     sha256: str  # of its bytes
     path: str  # where it was, workspace-relative
     size: int  # bytes
-    at: str  # when it was moved there, ISO 8601, UTC
-    why: str  # what the ledger said of it then
+    at: str  # when it was moved to the trash, ISO 8601, UTC
+    why: str  # its ledger status at that time
 
 
 @dataclass(eq=False)
 class Trash:
-    """Moves conversations out of the way and back."""
+    """Moves conversations to the trash and back."""
 
     files: Files
     clock: Callable[[], datetime]
 
     def put(self, path: str, sha256: str, why: str) -> Trashed:
-        """Moves a conversation here. The lock is held.
-
-        ``sha256`` is what its bytes have to match; ``why`` is what the ledger says of it.
+        """Moves a conversation with the given hash to the trash. The caller holds the lock.
 
         Raises:
-            HarvestRefused: The file's bytes have changed; it stays where it is.
-            FileNotFoundError: It is gone.
+            HarvestRefused: The file's content has changed; it is not moved.
+            FileNotFoundError: It no longer exists.
             WriteFailed, ReadOnly: It was not moved.
         """
         with self.files.lock():
@@ -64,26 +62,26 @@ class Trash:
             trashed = Trashed(sha256, path, len(data), self.clock().isoformat(timespec="seconds"), why)
             place = f"{FOLDER}/{sha256}"
             if self._holds(sha256):
-                # The same bytes lie here under another name; one copy is enough to take both back.
+                # The trash already has the same bytes under another name; one copy is enough for both.
                 self.files.remove(path)
                 return trashed
             manifest = json.dumps(asdict(trashed), ensure_ascii=False, indent=1)
             self.files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
             self.files.move(path, f"{place}/{_CONTENT}")
-            # An editor knows no lock: it may have saved between the look and the move.
+            # Editors do not use the lock, so one may have saved between the check and the move.
             if self.content(sha256) is None:
                 self.recover()
                 raise _changed(path)
             return trashed
 
     def recover(self) -> tuple[str, ...]:
-        """Puts back what lies here and is not what was harvested; gives the paths.
+        """Restores files whose content is not what was harvested; returns their paths.
 
         Raises:
-            WriteFailed, ReadOnly: It was not put back; it still lies here.
+            WriteFailed, ReadOnly: A file was not restored and is still in the trash.
         """
         changed = [name for name in self._names() if self._holds(name) and self.content(name) is None]
-        back: list[str] = []
+        restored: list[str] = []
         for name in changed:
             manifest = self._manifest(name)
             path = f"conversations/{name[:12]}.md" if manifest is None else manifest.path
@@ -93,18 +91,18 @@ class Trash:
                     path = f"{stem or ending}-{name[:12]}{dot}{ending if stem else ''}"
                 self.files.move(f"{FOLDER}/{name}/{_CONTENT}", path)
                 self.forget(name)
-            back.append(path)
-        return tuple(back)
+            restored.append(path)
+        return tuple(restored)
 
     def all(self) -> tuple[Trashed, ...]:
-        """What lies here, the newest first; a manifest whose conversation was never moved is passed over."""
+        """The conversations in the trash, newest first; manifests without a conversation are skipped."""
         found = [self._manifest(name) for name in self._names() if self._holds(name)]
         return tuple(
             sorted((each for each in found if each is not None), key=lambda each: each.at, reverse=True)
         )
 
     def content(self, sha256: str) -> bytes | None:
-        """The bytes of a conversation; ``None`` if it is not here, or has changed."""
+        """The bytes of a conversation; ``None`` if it is not in the trash or has changed."""
         try:
             data = self.files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
         except (FileNotFoundError, AutopoiesisError):
@@ -112,14 +110,10 @@ class Trash:
         return data if hashlib.sha256(data).hexdigest() == sha256 else None
 
     def forget(self, sha256: str) -> None:
-        """Removes a conversation from here for good.
-
-        Raises:
-            WriteFailed, ReadOnly: It is still here.
-        """
+        """Deletes a conversation for good; raises ``WriteFailed`` or ``ReadOnly`` if that fails."""
         place = f"{FOLDER}/{sha256}"
         with self.files.lock():
-            # The manifest goes last: without it, the origin of these bytes would be unknown.
+            # The manifest is deleted last: without it, the origin of the content would be unknown.
             for name in (_CONTENT, _MANIFEST):
                 with contextlib.suppress(FileNotFoundError):
                     self.files.remove(f"{place}/{name}")
@@ -127,16 +121,13 @@ class Trash:
                 self.files.workspace.root.joinpath(place).rmdir()
 
     def purge(self, days: int) -> tuple[Trashed, ...]:
-        """Removes what has lain here for some days; gives what was removed.
-
-        Raises:
-            WriteFailed, ReadOnly: Something is still here.
-        """
+        """Deletes and returns what has been in the trash for some days; raises ``WriteFailed`` or
+        ``ReadOnly``."""
         horizon = self.clock() - timedelta(days=days)
         old = [
             each
             for each in self.all()
-            if _moment(each.at, horizon) < horizon and self.content(each.sha256) is not None
+            if _parse_time(each.at, horizon) < horizon and self.content(each.sha256) is not None
         ]
         for each in old:
             self.forget(each.sha256)
@@ -164,11 +155,11 @@ class Trash:
 
 
 def _changed(path: str) -> HarvestRefused:
-    return HarvestRefused("was changed meanwhile and is kept", where=path, hint="harvest it again")
+    return HarvestRefused("changed in the meantime and is kept", where=path, hint="harvest it again")
 
 
-def _moment(text: str, otherwise: datetime) -> datetime:
-    """A manifest's time; one that cannot be read is never too old."""
+def _parse_time(text: str, otherwise: datetime) -> datetime:
+    """The time in a manifest; ``otherwise`` if it is not valid, so that it never counts as old."""
     try:
         found = datetime.fromisoformat(text)
     except (ValueError, TypeError):

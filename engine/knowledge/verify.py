@@ -1,7 +1,7 @@
-"""Whether what the ledger says is still so: lines, conversations, hashes (``knowledge-curation.md`` 4).
+"""Compares the ledger with the files: lines, conversations, hashes (``knowledge-curation.md`` 4).
 
-A person may edit every knowledge file, so a line that is gone or changed is reported but not damage. A
-conversation that is lost, or whose bytes have changed, is.
+People may edit knowledge files, so a missing or changed line is reported but is not damage. A lost or changed
+conversation is.
 """
 
 from __future__ import annotations
@@ -28,31 +28,30 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 LineState = Literal["there", "edited", "gone"]
-"""``there``: word for word, in its file or another of knowledge's. ``edited``: a line of the same
-conversation stands there with other words. ``gone``: nothing of that conversation that it could be."""
+"""``there``: unchanged, in its file or another knowledge file. ``edited``: a similar line from the same
+conversation is there. ``gone``: neither."""
 
 SourceState = Literal["there", "changed", "in trash", "in history", "lost"]
-"""Where the conversation is with the bytes that were harvested; ``changed``: only its file is there, with
-others."""
+"""Where the harvested bytes of a conversation are; ``changed``: the file exists only with other content."""
 
 _VERSIONS = 1_000
 _AT_ONCE = 50
-"""Versions of files that are in memory together."""
+"""File versions in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedLine:
-    """A line that a harvest wrote."""
+    """A line written by a harvest, and its state."""
 
     line: LedgerLine
     state: LineState
-    path: str = ""  # where it stands now, workspace-relative; empty if it is gone
-    number: int = 0  # from 1; 0 if it is gone
+    path: str = ""  # its file now, workspace-relative; empty if gone
+    number: int = 0  # from 1; 0 if gone
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedEntry:
-    """An entry of the ledger against the files."""
+    """A ledger entry compared with the files."""
 
     sha256: str  # of the conversation's bytes
     entry: LedgerEntry
@@ -61,34 +60,30 @@ class CheckedEntry:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was lost: its conversation can be restored, or a person gave it up."""
+        """True if nothing was lost: the conversation can be restored, or a person deleted it unharvested."""
         return self.source != "lost" or self.entry.status == "deleted-unharvested"
 
 
 def verify(
     found: Mapping[str, LedgerEntry], files: Files, trash: Trash, repository: Repository
 ) -> Iterator[CheckedEntry]:
-    """Compares entries with the files, one after the other.
-
-    ``found`` is by sha256.
-    """
-    standing = _Standing(files, repository)
-    past = _Past(repository, {entry.path.partition("/")[0] for entry in found.values()})
+    """Compares entries, given by SHA-256, with the files."""
+    current = _KnowledgeLines(files, repository)
+    past = _History(repository, {entry.path.partition("/")[0] for entry in found.values()})
     for sha256, entry in found.items():
-        lines = tuple(standing.checked(line) for line in entry.lines)
+        lines = tuple(current.checked(line) for line in entry.lines)
         yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, past), lines)
 
 
 def missing(found: Mapping[str, LedgerEntry], files: Files, repository: Repository) -> tuple[LedgerLine, ...]:
-    """Lines that harvests wrote and that are gone; only knowledge files are read."""
-    standing = _Standing(files, repository)
+    """Harvested lines that are gone; reads only knowledge files."""
+    current = _KnowledgeLines(files, repository)
     lines = [line for entry in found.values() for line in entry.lines]
-    return tuple(line for line in lines if standing.checked(line).state == "gone")
+    return tuple(line for line in lines if current.checked(line).state == "gone")
 
 
-class _Standing:
-    """The lines that stand in knowledge's files, read once; of one that is not checked out here, those of
-    the newest commit."""
+class _KnowledgeLines:
+    """The lines of the knowledge files, read once; from the newest commit for files not checked out here."""
 
     def __init__(self, files: Files, repository: Repository) -> None:
         self._files = files
@@ -121,12 +116,12 @@ class _Standing:
             self._lines[path] = {text.rstrip("\r"): number for number, text in enumerate(lines, 1)}
             self._by_origin[path] = {}
             for entry in entries(data, path):
-                said = normalised(entry.text), entry.number
-                self._by_origin[path].setdefault((entry.source, entry.day), []).append(said)
+                numbered = normalised(entry.text), entry.number
+                self._by_origin[path].setdefault((entry.source, entry.day), []).append(numbered)
         return self._lines[path]
 
 
-def _source(sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _Past) -> SourceState:
+def _source(sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _History) -> SourceState:
     try:
         data: bytes | None = files.read(entry.path)
     except (FileNotFoundError, AutopoiesisError):
@@ -140,15 +135,15 @@ def _source(sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _
     return "lost" if data is None else "changed"
 
 
-class _Past:
-    """Which bytes files had in the history; it is read once, when something is first looked for there."""
+class _History:
+    """The content hashes of files in the history, read once on first use."""
 
     def __init__(self, repository: Repository, folders: Collection[str]) -> None:
         self._repository = repository
         self._folders = sorted(folders)
 
     def holds(self, path: str, sha256: str) -> bool:
-        """Whether a file had these bytes in some commit."""
+        """True if a file had this content in some commit."""
         return (path, sha256) in self._versions
 
     @cached_property
@@ -170,12 +165,12 @@ class _Past:
                     if data is not None:
                         found.add((path, hashlib.sha256(data).hexdigest()))
         except AutopoiesisError:
-            pass  # without a history nothing stands in it
+            pass  # without a history, nothing is found
         return frozenset(found)
 
 
 def version_of(repository: Repository, path: str, sha256: str) -> bytes | None:
-    """The version of a file in the history that has some bytes; ``None`` where none has, or there is none."""
+    """The version of a file with the given hash in the history, if any."""
     try:
         for commit in repository.log(_VERSIONS, path=path):
             try:

@@ -1,4 +1,4 @@
-"""What became of a file that has notes and is gone: which file certainly is it, and which may be."""
+"""Searches for missing files that have notes: certain matches and candidates."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
     from engine.knowledge.note_records import NoteRecord, NoteRecords
     from engine.store.paths import Workspace
 
-LOOKED_AT = 20_000
-"""Names that a search for a renamed file looks at."""
-COMPARED = 64
-"""Contents that it reads."""
+MAX_NAMES = 20_000
+"""Maximum number of names in a search for a renamed file."""
+MAX_CONTENTS = 64
+"""Maximum number of files read in a search."""
 
 _TOOLS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build", "scratch"})
 
-ALIKE = 0.5
-"""Share of lines in common from which a content is a candidate."""
+SIMILAR = 0.5
+"""Share of common lines from which a file is a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be the one that is gone."""
+    """A file that may be the missing one."""
 
-    path: str  # as notes would name it
+    path: str  # as in notes
     absolute: str
-    why: str  # what speaks for it, one clause
+    why: str  # the evidence, one clause
 
 
 class Whereabouts:
-    """Looks for the files that the notes of a workspace are about."""
+    """Searches for the files that notes are about."""
 
     def __init__(self, workspace: Workspace, records: NoteRecords) -> None:
         self._workspace = workspace
         self._records = records
 
     def certain(self, record: NoteRecord, old: Place) -> tuple[Place, Identity] | None:
-        """The one file that a file that is gone certainly is."""
+        """The file that a missing file certainly has become."""
         seen, fingerprint = record.seen, record.content
         if size_of(fingerprint) < DISTINCT_BYTES:
             return None
@@ -71,7 +71,8 @@ class Whereabouts:
         return None if place is None or self._records.of(place) is not None else (place, identity)
 
     def old_place(self, record: NoteRecord, near: Place) -> Place | None:
-        """Where a noted file was, seen from a file that may be it; ``None`` if that is not a neighbour."""
+        """The old place of a file with notes, relative to a possible match; ``None`` if they are
+        unrelated."""
         place = self._records.place(record)
         if record.seen is not None:
             return place if place.root == near.root else None
@@ -83,14 +84,12 @@ class Whereabouts:
         return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
 
     def originals(self, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
-        """Files with the content that a path held before another file was put there."""
+        """Files with the content that a path had before another file replaced it."""
         then = seen.identity
         if now.fingerprint == then.fingerprint or (now.device, now.inode) == (then.device, then.inode):
             return []
         return [
-            Candidate(
-                found.key, str(found.absolute), "it is the file that was noted; another one has its path"
-            )
+            Candidate(found.key, str(found.absolute), "this is the original file; another one is at its path")
             for path, identity in Search(place).of_size(then.size)
             if identity.fingerprint == then.fingerprint
             and is_same_file(then, identity)
@@ -98,7 +97,7 @@ class Whereabouts:
         ]
 
     def candidates(self, seen: Sighting, place: Place) -> Iterator[Candidate]:
-        """Files that may be one that is gone, the likeliest first."""
+        """Possible matches for a missing file, likeliest first."""
         found: list[tuple[float, Candidate]] = []
         for path, identity in Search(place).like(place.absolute, seen.identity):
             target = place_of_file(self._workspace, path)
@@ -108,8 +107,8 @@ class Whereabouts:
             inode = (identity.device, identity.inode) == (seen.identity.device, seen.identity.inode)
             if identity.fingerprint == seen.identity.fingerprint:
                 weight, why = 3.0 + inode, "the same content" + ("" if inode else ", perhaps a copy")
-            elif common >= ALIKE:
-                weight, why = 1.0 + common, f"{common:.0%} of its lines in common"
+            elif common >= SIMILAR:
+                weight, why = 1.0 + common, f"{common:.0%} of the lines in common"
             elif inode:
                 weight, why = 0.5, "the same inode, but other content"
             elif path.name == place.absolute.name:
@@ -121,21 +120,18 @@ class Whereabouts:
 
 
 class Search:
-    """Looks for a file near the place where it was, with bounded work.
-
-    ``is_cut`` says that the search stopped at its limits.
-    """
+    """Searches for a file near its old place; ``is_cut`` says that the search stopped at its limits."""
 
     def __init__(self, old: Place) -> None:
         self._old = old
         self.is_cut = False
 
     def of_size(self, size: int) -> Iterator[tuple[Path, Identity]]:
-        """The files of a length."""
+        """The files of a given size."""
         yield from self._identified(path for path, status in self._files() if status.st_size == size)
 
     def like(self, name: Path, identity: Identity) -> Iterator[tuple[Path, Identity]]:
-        """The files that may be what became of one: of its length, inode, name or kind, in that order."""
+        """Files with the same size, inode, name or suffix, in that order."""
         ranked: list[tuple[int, Path]] = []
         for path, status in self._files():
             if status.st_size == identity.size:
@@ -150,7 +146,7 @@ class Search:
 
     def _identified(self, paths: Iterator[Path]) -> Iterator[tuple[Path, Identity]]:
         for number, path in enumerate(paths):
-            if number == COMPARED:
+            if number == MAX_CONTENTS:
                 self.is_cut = True
                 return
             identity = identity_of(path)
@@ -158,13 +154,13 @@ class Search:
                 yield path, identity
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """The regular files below the root but the old path itself; the folder it was in comes first."""
+        """The regular files below the root except the old path itself, starting with its folder."""
         near, root = self._old.absolute.parent, self._old.root
         looked = 0
         for folder, names in self._folders(near, root):
             for name in names:
                 looked += 1
-                if looked > LOOKED_AT:
+                if looked > MAX_NAMES:
                     self.is_cut = True
                     return
                 path = folder / name
@@ -176,7 +172,7 @@ class Search:
                     yield path, status
 
     def _folders(self, near: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
-        """The folder that it was in, then all others; outside of a repository only the first."""
+        """The old folder, then all others; outside a repository only the old folder."""
         for place, _, names in os.walk(near):
             yield Path(place), sorted(names)
             break
@@ -189,7 +185,7 @@ class Search:
 
 
 def is_same_file(seen: Identity, now: Identity) -> bool:
-    """Whether device, inode and time of change agree; true where another device says nothing of the inode."""
+    """True if device, inode and mtime agree, or if the devices differ, so that inodes are not comparable."""
     if seen.device != now.device:
         return True
     return (seen.inode, seen.modified) == (now.inode, now.modified)

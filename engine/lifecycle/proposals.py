@@ -11,14 +11,14 @@ from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.file_changes import FileChange, diff, refuse_unfit
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.proposed import WHY
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.redaction.detect import secrets_in
 from engine.store.commit_message import commit_message
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.knowledge.changing import Made
+    from engine.knowledge.changing import ChangeResult
     from engine.knowledge.knowledge import Knowledge
     from engine.store.files import Files
 
@@ -95,7 +95,7 @@ def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Outcome]:
             done += submit(knowledge, [proposal])
         else:
             try:
-                made: Made = knowledge.changes.make(
+                made: ChangeResult = knowledge.changes.make(
                     proposal.change, commit_message("maintenance", proposal.summary)
                 )
             except ChangeRefused as error:
@@ -128,7 +128,7 @@ def submit(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Outcome]
     return done
 
 
-def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
+def waiting_of(proposal: Proposal, now: datetime) -> PendingItem:
     """A proposal as an item of the review queue."""
     assert proposal.change is not None
     # The id ignores the time in a header, so that a rejected proposal stays rejected.
@@ -140,4 +140,4 @@ def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
     item = Item("changes", proposal.summary, path, "agent" if proposal.model else "")
     origin = Origin(proposal.subject, now.date().isoformat())
     at = now.isoformat(timespec="seconds")
-    return Waiting(name, at, item, proposal.why, origin, path, "", change=proposal.change)
+    return PendingItem(name, at, item, proposal.why, origin, path, "", change=proposal.change)

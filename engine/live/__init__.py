@@ -1,1 +1,1 @@
-"""A workspace followed while it is written: what happened, and what is asked meanwhile."""
+"""Background work on an open workspace: following changes, the activity feed, and gate questions."""

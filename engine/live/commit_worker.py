@@ -1,4 +1,4 @@
-"""Committing in the background while a workspace is followed: nothing that happens there waits for it."""
+"""Commits in the background while a workspace is open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JOIN_S = 5.0
 
 
 class Committing(Protocol):
-    """What the work needs of an engine."""
+    """What the worker needs from the engine."""
 
     files: Files
     config: Config
@@ -35,9 +35,9 @@ class Committing(Protocol):
 
 
 class CommitWorker:
-    """Makes each batch that is due in a thread of its own, since a model may be asked for its message.
+    """Commits each batch in its own thread, since a model may be asked for the message.
 
-    ``publish`` is called from that thread, and from the one that stops it.
+    ``publish`` is called from that thread and from the one that calls ``stop``.
     """
 
     def __init__(self, engine: Committing, publish: Callable[[EngineEvent], None]) -> None:
@@ -46,30 +46,34 @@ class CommitWorker:
         self._cadence: Cadence | None = None
         self._thread: threading.Thread | None = None
 
-    def look(self) -> None:
-        """Begins a batch if one is due and none is under way."""
+    def commit_if_due(self) -> None:
+        """Starts a batch if one is due and none is running."""
         if self._engine.files.read_only or (self._thread is not None and self._thread.is_alive()):
             return
-        cadence = self._made()
+        cadence = self._cadence_of_engine()
         if cadence.is_due():
             self._thread = threading.Thread(
-                target=self._guarded, args=(cadence.look,), name="autopoiesis-commit", daemon=True
+                target=self._guarded, args=(cadence.commit_batch,), name="autopoiesis-commit", daemon=True
             )
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends what is under way, without its model, and commits what is left."""
+        """Finishes the running batch without its model, and commits what is left."""
         if self._thread is not None:
             self._engine.commits.give_up()
             self._thread.join(timeout=_JOIN_S)
         if not self._engine.files.read_only:
-            self._guarded(self._made().close)
+            self._guarded(self._cadence_of_engine().close)
 
-    def _made(self) -> Cadence:
+    def _cadence_of_engine(self) -> Cadence:
         if self._cadence is None:
             engine = self._engine
             self._cadence = Cadence(
-                engine.commits, lambda: engine.repository, lambda: engine.config.git, engine.clock, self._tell
+                engine.commits,
+                lambda: engine.repository,
+                lambda: engine.config.git,
+                engine.clock,
+                self._report,
             )
         return self._cadence
 
@@ -77,7 +81,7 @@ class CommitWorker:
         try:
             job()
         except (AutopoiesisError, OSError) as error:
-            self._tell(str(error))
+            self._report(str(error))
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self._publish(ErrorReported(self._engine.clock(), text))

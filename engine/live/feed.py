@@ -1,4 +1,4 @@
-"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, errors."""
+"""The activity feed: turns, tool calls, file changes, commits and errors as lines to list."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ FeedKind = Literal[
 
 KEPT_ENTRIES = 20_000
 
-_MOST_FILES = 40
-_MOST_COMMITS = 20
+_MAX_CONVERSATIONS = 40
+_MAX_COMMITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One line of the feed."""
+    """One entry of the feed."""
 
     at: datetime  # UTC
     kind: FeedKind
-    text: str  # a face shows the first line
-    note: str = ""  # the short right-hand note: the first active topic, a revision, what was done
-    key: str = ""  # what ``Engine.trace_of`` and ``Engine.compile_of`` take; empty where there is no trace
+    text: str  # only the first line is shown
+    note: str = ""  # shown on the right: the first active topic, a revision, an outcome
+    key: str = ""  # for ``Engine.trace_of`` and ``Engine.compile_of``; empty if there is no trace
 
 
 def entry_of_turn(turn: Turn, at: datetime, key: str) -> FeedEntry:
-    """A turn as a line: what was said, else what was done."""
+    """The entry for a turn: its text, or else its last tool call."""
     if not turn.is_dialogue:
         changes = [block for block in turn.blocks if isinstance(block, KnowledgeChange)]
-        said = "; ".join(f"{change.path} {change.summary}".strip() for change in changes) or turn.text
-        return FeedEntry(at, "memory", said, changes[0].action if changes else "")
+        text = "; ".join(f"{change.path} {change.summary}".strip() for change in changes) or turn.text
+        return FeedEntry(at, "memory", text, changes[0].action if changes else "")
     text = turn.text
     if turn.tools and not text:
         tool = turn.tools[-1]
@@ -82,7 +82,7 @@ def entry_of_turn(turn: Turn, at: datetime, key: str) -> FeedEntry:
 
 
 def entry_of(event: EngineEvent) -> FeedEntry | None:
-    """The line an event adds to the feed; ``None`` for events that only change other things."""
+    """The entry that an event adds to the feed; ``None`` for events that add none."""
     match event:
         case TurnArrived(at=at, key=key, turn=turn):
             return entry_of_turn(turn, at, key)
@@ -104,7 +104,7 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
             return FeedEntry(at, "job", f"{job}: {said}", result)
         case AgentTold(at=at, agent=agent, tokens=tokens, labels=labels, said=said):
             note = f"{tokens:,} tok" if tokens else ""
-            return FeedEntry(at, "hook", f"{in_words(labels) if tokens else said} · {agent}", note)
+            return FeedEntry(at, "hook", f"{describe_labels(labels) if tokens else said} · {agent}", note)
         case ErrorReported(at=at, text=text):
             return FeedEntry(at, "error", text)
         case _:
@@ -112,26 +112,26 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
 
 
 def _entry_of_flush(at: datetime, record: FlushRecord) -> FeedEntry:
-    said: list[str] = []
+    parts: list[str] = []
     if record.items:
-        said.append("1 note" if len(record.items) == 1 else f"{len(record.items)} notes")
+        parts.append("1 note" if len(record.items) == 1 else f"{len(record.items)} notes")
     if record.held:
-        said.append(f"{len(record.held)} held for review")
+        parts.append(f"{len(record.held)} held for review")
     if record.error:
-        said.append(record.error)
-    if record.status == "nothing" and not said:
-        said.append("nothing worth keeping")
+        parts.append(record.error)
+    if record.status == "nothing" and not parts:
+        parts.append("nothing worth keeping")
     if record.redacted:
-        said.append("1 secret redacted" if record.redacted == 1 else f"{record.redacted} secrets redacted")
-    return FeedEntry(at, "flush", f"{_turns(record.first, record.last)}: {', '.join(said)}", record.status)
+        parts.append("1 secret redacted" if record.redacted == 1 else f"{record.redacted} secrets redacted")
+    return FeedEntry(at, "flush", f"{_turns(record.first, record.last)}: {', '.join(parts)}", record.status)
 
 
 def _turns(first: int, last: int) -> str:
     return f"turn {first}" if first == last else f"turns {first}–{last}"
 
 
-def in_words(labels: Iterable[str]) -> str:
-    """What an agent was told, by the labels of its sections: ``release, checklist.md, 2 excerpts``."""
+def describe_labels(labels: Iterable[str]) -> str:
+    """Names an injection's sections by their labels: ``release, checklist.md, 2 excerpts``."""
     names: dict[str, None] = {}
     excerpts = 0
     for label in labels:
@@ -148,7 +148,7 @@ def in_words(labels: Iterable[str]) -> str:
 
 
 def note_of(trace: Trace) -> str:
-    """The right-hand note of a traced message: what fired first, and how many more."""
+    """The note of a traced message: the first active topic, and the number of others."""
     if trace.corrections:
         return f"steer {trace.corrections[0].topic}"
     active = trace.active
@@ -158,19 +158,16 @@ def note_of(trace: Trace) -> str:
 
 
 class FeedLog:
-    """The recent past, oldest first, in memory: every line of it comes from a file or an event.
-
-    Safe to use from several threads. Holds at most ``KEPT_ENTRIES`` lines.
-    """
+    """Recent feed entries in memory, oldest first, at most ``KEPT_ENTRIES``. Thread-safe."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._entries: OrderedDict[str, FeedEntry] = OrderedDict()
-        self._numbers = 0
-        self._late: dict[str, None] = {}
+        self._count = 0
+        self._out_of_order: dict[str, None] = {}
 
     def fill(self, entries: Iterable[FeedEntry]) -> None:
-        """Puts the past before everything that has been taken since the log was made."""
+        """Inserts past entries before everything added since the log was created."""
         with self._guard:
             later = self._entries
             self._entries = OrderedDict()
@@ -181,7 +178,7 @@ class FeedLog:
                 self._entries[name] = entry
 
     def take(self, event: EngineEvent) -> None:
-        """Adds what an event says. A turn that grew replaces its line; the same file twice is one line."""
+        """Adds an event. A turn that grew replaces its entry; repeated changes of one file are one entry."""
         with self._guard:
             if isinstance(event, TurnTraced):
                 known = self._entries.get(event.key)
@@ -197,7 +194,7 @@ class FeedLog:
             elif isinstance(event, Flushed):
                 name = f"flush {event.record.path} {event.record.first}"
             if name:
-                # What came of a flush stands where, and in place of, what said that it is under way.
+                # The result of a flush replaces the entry for its start and moves to the end.
                 self._entries.pop(name, None)
                 self._entries[name] = entry
                 return
@@ -208,12 +205,12 @@ class FeedLog:
                     return
             self._add(entry)
             if isinstance(event, TurnArrived) and event.past:
-                self._late[event.key] = None
+                self._out_of_order[event.key] = None
 
-    def _put_in_place(self) -> None:
-        """Moves what came late to where it belongs by its time; the others keep their order."""
-        late = [(name, self._entries.pop(name)) for name in self._late if name in self._entries]
-        self._late.clear()
+    def _place_late_entries(self) -> None:
+        """Moves entries that arrived late to their place by time; the others keep their order."""
+        late = [(name, self._entries.pop(name)) for name in self._out_of_order if name in self._entries]
+        self._out_of_order.clear()
         late.sort(key=lambda item: item[1].at, reverse=True)
         placed: OrderedDict[str, FeedEntry] = OrderedDict()
         for name, entry in self._entries.items():
@@ -224,8 +221,8 @@ class FeedLog:
         self._entries = placed
 
     def _add(self, entry: FeedEntry) -> None:
-        self._numbers += 1
-        name = entry.key or f"line {self._numbers}"
+        self._count += 1
+        name = entry.key or f"entry {self._count}"
         known = self._entries.get(name)
         if known is not None:
             entry = replace(entry, at=known.at, note=known.note)
@@ -234,28 +231,28 @@ class FeedLog:
             self._entries.popitem(last=False)
 
     def recent(self, limit: int) -> list[FeedEntry]:
-        """The last ``limit`` lines, oldest first."""
+        """The last ``limit`` entries, oldest first."""
         with self._guard:
-            if self._late:
-                self._put_in_place()
+            if self._out_of_order:
+                self._place_late_entries()
             if limit >= len(self._entries):
                 return list(self._entries.values())
             newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]
         return newest[::-1]
 
     def at(self, key: str) -> FeedEntry | None:
-        """The line with a key."""
+        """The entry with a key."""
         with self._guard:
             return self._entries.get(key)
 
 
 def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
-    """The last turns and commits, for a feed to begin with, oldest first.
+    """The last turns and commits with which a feed starts, oldest first.
 
-    ``limit`` is about the number of lines; of the newest 40 conversations at most.
+    Gives up to ``limit`` entries, from at most 40 conversations.
     """
     entries: list[FeedEntry] = []
-    for path in conversations.newest(_MOST_FILES):
+    for path in conversations.newest(_MAX_CONVERSATIONS):
         conversation = conversations.read(path)
         if conversation is None:
             continue
@@ -264,10 +261,10 @@ def recent_past(conversations: Conversations, repository: Repository, limit: int
         if len(entries) >= limit:
             break
     try:
-        commits = repository.log(_MOST_COMMITS)
+        commits = repository.log(_MAX_COMMITS)
     except RepositoryError:
         commits = []
-    # Oldest first already here: commits of one second stay in their order.
+    # Reversed first, so that commits made within the same second keep their order.
     entries += [
         FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in reversed(commits)
     ]

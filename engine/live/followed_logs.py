@@ -1,4 +1,4 @@
-"""Takes over other agents' sessions while they are written, and at the start what was written meanwhile."""
+"""Imports the sessions of other agents while they are being written."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class FollowedLogs:
-    """Follows the folders that ``imports.follow`` names, as the settings are now.
+    """Follows the log folders named in ``imports.follow``.
 
-    All sessions in them are taken in when following begins, the newest first: those of before, and whatever
-    was written while nothing ran. That is the past: only what is written from then on is news.
+    When following starts, all existing sessions are imported, newest first. They count as past; only what is
+    written from then on is new.
 
     Args:
-        soon: Runs a job later, in the thread in which everything here is called, after what waits there.
-        past: Called with the path of a transcript whose turns are no news.
+        soon: Queues a job on the thread that makes all calls here.
+        past: Called with the path of a transcript whose turns are not new.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class FollowedLogs:
         self._engine = engine
         self._soon = soon
         self._past = past
-        # By the real folder: the folder as it is named, so that a log has one name however it is noticed.
+        # Real folder → folder as named in the settings, so that a log always has the same name.
         self._folders: dict[Path, tuple[Path, Kind]] = {}
         self._watcher: Watcher | None = None
-        self._behind: dict[Path, Kind] = {}
-        self._has_written = False
+        self._backlog: dict[Path, Kind] = {}
+        self._has_imported = False
 
     def refresh(self) -> None:
-        """Follow what the settings name now; nothing happens while they name the same."""
+        """Applies the current settings; does nothing if they have not changed."""
         folders = self._wanted()
         if folders == self._folders:
             return
@@ -54,23 +54,22 @@ class FollowedLogs:
         first, *others = folders
         self._watcher = Watcher(first, self._changed, extra=others)
         self._watcher.start()
-        # What is written from here on is reported, so nothing can fall between.
-        self._behind = self._all_logs()
+        # The watcher reports everything from here on, so nothing is missed.
+        self._backlog = self._all_logs()
         self._soon(self._catch_up)
 
     def rescan(self) -> None:
-        """Look at every log again, soon."""
-        watcher = self._watcher
-        if watcher is not None:
-            watcher.rescan()
+        """Schedules a check of every log."""
+        if self._watcher is not None:
+            self._watcher.rescan()
 
     def stop(self) -> None:
-        """Follow nothing any more."""
+        """Stops following."""
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.stop()
         self._folders = {}
-        self._behind = {}
+        self._backlog = {}
 
     def _wanted(self) -> dict[Path, tuple[Path, Kind]]:
         settings = self._engine.config.imports
@@ -107,21 +106,21 @@ class FollowedLogs:
                     self._take(folder / inside, kind)
 
     def _catch_up(self) -> None:
-        """Takes in one log and leaves the others for later: what happens now goes first."""
-        if self._behind:
-            path = next(iter(self._behind))
-            self._take(path, self._behind[path])
+        """Imports one log and queues the others behind current work."""
+        if self._backlog:
+            path = next(iter(self._backlog))
+            self._take(path, self._backlog[path])
             self._soon(self._catch_up)
-        elif self._has_written:
+        elif self._has_imported:
             from engine.conversations.imports import commit_imported  # noqa: PLC0415 — only after an import
 
-            self._has_written = False
+            self._has_imported = False
             commit_imported(self._engine)
 
     def _take(self, path: Path, kind: Kind) -> None:
         from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only where logs are followed
 
-        is_past = self._behind.pop(path, None) is not None
+        is_past = self._backlog.pop(path, None) is not None
         with contextlib.suppress(ImportFailed):
             result = import_file(
                 kind,
@@ -131,7 +130,7 @@ class FollowedLogs:
                 redact=self._engine.config.capture.redact,
             )
             if is_past and _is_written(result):
-                self._has_written = True
+                self._has_imported = True
                 self._past(result.target)
 
 

@@ -1,4 +1,4 @@
-"""Keeping the search index fresh in the background while a workspace is followed."""
+"""Refreshes the search index in the background while a workspace is open."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from engine.search.reports import IndexReport
 
 GATHER_S = 0.3
-"""A burst of saves is one refresh: how long changes gather, seconds."""
+"""Seconds for which changes are collected into one refresh."""
 
 LONG = 50
-"""Files of one refresh from which its progress is told."""
+"""Number of files from which a refresh reports its progress."""
 
 _EVERY = 25
 _JOIN_S = 5.0
 
 
 class Indexing(Protocol):
-    """What the work needs of an engine."""
+    """What the worker needs from the engine."""
 
     clock: Callable[[], datetime]
 
@@ -35,11 +35,11 @@ class Indexing(Protocol):
 
 
 class _Stopped(Exception):
-    """Ends a long refresh."""
+    """Aborts a refresh."""
 
 
 class IndexWorker:
-    """Refreshes the index: everything at first, then what is reported to have changed.
+    """Refreshes the index: everything at first, then the reported changes.
 
     ``publish`` is called from the worker thread.
     """
@@ -54,19 +54,19 @@ class IndexWorker:
         self._thread = threading.Thread(target=self._work, name="autopoiesis-index", daemon=True)
 
     def start(self) -> None:
-        """Starts the thread, which looks at everything first."""
+        """Starts the thread and a full refresh."""
         self._wanted.set()
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends what is under way; what is not indexed yet is found missing the next time."""
+        """Aborts the running refresh; the next start indexes what is missing."""
         self._stop.set()
         self._wanted.set()
         if self._thread.is_alive():
             self._thread.join(timeout=_JOIN_S)
 
     def changed(self, paths: Iterable[str]) -> None:
-        """Has files indexed anew."""
+        """Queues files for indexing."""
         with self._guard:
             self._paths.update(paths)
         self._wanted.set()
@@ -84,7 +84,7 @@ class IndexWorker:
                 self._refresh(None if everything else sorted(paths))
                 everything = False
             except (AutopoiesisError, OSError) as error:
-                everything = True  # what was to be looked at is not known any more
+                everything = True  # the changed paths are lost
                 self._publish(ErrorReported(self._engine.clock(), str(error)))
 
     def _refresh(self, paths: list[str] | None) -> None:

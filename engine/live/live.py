@@ -1,7 +1,7 @@
-"""Following a workspace while it is written: files in, turns, traces, prompts and news out.
+"""Follows an open workspace: notices file changes, traces new turns, compiles prompts and publishes events.
 
-One thread does the work in the order in which things happened; a second one keeps the index fresh. What the
-watcher reports is only a hint to look: the files are the truth.
+One thread does the work in the order of events; others index, flush, commit and push. Watcher reports are
+only hints to look: the files are the source of truth.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 IDLE_S = 1.0
-"""How often the worker looks at the clock and at the repository, seconds."""
+"""Seconds between two checks of the clock and the repository."""
 
-MOST_NEW_TURNS = 200
-"""Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
+MAX_NEW_TURNS = 200
+"""Turns of one file that are traced when they arrive together; of more, only the last ones."""
 
 LOCAL_TIMES = timedelta(hours=12)
-"""How far behind a heading may be that an agent wrote in its local time instead of UTC."""
+"""How far a heading may lag if an agent wrote it in local time instead of UTC."""
 
 IMPORTED_LATE = timedelta(hours=1)
-"""How long before it is imported something may be said in a session that is under way."""
+"""Age of a turn in a running session up to which it still counts as new when imported."""
 
 
 class LiveEngine(Indexing, Pushing, Protocol):
-    """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
+    """What the background work needs from the engine; implemented by ``engine.engine.Engine``."""
 
     workspace: Workspace
     files: Files
@@ -136,7 +136,7 @@ class Live:
         self._removed: dict[str, datetime] = {}
         self._started = engine.clock()
         self._waiting: set[str] = set()
-        self._told: set[Problem] = set()
+        self._reported: set[Problem] = set()
         self._head: tuple[str, str] | None = None
         self._watch_state = ("", "")
         self._thread = threading.Thread(target=self._work, name="autopoiesis-live", daemon=True)
@@ -144,29 +144,29 @@ class Live:
         self._flushes = FlushWorker(engine, publish)
         self._pushes = PushWorker(engine, publish)
         self._commits = CommitWorker(engine, publish)
-        self._logs = FollowedLogs(engine, self.soon, self._is_past)
+        self._logs = FollowedLogs(engine, self.soon, self._mark_as_past)
         self.watcher = Watcher(engine.workspace.root, self._changed)
 
     @property
     def watch_state(self) -> tuple[str, str]:
-        """How changes are noticed, and why not live."""
+        """The watcher's mode, and why it is not live."""
         return self.watcher.mode, self.watcher.why
 
     def start(self) -> None:
-        """Starts watching; what is there already counts as known."""
+        """Starts watching; existing content counts as known."""
         self._sizes = self._engine.conversations.sizes()
-        # Topics read later would already hold the first change, and it would be no news.
-        self._told = set(self._engine.problems())
+        # Loads the topics now: later, they would already include the first change.
+        self._reported = set(self._engine.problems())
         self._head = self._engine.repository.head()
         self.watcher.start()
-        # Followed before the worker begins, so that everything written from now on is news.
+        # Before the worker starts, so that everything written from now on is new.
         self._guarded(self._logs.refresh)
         self._thread.start()
         self._index.start()
         self._flushes.start()
 
     def stop(self) -> None:
-        """Stops watching and waits for the work in hand."""
+        """Stops watching and waits for running work."""
         self._stop.set()
         self._jobs.put(None)
         self.watcher.stop()
@@ -179,42 +179,42 @@ class Live:
         self._commits.stop()
 
     def rescan(self) -> None:
-        """Looks at every file again, e.g. when the terminal gets the focus back."""
+        """Checks every file again, for example when the terminal regains focus."""
         self.watcher.rescan()
         self._logs.rescan()
 
     def soon(self, job: Callable[[], None]) -> None:
-        """Runs a job on the worker thread, after what is waiting there."""
+        """Queues a job on the worker thread."""
         self._jobs.put(job)
 
     def _changed(self, changes: list[Change]) -> None:
         self._jobs.put(lambda: self._take(changes))
 
     def _work(self) -> None:
-        self._watching()
+        self._publish_watch_state()
         if not self._engine.files.read_only:
             self._guarded(lambda: sweep_temps(self._engine.workspace))
-        self._guarded(self._know_logs)
-        looked = time.monotonic()
+        self._guarded(self._mark_logs_as_past)
+        polled = time.monotonic()
         while not self._stop.is_set():
             with contextlib.suppress(queue.Empty):
                 job = self._jobs.get(timeout=IDLE_S)
                 if job is not None:
                     self._guarded(job)
-            # Under a steady stream of changes, commits must not wait for a pause.
-            if time.monotonic() - looked >= IDLE_S:
-                self._guarded(self._look_around)
-                looked = time.monotonic()
+            # Commits must not wait for a pause in a steady stream of changes.
+            if time.monotonic() - polled >= IDLE_S:
+                self._guarded(self._poll)
+                polled = time.monotonic()
 
     def trace_the_past(self) -> None:
-        """Traces the messages from before the start, for a face whose feed says what fired for them."""
+        """Traces the messages from before the start, for an interface that shows their traces."""
         self._shows_past = True
         self.soon(
             lambda: self._trace_one([entry.key for entry in self._engine.feed(KEPT_ENTRIES) if entry.key])
         )
 
     def _trace_one(self, keys: list[str]) -> None:
-        """Traces the newest message of some and leaves the others for later: what happens now goes first."""
+        """Traces the newest of some messages and queues the others behind current work."""
         if not keys or self._stop.is_set():
             return
         key = keys.pop()
@@ -223,14 +223,14 @@ class Live:
             self._publish(TurnTraced(key, trace))
         self.soon(lambda: self._trace_one(keys))
 
-    def _know_logs(self) -> None:
-        """Reads other agents' logs and long transcripts once, so that only what they gain now is news."""
+    def _mark_logs_as_past(self) -> None:
+        """Reads other agents' logs and long transcripts once, so that only additions count as new."""
         for path, size in self._sizes.items():
             if path.endswith(".jsonl") or size > WINDOW:
-                self._is_past(path)
+                self._mark_as_past(path)
 
-    def _is_past(self, path: str) -> None:
-        """What a conversation holds by now is no news."""
+    def _mark_as_past(self, path: str) -> None:
+        """Marks everything in a conversation so far as past."""
         conversation = self._engine.conversations.read(path)
         if conversation is not None:
             self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
@@ -241,8 +241,8 @@ class Live:
         except (AutopoiesisError, OSError) as error:
             self._publish(ErrorReported(self._engine.clock(), str(error)))
 
-    def _look_around(self) -> None:
-        self._watching()
+    def _poll(self) -> None:
+        self._publish_watch_state()
         head = self._engine.repository.head()
         if head is not None and head != self._head:
             self._publish(Committed(self._engine.clock(), head[0], head[1]))
@@ -250,12 +250,12 @@ class Live:
         self._head = head
         waiting, self._waiting = self._waiting, set()
         for path in sorted(waiting):
-            self._grown(path, "changed")
-        self._commits.look()
-        # Settings can also change without a change of their file: by trusting a workspace, for example.
+            self._conversation_changed(path, "changed")
+        self._commits.commit_if_due()
+        # Settings can change without a change to their file, for example when a workspace is trusted.
         self._logs.refresh()
 
-    def _watching(self) -> None:
+    def _publish_watch_state(self) -> None:
         if self.watch_state != self._watch_state:
             self._watch_state = self.watch_state
             self._publish(WatchState(self.watcher.mode, self.watcher.why))
@@ -268,7 +268,7 @@ class Live:
         topics = [path for path in latest if path.startswith("topics/")]
         if topics:
             delta = self._engine.reload_topics(topics)
-            self._told.update(delta.problems)
+            self._reported.update(delta.problems)
             if delta.changed or delta.removed or delta.problems:
                 self._publish(
                     TopicsReloaded(
@@ -283,7 +283,7 @@ class Live:
             self._logs.refresh()
         for path, change in latest.items():
             if is_conversation(path):
-                self._grown(path, change.kind)
+                self._conversation_changed(path, change.kind)
             elif not path.startswith(("logs/", "scratch/")):
                 self._publish(FileChanged(self._engine.clock(), path, change.kind))
         self._index.changed(latest)
@@ -291,8 +291,8 @@ class Live:
             for state in self._engine.caches.files_changed(latest):
                 self._publish(CacheGivenUp(self._engine.clock(), state.discussion_id, state.why))
 
-    def _grown(self, path: str, kind: str) -> None:
-        """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
+    def _conversation_changed(self, path: str, kind: str) -> None:
+        """Publishes and traces new turns of a conversation, and compiles the prompt for the last message."""
         conversation = self._paced(partial(self._engine.conversations.read, path))
         if conversation is None:
             self._known.pop(path, None)
@@ -316,7 +316,7 @@ class Live:
         if self._shows_past and first < news:
             self._trace_one([f"{path}#{ordinal}" for ordinal in range(first, news)])
         last_input = ""
-        for ordinal in range(max(news, end - MOST_NEW_TURNS), end):
+        for ordinal in range(max(news, end - MAX_NEW_TURNS), end):
             key = f"{path}#{ordinal}"
             trace = self._paced(partial(self._engine.trace_turn, key, record=True, ask=True))
             if trace is None:
@@ -324,16 +324,18 @@ class Live:
             self._publish(TurnTraced(key, trace))
             if trace.message.direction == "input":
                 last_input = key
-        self._tell_problems()
+        self._report_problems()
         compiled = self._paced(partial(self._engine.compile_of, last_input)) if last_input else None
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
-            # Of a conversation that is all past, too, it is recorded which turns nobody was shown.
-            self._flushes.look(path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}"))
+            # Also for past turns, since the flush log records which of them were never shown to a model.
+            self._flushes.enqueue(
+                path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}")
+            )
         if news < end:
-            self._engine.labels.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
-            self._engine.injections.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
+            self._engine.labels.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
+            self._engine.injections.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
 
     def _paced(self, work: Callable[[], Found]) -> Found:
         started = time.monotonic()
@@ -342,26 +344,26 @@ class Live:
         return found
 
     def _first_recent(self, path: str, conversation: Conversation, first: int) -> int:
-        """The first turn of a file that has just come, from one on, that was not spoken long before: what is
-        restored or imported is past."""
+        """The first recent turn, from ``first`` on, of a file that just appeared: restored or imported turns
+        are past."""
         removed = self._removed.pop(path, None)
         since = self._started - LOCAL_TIMES if removed is None else removed
         if is_imported(self._engine.workspace.root / path):
-            # Its times are UTC. What a person imports was said long ago; what is followed, just now.
+            # Its times are UTC. Manual imports bring old turns, followed logs bring recent ones.
             since = max(since, self._started, self._engine.clock() - IMPORTED_LATE)
-        since = since.replace(second=0, microsecond=0)  # headings hold no seconds
+        since = since.replace(second=0, microsecond=0)  # headings have no seconds
         recent = (at >= since for at in conversation.times[first - conversation.first :])
         return next((number for number, it_is in enumerate(recent, first) if it_is), conversation.end)
 
-    def _tell_problems(self) -> None:
-        """Reports patterns that only a message showed to be unusable; the others are known from loading."""
+    def _report_problems(self) -> None:
+        """Reports problems found since loading, such as a pattern that fails only on a certain message."""
         problems = set(self._engine.problems())
-        for problem in sorted(problems - self._told, key=str):
+        for problem in sorted(problems - self._reported, key=str):
             self._publish(ErrorReported(self._engine.clock(), str(problem)))
-        self._told = problems
+        self._reported = problems
 
     def _first_news(self, path: str, conversation: Conversation) -> int:
-        """The first turn that is new, or longer than it was; all of them when another file took the name."""
+        """The first new or extended turn; the very first if another file has taken the name."""
         known = self._known.get(path)
         if known is None:
             count = self._engine.conversations.turns_within(path, self._sizes.pop(path, 0))

@@ -1,4 +1,4 @@
-"""A person's message of a conversation, found by the name given for it on a command line."""
+"""Finds a person's message by the name given on the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIST = "list sessions with: autopoiesis session list"
 
 
 class HasConversations(Protocol):
-    """What is needed of an engine."""
+    """What the functions here need from the engine."""
 
     @property
     def conversations(self) -> Conversations: ...
@@ -37,26 +37,26 @@ class HasConversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpokenMessage:
-    """A person's message that stands in a conversation."""
+    """A person's message in a conversation."""
 
-    key: str  # what ``Engine.compile_of`` and ``Engine.compile_before`` take
+    key: str  # for ``Engine.compile_of`` and ``Engine.compile_before``
     path: str
     session_id: str  # may be empty
-    turn: int  # number in it, from 1
+    turn: int  # from 1
     text: str
 
 
 def find_message(engine: HasConversations, name: str, session: str = "") -> SpokenMessage:
-    """The message that a name means.
+    """Finds a message by name.
 
     Args:
-        name: ``last``, or ``last:2`` for the one before it, of all conversations in the order of the feed; a
-            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7; or
-            the key of a turn. For an agent's turn it is the message that it answered.
-        session: The session or conversation that ``last`` is meant of.
+        name: ``last``, or ``last:2`` for the one before it, across all conversations in feed order; a session
+            id or conversation path for its last message, or with ``:7`` for its turn 7; or the key of a turn.
+            An agent's turn stands for the message that it answers.
+        session: The session or conversation to which ``last`` refers.
 
     Raises:
-        TranscriptError: There is none.
+        TranscriptError: There is no such message.
     """
     key = TurnKey.of(name) if "#" in name else None
     match = _NUMBERED.fullmatch(name) if key is None else None
@@ -73,17 +73,13 @@ def find_message(engine: HasConversations, name: str, session: str = "") -> Spok
 
 
 def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMessage:
-    """The person's message before one in the same conversation.
-
-    Raises:
-        TranscriptError: It is the first.
-    """
+    """The person's previous message in the same conversation; raises ``TranscriptError`` if there is none."""
     key = engine.turns.question_before(message.key)
     if key is None:
         raise TranscriptError(
-            f"turn {message.turn} is the first message, so there is no prompt before its own",
+            f"turn {message.turn} is the first message; there is no earlier prompt to compare with",
             where=message.path,
-            hint="choose a later one",
+            hint="choose a later turn",
         )
     return _at(engine, key)
 
@@ -99,25 +95,25 @@ def _newest(engine: HasConversations, conversation: Conversation, number: int) -
 
 def _from_end(engine: HasConversations, said: Sequence[str], number: int, where: str) -> SpokenMessage:
     if not said:
-        raise TranscriptError("no person has said anything yet", where=where, hint=_LIST)
+        raise TranscriptError("no messages from a person yet", where=where, hint=_LIST)
     if number > len(said):
         raise TranscriptError(
-            f"there are {len(said):,} messages, no {number:,} to count back", where=where, hint=_LIST
+            f"cannot go back {number:,} messages: there are only {len(said):,}", where=where, hint=_LIST
         )
     return _at(engine, said[-number])
 
 
 def _of_turn(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
-    """The message that is the turn with a number, or that this turn answers."""
+    """The message at a turn, or the one that the turn answers."""
     if conversation.turn(number - 1) is None:
         reach = f"turns {conversation.first + 1} to {conversation.end}" if conversation.turns else "no turns"
-        raise TranscriptError(f"has no turn {number:,}: {reach} can be read", where=conversation.path)
+        raise TranscriptError(f"no turn {number:,}; available: {reach}", where=conversation.path)
     key = engine.turns.question(str(TurnKey(conversation.path, number - 1)))
     if key is None:
         raise TranscriptError(
-            f"no person has said anything up to turn {number:,}",
+            f"no message from a person up to turn {number:,}",
             where=conversation.path,
-            hint="choose a later one",
+            hint="choose a later turn",
         )
     return _at(engine, key)
 
@@ -126,7 +122,7 @@ def _at(engine: HasConversations, key: str) -> SpokenMessage:
     found = engine.turns.find(key)
     turn = found[0].turn(found[1]) if found is not None else None
     if found is None or turn is None:
-        raise TranscriptError(f"the turn {shown(key)} is gone", hint="try again")
+        raise TranscriptError(f"the turn {shown(key)} no longer exists", hint="try again")
     conversation, ordinal = found
     return SpokenMessage(key, conversation.path, conversation.session_id, ordinal + 1, turn.text)
 

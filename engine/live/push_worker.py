@@ -1,4 +1,4 @@
-"""Sends new commits to the person's remote while a workspace is followed, where ``git.auto_push`` is on."""
+"""Pushes new commits in the background while a workspace is open, if ``git.auto_push`` is on."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from engine.sync.sync import Sync
 
 GATHER_S = 2.0
-"""Commits that follow one another are one push: how long they gather, seconds."""
+"""Seconds for which commits are collected into one push."""
 
 _JOIN_S = 5.0
 
 
 class Pushing(Protocol):
-    """What the work needs of an engine."""
+    """What the worker needs from the engine."""
 
     config: Config
     clock: Callable[[], datetime]
@@ -31,9 +31,9 @@ class Pushing(Protocol):
 
 
 class PushWorker:
-    """Pushes behind commits. Nothing is merged by itself: what the remote does not take is told, once.
+    """Pushes after commits. It never merges: a rejected push is reported once.
 
-    ``publish`` is called from the worker thread, which is there only once something is to be sent.
+    ``publish`` is called from the worker thread, which starts with the first push.
     """
 
     def __init__(self, engine: Pushing, publish: Callable[[EngineEvent], None]) -> None:
@@ -41,11 +41,11 @@ class PushWorker:
         self._publish = publish
         self._wanted = threading.Event()
         self._stop = threading.Event()
-        self._told = ""
+        self._reported = ""
         self._thread = threading.Thread(target=self._work, name="autopoiesis-push", daemon=True)
 
     def committed(self) -> None:
-        """Sends what was committed, soon."""
+        """Schedules a push."""
         settings = self._engine.config.git
         if not (settings.auto_push and settings.remote):
             return
@@ -54,7 +54,7 @@ class PushWorker:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends it; what was not sent goes with the next sync."""
+        """Stops the thread; unpushed commits go with the next sync."""
         self._stop.set()
         self._wanted.set()
         if self._thread.is_alive():
@@ -66,11 +66,11 @@ class PushWorker:
             if self._stop.wait(GATHER_S):
                 return
             self._wanted.clear()
-            told = ""
+            problem = ""
             try:
                 self._engine.sync.push()
             except (AutopoiesisError, OSError) as error:
-                told = f"git.auto_push: {error}"
-            if told and told != self._told:
-                self._publish(ErrorReported(self._engine.clock(), told))
-            self._told = told
+                problem = f"git.auto_push: {error}"
+            if problem and problem != self._reported:
+                self._publish(ErrorReported(self._engine.clock(), problem))
+            self._reported = problem

@@ -1,4 +1,4 @@
-"""Gate questions on their way to a person and back (``gate.provider: ask``)."""
+"""Puts gate questions to a person (``gate.provider: ask``)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """The questions that are open.
+    """The open questions.
 
     Args:
-        publish: Where ``GateAsked`` and ``GateClosed`` go.
-        is_attended: Whether a face is there that could answer.
+        publish: Receives ``GateAsked`` and ``GateClosed``.
+        is_attended: Whether an interface is open in which a person could answer.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class Questions:
         self._open: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Future[bool]]] = {}
 
     async def ask(self, question: GateQuestion, timeout: float) -> bool | None:
-        """Puts a question and waits for ``answer``; ``None`` without an answer within ``timeout`` seconds.
+        """Asks a question and waits for ``answer``; ``None`` if there is none within ``timeout`` seconds.
 
         Raises:
-            GateError: No face is there.
+            GateError: No interface is open.
         """
         if not self._is_attended():
             raise GateError(
                 "nobody to ask",
-                hint="open the workbench, or set gate.provider to something that answers alone",
+                hint="open the workbench, or set gate.provider to a provider that answers by itself",
             )
         import asyncio  # noqa: PLC0415 — slow; only for a question
 
@@ -71,16 +71,12 @@ class Questions:
         finally:
             with self._guard:
                 self._open.pop(question_id, None)
-            said = "failed" if answer is None else "yes" if answer else "no"
-            self._publish(GateClosed(question_id, said))  # type: ignore[arg-type]
+            outcome = "failed" if answer is None else "yes" if answer else "no"
+            self._publish(GateClosed(question_id, outcome))  # type: ignore[arg-type]
         return answer
 
     def answer(self, question_id: str, yes: bool) -> bool:
-        """Answers an open question, from any thread.
-
-        Returns:
-            ``False`` when it is not open any more.
-        """
+        """Answers a question from any thread; ``False`` if it is no longer open."""
         with self._guard:
             found = self._open.get(question_id)
         if found is None:

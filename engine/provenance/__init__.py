@@ -1,1 +1,1 @@
-"""Whose words a text rests on: the person's, the agent's, or an outsider's (robustness M3)."""
+"""Who a text comes from: the person, the agent, or an outsider (robustness M3)."""

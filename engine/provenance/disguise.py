@@ -1,4 +1,4 @@
-"""What hides in a text: letters of another script, encoded runs, paths that lead where they should not."""
+"""Detects disguised text: look-alike letters, encoded runs, and suspicious paths."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from urllib.parse import unquote
 
 
 def is_disguised(text: str) -> bool:
-    """Whether a text is written with letters that imitate others, or holds a run that hides a text."""
-    return _imitates(text) or _hides_a_text(text)
+    """True if a text uses look-alike letters or contains an encoded run."""
+    return _has_lookalikes(text) or _has_encoded_text(text)
 
 
 def odd_paths(text: str) -> tuple[str, ...]:
-    """The paths in a text that lead out, or to what decides how a machine or an agent acts."""
-    return tuple(path for path in _PATH.findall(text) if _leads_out(path) or _DECIDES.search(path))
+    """The paths in a text that leave the workspace or point to files that control a machine or an agent."""
+    return tuple(path for path in _PATH.findall(text) if _leads_out(path) or _CONTROL_PATH.search(path))
 
 
 def account_numbers(text: str) -> tuple[str, ...]:
-    """The bank accounts and the wallets that a text names."""
+    """The bank accounts and crypto wallets in a text."""
     return tuple(re.sub(r"\s", "", match[0]) for match in _ACCOUNT.finditer(text))
 
 
-def _imitates(text: str) -> bool:
+def _has_lookalikes(text: str) -> bool:
     if text.isascii():
         return False
     words = _WORD.findall(text)
@@ -33,7 +33,7 @@ def _imitates(text: str) -> bool:
     if any(len(found) > 1 and _is_mixed(word) for word, found in zip(words, scripts, strict=True)):
         return True
     latin = sum(found == {"LATIN"} for found in scripts)
-    if latin * 2 > len(scripts) and any(len(word) > 2 and set(word) <= _LOOK_LATIN for word in words):
+    if latin * 2 > len(scripts) and any(len(word) > 2 and set(word) <= _LATIN_LOOKALIKES for word in words):
         return True
     return not _WIDE.search(text) and any(
         c.isalpha() and unicodedata.normalize("NFKC", c) != c and not c.isascii() and _is_styled(c)
@@ -42,13 +42,13 @@ def _imitates(text: str) -> bool:
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether letters of another script stand for Latin ones in a word; the Greek one in ``ΔT`` does not."""
+    """True if letters of another script replace Latin ones in a word; the Greek letter in ``ΔT`` does not."""
     foreign = [c for c in word if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")]
-    return len(foreign) > 1 or bool(_LOOK_LATIN.intersection(foreign))
+    return len(foreign) > 1 or bool(_LATIN_LOOKALIKES.intersection(foreign))
 
 
 def _scripts(word: str) -> set[str]:
-    """The scripts of a word's letters, as far as they can be taken for one another."""
+    """The scripts of a word's letters, limited to scripts with look-alike letters."""
     names = (unicodedata.name(c, "").split(" ")[0] for c in word if c.isalpha())
     return {
         name for name in names if name in ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
@@ -56,28 +56,28 @@ def _scripts(word: str) -> set[str]:
 
 
 def _is_styled(character: str) -> bool:
-    """Whether a letter is another form of a plain one, as letters of mathematics are."""
+    """True if a letter is a styled variant of a plain one, such as a mathematical letter."""
     name = unicodedata.name(character, "")
     return name.startswith(("MATHEMATICAL", "FULLWIDTH", "CIRCLED", "SQUARED", "PARENTHESIZED", "NEGATIVE"))
 
 
-def _hides_a_text(text: str) -> bool:
-    if len(_PERCENT.findall(text)) >= _LEAST_ESCAPES and unquote(text) != text and _PERCENT_RUN.search(text):
+def _has_encoded_text(text: str) -> bool:
+    if len(_PERCENT.findall(text)) >= _MIN_ESCAPES and unquote(text) != text and _PERCENT_RUN.search(text):
         return True
     if _ESCAPES.search(text):
         return True
-    return any(_reads(match[0]) for match in _RUN.finditer(text))
+    return any(_is_encoded_text(match[0]) for match in _RUN.finditer(text))
 
 
-def _reads(run: str) -> bool:
-    """Whether a run of letters is the code of something that can be read."""
+def _is_encoded_text(run: str) -> bool:
+    """True if a run decodes to readable text."""
     for decode in (bytes.fromhex, _base64, _base32):
         try:
             plain = decode(run).decode("utf-8")
         except (ValueError, binascii.Error):
             continue
         if (
-            len(plain) >= _LEAST_HIDDEN
+            len(plain) >= _MIN_HIDDEN
             and plain.isprintable()
             and sum(map(str.isalpha, plain)) >= len(plain) / 2
         ):
@@ -102,10 +102,9 @@ def _leads_out(path: str) -> bool:
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
-_LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌαοντυικρχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
-"""Letters of other scripts that look like Latin ones."""
-_LEAST_HIDDEN = 8
-_LEAST_ESCAPES = 4
+_LATIN_LOOKALIKES = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌαοντυικρχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+_MIN_HIDDEN = 8
+_MIN_ESCAPES = 4
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _PERCENT_RUN = re.compile(r"(?:%[0-9A-Fa-f]{2}\w{0,12}){4}")
 _ESCAPES = re.compile(
@@ -117,7 +116,7 @@ _PATH = re.compile(
     r"(?:~|(?<![\w@.+-])[\w@.+-]++)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])"
     r"|(?<![\w/.])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
 )
-_DECIDES = re.compile(
+_CONTROL_PATH = re.compile(
     r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)"
     r"|\.ssh|\.gnupg|\.aws"
     r"|authorized_keys|known_hosts|id_rsa\w*|id_ed25519\w*|sudoers(?:\.d)?|crontab|cron\.\w+|launchagents"

@@ -1,9 +1,9 @@
-"""What waits for a person, because its real author may be a stranger (M3).
+"""Decides which text is held for review because an outsider may have written it (M3).
 
-Filters alone do not stop planted text; not writing what may be planted does. So the tests here err on the
-side of holding: what is held is kept, and a person decides. An item is the person's or the agent's own as far
-as its distinctive words are; once the agent has read text from outside, what it says in words not used before
-may be an outsider's, in whatever language or wording.
+Filters alone do not stop planted text; refusing to write it unseen does. So these checks err on the side of
+holding: a held text is kept, and a person decides. A text counts as the person's or the agent's own if its
+distinctive words are theirs. Once the agent has read text from outside, anything it says in new words may be
+an outsider's, whatever the language or wording.
 """
 
 from __future__ import annotations
@@ -18,87 +18,87 @@ from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.provenance.voices import (
-    SAID_AGAIN,
-    AllHeard,
-    Heard,
+    REPEATED_SHARE,
+    VoiceIndex,
     Voices,
-    heard,
+    VoicesIndex,
+    distinctive_words,
+    index_voices,
     is_from_tool,
     particulars,
     plain,
     stem_of,
-    telling_words,
     words_of,
 )
 from engine.redaction.detect import redact
 
 _GROUNDED = 0.4
-"""Share of a text's telling words that a person or the agent must have used themselves."""
+"""Share of a text's distinctive words that the person or the agent must have used themselves."""
 _SPOKEN = 0.5
-"""The same of what is said about a person's wishes, which only that person can know."""
-_FIRM = 0.75
-"""The same of what is said after outside text was read: words of the person, of before, or of commands."""
+"""The same for a statement about a person's wishes, which only that person can know."""
+_TRUSTED = 0.75
+"""The same once outside text has been read; only words that cannot come from it count."""
 _SHOWN = 0.5
-"""The same where the text names what the agent's own commands have shown."""
+"""The same if the text names something the agent's own commands have shown."""
 
-SECRET = "holds what looks like a secret"
+SECRET = "contains what looks like a secret"
 INSTRUCTION = "looks like an instruction to a model"
 PATH_INSTRUCTION = "names a path that looks like an instruction to a model"
-ACT = "wants a safeguard gone, a secret given away or unknown code run"
-DISGUISED = "is written so that it hides something"
-ODD_PATH = "names a path that decides how an agent or a machine acts, or that leads out of the workspace"
-ACCOUNT = "names an account for payments that no person named"
+ACT = "asks to disable a safeguard, give away a secret or run unknown code"
+DISGUISED = "uses look-alike letters or hides encoded text"
+ODD_PATH = "names a path that controls an agent or a machine, or that leads out of the workspace"
+ACCOUNT = "names a payment account that no person mentioned"
 ADDRESS = "names an address that no person wrote"
-PREFERENCE = "says what a person wants, and no person said it"
-SAYS_TOOL = "comes from tool output, as the model says itself"
+PREFERENCE = "states a wish that no person has expressed"
+SAYS_TOOL = "comes from tool output, according to the model"
 TOOL = "comes from tool output"
 UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
-OUTSIDE = "may rest on what was read from outside"
+OUTSIDE = "may be based on text from outside"
 
 REPEATED = frozenset({TOOL, SAYS_TOOL, UNSAID, UNNAMED})
-"""Reasons of what is mostly the work of an agent that repeats its tools."""
+"""Reasons that mostly apply when an agent repeats its tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a text waits for a person."""
+    """The reason a text is held for review."""
 
-    why: str  # one clause
-    read: tuple[str, ...] = ()  # what had been read from outside, where that is why
+    reason: str  # one clause
+    sources: tuple[str, ...] = ()  # the outside sources that had been read, if they are the reason
 
 
 def doubt_of(
     text: str,
-    said: Voices,
+    voices: Voices,
     *,
     path: str = "",
     is_tool: bool = False,
     needs_ground: bool = True,
     may_order: bool = False,
 ) -> Doubt | None:
-    """Why a text waits for a person; ``None`` when it may be written.
+    """Why a text is held for review; ``None`` if it may be written.
 
     Args:
-        path: The file that it is a note of.
-        needs_ground: Whether it must use words that were said.
-        may_order: Whether it may tell a model what to do, as a rule does that a person has set.
+        path: The file the note is about.
+        needs_ground: Whether the text must use words from the conversation.
+        may_order: Whether the text may instruct a model, as a rule set by a person does.
     """
-    why = _risk(text, path, said, may_order=may_order) or _unheard(
-        text, said, is_tool=is_tool, needs_ground=needs_ground
+    reason = _risk(text, path, voices, may_order=may_order) or _unspoken(
+        text, voices, is_tool=is_tool, needs_ground=needs_ground
     )
-    if why:
-        return Doubt(why, said.reads if why in REPEATED else ())
-    known, whole = heard(said), f"{path} {text}"
-    if _is_firm(whole, known):
+    if reason:
+        return Doubt(reason, voices.reads if reason in REPEATED else ())
+    known, whole = index_voices(voices), f"{path} {text}"
+    if _is_trusted(whole, known):
         return None
-    if said.reads:
-        return None if _is_shown(whole, known) else Doubt(OUTSIDE, said.reads)
-    return Doubt(TOOL) if known.passages.share(_telling(text)) >= SAID_AGAIN else None
+    if voices.reads:
+        return None if _is_shown(whole, known) else Doubt(OUTSIDE, voices.reads)
+    return Doubt(TOOL) if known.passages.share(_distinctive(text)) >= REPEATED_SHARE else None
 
 
-def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str:
-    """Why a text is dangerous from any author, or from any but a person."""
+def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> str:
+    """Why a text is dangerous from any author, or from anyone but a person; empty if it is not."""
     whole = f"{path} {text}"
     if redact(whole)[1]:
         return SECRET
@@ -108,10 +108,10 @@ def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str
         return DISGUISED
     if path and is_instruction(path):
         return PATH_INSTRUCTION
-    person = heard(said).person
-    if is_hostile_act(text) and _share(_telling(text), person) < _FIRM:
+    person = index_voices(voices).person
+    if is_hostile_act(text) and _share(_distinctive(text), person) < _TRUSTED:
         return ACT
-    known = f"{person.text} {plain(said.results)}"
+    known = f"{person.text} {plain(voices.results)}"
     if any(plain(odd) not in known for odd in odd_paths(whole)):
         return ODD_PATH
     letters = re.sub(r"\s", "", person.text)
@@ -122,16 +122,16 @@ def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str
     return ""
 
 
-def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> str:
-    """Why a text is not what the person or the agent said."""
-    read, known = plain(text), heard(said)
+def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -> str:
+    """Why a text does not come from the person or the agent; empty if it does."""
+    read, known = plain(text), index_voices(voices)
     if is_tool:
         return SAYS_TOOL
-    if is_from_tool(read, said):
+    if is_from_tool(read, voices):
         return TOOL
     if not needs_ground:
         return ""
-    words = _telling(text)
+    words = _distinctive(text)
     if _share(words, known.person, known.agent, known.results) < _GROUNDED:
         return UNSAID
     named = (known.person.text, known.agent.text, known.results.text)
@@ -144,48 +144,46 @@ def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> s
     return ""
 
 
-def _is_firm(text: str, known: AllHeard) -> bool:
-    """Whether a text rests on what was said without anything from outside: most of its words, and all that it
-    names and counts.
-    """
-    return _names_known(text, known) and _share(_telling(text), known.firm) >= _FIRM
+def _is_trusted(text: str, known: VoicesIndex) -> bool:
+    """True if most words of a text, and everything it names and counts, are free of outside influence."""
+    return _names_known(text, known) and _share(_distinctive(text), known.trusted) >= _TRUSTED
 
 
-def _is_shown(text: str, known: AllHeard) -> bool:
-    """Whether a text tells of what the agent's own commands have shown, in words most of which are known."""
+def _is_shown(text: str, known: VoicesIndex) -> bool:
+    """True if a text reports what the agent's own commands have shown, mostly in known words."""
     is_shown = any(len(each) > 1 and each in known.results.text for each in particulars(text))
-    known_words = _share(_telling(text), known.firm, known.person)
+    known_words = _share(_distinctive(text), known.trusted, known.person)
     return is_shown and _names_known(text, known) and known_words >= _SHOWN
 
 
-def _names_known(text: str, known: AllHeard) -> bool:
-    return all(each in known.firm.text or each in known.person.text for each in particulars(text))
+def _names_known(text: str, known: VoicesIndex) -> bool:
+    return all(each in known.trusted.text or each in known.person.text for each in particulars(text))
 
 
-def voice_of(text: str, said: Voices) -> Literal["person", "agent", "tool", ""]:
-    """Who said what a text says, by its words; empty where no voice did."""
-    if is_from_tool(plain(text), said):
+def voice_of(text: str, voices: Voices) -> Literal["person", "agent", "tool", ""]:
+    """Who said what a text says, judged by its words; empty if no one did."""
+    if is_from_tool(plain(text), voices):
         return "tool"
-    words, known = _telling(text), heard(said)
+    words, known = _distinctive(text), index_voices(voices)
     if _share(words, known.person, known.agent) < _GROUNDED:
         return ""
     return "person" if _share(words, known.person) >= _share(words, known.agent) else "agent"
 
 
-def _telling(text: str) -> set[str]:
-    """The words that say what a text is about; everyday ones only where there are no others."""
+def _distinctive(text: str) -> set[str]:
+    """The words that tell what a text is about; everyday words only if there are no others."""
     words = words_of(plain(text))
-    telling = telling_words(words)
-    return telling - _everyday() - _TELLERS or telling or set(words)
+    found = distinctive_words(words)
+    return found - _everyday() - _ATTRIBUTION or found or set(words)
 
 
-_TELLERS = frozenset(
+_ATTRIBUTION = frozenset(
     """
     user person wants prefers likes asked wishes needs agreed said nutzer möchte will bevorzugt wünscht
     utilisateur personne veut préfère souhaite usuario persona quiere prefiere пользователь хочет просит 用户
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
-"""How a model says that something is the person's wish; the person says it in the first person."""
+"""Words with which a model attributes a wish to the person, who would use the first person."""
 
 
 @lru_cache(maxsize=1)
@@ -193,10 +191,10 @@ def _everyday() -> frozenset[str]:
     return frozenset(word for words in WORDS.values() for word in words.split())
 
 
-def _share(words: Iterable[str], *voices: Heard) -> float:
-    """Share of words that some voices used, in whatever form; 1 where there are no words."""
+def _share(words: Iterable[str], *indexes: VoiceIndex) -> float:
+    """Share of words that any of the voices used, in any form; 1 if there are no words."""
     stems = [stem_of(word) for word in words]
-    found = sum(any(stem in voice.stems for voice in voices) for stem in stems)
+    found = sum(any(stem in index.stems for index in indexes) for stem in stems)
     return found / len(stems) if stems else 1.0
 
 

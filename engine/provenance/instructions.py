@@ -1,7 +1,7 @@
-"""Whether a text orders a model about, or asks for what only a plan for one would (robustness M3).
+"""Detects text that instructs a model or asks for a hostile act (robustness M3).
 
-No list of patterns knows every wording of every language. What a stranger wrote is held by where it comes
-from (``engine.provenance.hold``); this is for what stands in the agent's own voice.
+No pattern list covers every wording in every language. Text by outsiders is held because of its origin
+(``engine.provenance.hold``); these patterns catch what appears in the agent's own voice.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from engine.provenance.voices import plain
 
 
 def is_instruction(text: str) -> bool:
-    """Whether a text speaks to a model, also backwards or with its letters shifted by thirteen."""
+    """True if a text instructs a model, even reversed or in ROT13."""
     read = plain(text)
     if _INSTRUCTION.search(read) is not None:
         return True
     if not read.isascii():
         return False
-    return any(_PLAIN_ORDER.search(turned) for turned in (codecs.encode(read, "rot13"), read[::-1]))
+    return any(_PLAIN_ORDER.search(decoded) for decoded in (codecs.encode(read, "rot13"), read[::-1]))
 
 
 def is_hostile_act(text: str) -> bool:
-    """Whether a text wants a safeguard gone, a secret given away or unknown code run as root."""
+    """True if a text asks to disable a safeguard, give away a secret or run unknown code as root."""
     return _ACT.search(plain(text)) is not None
 
 
@@ -67,13 +67,13 @@ _FORGET = (
 _INSTRUCTION = re.compile(
     "|".join(
         (
-            # Taking the place of what the model was told.
+            # Replacing the model's instructions.
             rf"\b{_FORGET}\b.{{0,60}}\b{_RULES}",
             r"\b(?:system|developer|hidden) (?:prompt|message|instruction)|\bsystem-?prompt\b",
             r"\bnew (?:instruction|directive|rule)s?\b|\bjailbreak|\bdeveloper mode|\bdan mode",
             r"\[/?inst\]|<\|[a-z_]+\|>|^(?:system|assistant|user|human|ai)\s*:",
             r"(?:忽略|无视|忘记|忘掉|無視|忘れ|무시).{0,30}(?:指令|指示|规则|規則|提示|之前|以前|先前|上述|ルール|プロンプト|지시|규칙)",
-            # Speaking to a model, or of what it shall be from now on.
+            # Addressing a model, or describing how it shall behave from now on.
             r"\b(?:you|the (?:assistant|agent|model|ai|bot)|assistants|agents|models|ai|claude|gpt)"
             r"(?: \w+){0,2} (?:must|should|shall|have to|has to|need to|needs to|are to|is to|will) "
             r"(?:\w+ )?(?:always|never|not|only|now(?! be)|first|begin|start|respond|reply|answer|include"
@@ -118,7 +118,7 @@ _INSTRUCTION = re.compile(
             r"(?:^|[。；，：])(?:请|務必|务必|必须|必須|切勿|不得|禁止|请勿|一律|总是|總是|永远|始终要)|(?:务必|切勿|请勿|一律|必须始终|必须总是)",
             r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])"
             r"|してください(?:$|。)|하지 마|하십시오",
-            # Doing something with what it can reach.
+            # Running commands or sending data away.
             r"\b(?:curl|wget|bash|sh|powershell|eval|base64)\b.{0,80}(?:\||https?:|-c\b|-d\b)|\brm -rf\b",
             r"\b(?:send|post|upload|forward|exfiltrate|leak|submit|transmit)\b.{0,80}(?:https?://|@|\bto the "
             r"(?:address|url|server|endpoint)\b)",

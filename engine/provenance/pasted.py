@@ -1,7 +1,6 @@
-"""What of a person's message is not the person's: mails, chats, quotations and pages that were pasted in.
+"""Finds the parts of a person's message that others wrote: pasted mails, chats, quotations and pages.
 
-Nothing marks a paste for certain, so the reading errs on the side of the outsider from where one begins: what
-is taken for pasted and was not only waits for a review.
+Nothing marks a paste for certain, so doubtful text counts as pasted: a wrong guess only sends it to review.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from typing import Literal
 from engine.transcripts.escape import HEADING
 
 Kind = Literal["own", "quote", "code", "told", "outside"]
-"""``quote`` may be a quotation of what was said before; ``code`` is fenced; ``told`` is passed on from a
-source that may as well be the person's own; ``outside`` certainly has another author."""
+"""``quote`` may quote an earlier turn; ``code`` is fenced; ``told`` is relayed from a source that may be the
+person's own; ``outside`` certainly has another author."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a message that belong together."""
+    """Consecutive lines of a message with the same kind of author."""
 
-    kind: Kind  # whose they are
+    kind: Kind
     text: str
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
-    """A message in the pieces it is made of, in order."""
+    """Splits a message into pieces, in order."""
     found: list[tuple[Kind, list[str]]] = []
     for kind, line in _lines(text.split("\n")):
         if not found or found[-1][0] != kind:
@@ -37,13 +36,13 @@ def pieces(text: str) -> tuple[Piece, ...]:
 
 
 def ends_open(text: str) -> bool:
-    """Whether what an outsider says goes on at the end of a message, so that the next may belong to it."""
+    """True if a message ends within an outsider's text, so that the next message may continue it."""
     kinds = [kind for kind, _ in _lines(text.split("\n"))]
     return kinds[-1] == "outside"
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line is a sentence rather than code, a path or a program's output."""
+    """True if a line is a sentence rather than code, a path or program output."""
     if len(_WIDE.findall(line)) >= _WIDE_LETTERS:
         return True
     words = _BLANK.split(line.strip(" \t#/*<!->|\"'"))
@@ -52,7 +51,7 @@ def is_prose(line: str) -> bool:
 
 
 def is_mostly_prose(text: str) -> bool:
-    """Whether at least half of a text's lines are sentences."""
+    """True if at least half of a text's lines are sentences."""
     lines = [line for line in text.split("\n") if line.strip(" \t`~")]
     return bool(lines) and 2 * sum(map(is_prose, lines)) >= len(lines)
 
@@ -61,7 +60,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
     fence = tag = ""
     rest: Kind = "own"
     quoting = False
-    talk = _talk(lines)
+    dialogue = _dialogue_lines(lines)
     for number, line in enumerate(lines):
         if rest != "own" or _begins_outside(lines, number):
             rest = rest if rest != "own" else "outside"
@@ -86,11 +85,11 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
             tag = "" if re.search(rf"</{opened[1]}\s*>", line, re.IGNORECASE) else opened[1]
             yield "outside", line
         elif _QUOTATION.match(line) or (quoting and line.strip() and not _LIST.match(line)):
-            # A quotation goes on to the end of its paragraph, marked or not.
+            # A quotation extends to the end of its paragraph, marked or not.
             quoting = True
             yield "quote", line
             continue
-        elif _CHAT.match(line) or number in talk:
+        elif _CHAT.match(line) or number in dialogue:
             yield "outside", line
         elif _MACHINE.match(line):
             yield "told", line
@@ -108,7 +107,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
 
 
 def _begins_outside(lines: list[str], number: int) -> bool:
-    """Whether a mail, a forwarded message or another's turn begins at a line and takes the rest."""
+    """True if a mail, a forwarded message or someone else's turn begins at a line and takes up the rest."""
     line = lines[number]
     if _SUBJECT.match(line) and (number == 0 or not lines[number - 1].strip()):
         return True
@@ -117,8 +116,8 @@ def _begins_outside(lines: list[str], number: int) -> bool:
     return bool(_FROM.match(line)) and any(map(_FIELD.match, lines[number + 1 : number + 5]))
 
 
-def _talk(lines: list[str]) -> frozenset[int]:
-    """The numbers of lines in which several people talk by name, one of them more than once."""
+def _dialogue_lines(lines: list[str]) -> frozenset[int]:
+    """The numbers of the lines of a dialogue with named speakers, at least one of whom speaks twice."""
     found: set[int] = set()
     begin = 0
     while begin < len(lines):
@@ -168,7 +167,7 @@ _RECORD = re.compile(
     r"|стенограмм\w*)\b|会议纪要|聊天记录|纪要|議事録|チャット",
     re.IGNORECASE,
 )
-"""What someone else wrote, named at the beginning of a message of several lines."""
+"""Names someone else's text at the start of a multi-line message."""
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
 _MACHINE = re.compile(
     r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic|ERR!?|FEHLER"

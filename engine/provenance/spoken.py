@@ -1,4 +1,4 @@
-"""Who really speaks in a conversation: quoted, pasted and reported text has another author (M3)."""
+"""Separates who wrote what in a conversation: quoted, pasted and reported text has another author (M3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from engine.context.quoting import bare
 from engine.provenance.pasted import ends_open, is_mostly_prose, is_prose, pieces
 from engine.provenance.tools import brings_outside, reads_document
 from engine.provenance.voices import (
-    SAID_AGAIN,
+    REPEATED_SHARE,
     SENTENCE_END,
     Passages,
     Voices,
+    distinctive_words,
     particulars,
     plain,
     runs_of,
-    telling_words,
     words_of,
 )
 from engine.redaction.detect import redacted
@@ -28,64 +28,63 @@ from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 
 _QUOTED_AGAIN = 0.6
-"""Share of a quotation's runs of words from which it quotes what the agent had said before."""
+"""Share of a quotation's word runs above which it quotes an earlier turn of the agent."""
 _LABEL = 100
-"""Characters of what names a source that was read."""
-MOST_READS = 5
-"""Sources that are named; what was read first comes first."""
+"""Characters of a source's label."""
+MAX_READS = 5
+"""Number of outside sources that are listed, first read first."""
 
 
 def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voices:
-    """What was said by whom.
+    """Attributes what was said in some turns.
 
-    Nobody present is the author of the following, which is put down to tools: what stands in a quotation;
-    what a person pastes; comments in code that the agent shows; what it reports of a page, a file or a
-    message, to the end of the paragraph, and the next one where that ends with a colon; what tools gave back
-    as sentences; and the plain text of what is encoded in any of these. What the agent's own commands showed
-    besides sentences is neither's.
+    The following has no author in the conversation and is attributed to tools: quotations; text that a person
+    pastes; comments in code that the agent shows; what it reports of a page, a file or a message, up to the
+    end of the paragraph, and the next paragraph too if that one ends with a colon; sentences in tool output;
+    and decoded text from any of these. Other output of the agent's own commands is attributed to no one.
 
     Args:
-        outside: What tools brought from outside, as far as it does not stand in the turns.
-        local: What the agent's own commands gave back, likewise.
+        outside: Text that tools brought from outside and that is not in the turns.
+        local: Output of the agent's own commands that is not in the turns.
     """
-    heard = _Heard(others=[outside] if outside else [])
-    heard.show(local)
+    collected = _Collector(others=[outside] if outside else [])
+    collected.show(local)
     turns = tuple(map(bare, turns))
     for turn, after in zip_longest(turns, turns[1:]):
-        heard.take(turn, after)
-    tool = "\n".join(filter(None, heard.others))
-    decoded = "\n".join(_decoded("\n".join((tool, *heard.told, *heard.results))))
+        collected.add(turn, after)
+    tool = "\n".join(filter(None, collected.others))
+    decoded = "\n".join(_decoded("\n".join((tool, *collected.documents, *collected.results))))
     return Voices(
-        "\n".join(heard.person),
-        "\n".join(heard.agent),
+        "\n".join(collected.person),
+        "\n".join(collected.agent),
         f"{tool}\n{decoded}" if decoded else tool,
-        stated="\n".join(map(_without_questions, heard.person)),
-        sound="\n".join(heard.sound),
-        results="\n".join(heard.results),
-        told="\n".join(heard.told),
-        reads=tuple(dict.fromkeys(heard.reads))[:MOST_READS],
+        stated="\n".join(map(_without_questions, collected.person)),
+        trusted="\n".join(collected.trusted),
+        results="\n".join(collected.results),
+        documents="\n".join(collected.documents),
+        reads=tuple(dict.fromkeys(collected.reads))[:MAX_READS],
     )
 
 
 @dataclass(slots=True)
-class _Heard:
-    """What was heard up to some turn; the first fields are those of ``Voices``."""
+class _Collector:
+    """Collects what was said turn by turn; the first fields are those of ``Voices``."""
 
     person: list[str] = field(default_factory=list)
     agent: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)  # ``Voices.tool``
-    told: list[str] = field(default_factory=list)
-    sound: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    trusted: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
-    """What the person, the agent's sound sentences and its own commands have named."""
+    """Names used by the person, the agent's trusted sentences and its own commands."""
     fresh: set[str] = field(default_factory=set)
-    """What its own commands have named since it last read from outside."""
-    passages: Passages = field(default_factory=Passages)  # ``told``, to look a sentence up in
-    is_open: bool = False  # whether what was pasted last may go on in the person's next turn
+    """Names shown by its own commands since it last read from outside."""
+    passages: Passages = field(default_factory=Passages)  # the sentences of ``documents``
+    is_open: bool = False  # whether the last paste may continue in the person's next turn
 
-    def take(self, turn: Turn, after: Turn | None) -> None:
+    def add(self, turn: Turn, after: Turn | None) -> None:
         if turn.kind == TOOL:
             self._read("a tool", turn.text)
             return
@@ -104,7 +103,7 @@ class _Heard:
 
     def _person(self, text: str, *, is_odd: bool) -> None:
         if self.is_open or is_odd:
-            # A pasted mail that looks like turns has no answer: what follows belongs to it.
+            # A pasted mail that looks like turns gets no answer, so what follows belongs to it.
             self._read("a pasted message", text)
             self.is_open = True
             return
@@ -142,16 +141,16 @@ class _Heard:
         self.agent.append(text)
         for sentence in SENTENCE_END.split(text):
             if self._is_backed(sentence) if self.reads else not self._is_repeated(sentence):
-                self.sound.append(sentence)
+                self.trusted.append(sentence)
                 self.known |= _named(sentence)
 
     def _is_repeated(self, sentence: str) -> bool:
-        """Whether a sentence says again what a file or a command has said."""
-        return self.passages.share(telling_words(words_of(plain(sentence)))) >= SAID_AGAIN
+        """True if a sentence repeats what a file or a command has said."""
+        return self.passages.share(distinctive_words(words_of(plain(sentence)))) >= REPEATED_SHARE
 
     def _is_backed(self, sentence: str) -> bool:
-        """Whether a sentence tells of what the agent's own commands have shown since it last read from
-        outside: it names something of that, and nothing that is not known.
+        """True if a sentence names something the agent's own commands have shown since it last read from
+        outside, and nothing unknown.
         """
         named = particulars(sentence)
         return named <= self.known and any(len(each) > 1 for each in named & self.fresh)
@@ -171,37 +170,37 @@ class _Heard:
         if call.name.casefold() in _OWN_WORDS:
             self._say(f"{call.summary}\n{call.result}")
             return
-        is_document = reads_document(call)
-        for text, is_told in ((call.summary, is_prose(call.summary)), (call.result, is_document)):
-            shown = self.show(" ".join(filter(_PARTICULAR.search, text.split())) if is_told else text)
-            if is_told:
-                self.told.append(text)
+        for text, is_document in (
+            (call.summary, is_prose(call.summary)),
+            (call.result, reads_document(call)),
+        ):
+            shown = self.show(" ".join(filter(_PARTICULAR.search, text.split())) if is_document else text)
+            if is_document:
+                self.documents.append(text)
                 self.passages.add(text)
             self.known |= shown
             self.fresh |= shown
 
     def show(self, output: str) -> set[str]:
-        """Takes in what a command of the agent's own has shown; the author of its sentences is unknown.
-
-        Returns:
-            What it names.
+        """Adds the output of one of the agent's own commands and returns the names in it; the author of its
+        sentences is unknown.
         """
-        told = [match[0] for match in _WORDS.finditer(output)]
-        self.told += told
-        for each in told:
-            self.passages.add(each)
+        sentences = [match[0] for match in _WORDS.finditer(output)]
+        self.documents += sentences
+        for sentence in sentences:
+            self.passages.add(sentence)
         self.results.append(_WORDS.sub(" ", output))
         return _named(output)
 
     def _said_before(self, quotation: str) -> bool:
-        """Whether a person quotes what the agent has said."""
+        """True if a person quotes what the agent has said."""
         runs = runs_of(quotation)
         return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
 
 
 def _is_odd(turn: Turn, after: Turn | None) -> bool:
-    """Whether a turn is later than the one behind it, on a day that both leave open: so a heading is written
-    that stands in a pasted text. Midnight lies only between two turns that are far apart.
+    """True if an undated turn is later than the next one, so its heading is part of a pasted text. Turns far
+    apart may have midnight between them.
     """
     if after is None or turn.day or after.day or not turn.time or not after.time:
         return False
@@ -210,14 +209,14 @@ def _is_odd(turn: Turn, after: Turn | None) -> bool:
 
 
 def own_and_quoted(text: str) -> tuple[str, str]:
-    """A person's message without what is quoted or pasted in it, and this."""
+    """Splits a person's message into their own text, and what is quoted or pasted in it."""
     found = pieces(text)
     own = "\n".join(piece.text for piece in found if piece.kind == "own")
     return own, "\n".join(piece.text for piece in found if piece.kind != "own")
 
 
 def in_fences(text: str) -> list[bool]:
-    """For each line of a text whether it belongs to a fenced code block."""
+    """For each line of a text, whether it is inside a fenced code block."""
     spans = Fences(text).blocks()
     span = next(spans, None)
     found: list[bool] = []
@@ -231,13 +230,13 @@ def in_fences(text: str) -> list[bool]:
 
 
 def _named(text: str) -> set[str]:
-    """What a text names and counts, also by the last part of a path alone."""
+    """The names and figures in a text; paths also by their last part."""
     named = particulars(text)
     return {*named, *(each.rpartition("/")[2] for each in named)}
 
 
 def _without_questions(text: str) -> str:
-    """What a person states: a question says nothing, and its words are no answer."""
+    """What a person states, without the questions."""
     return " ".join(
         sentence
         for sentence in SENTENCE_END.split(text)
@@ -246,24 +245,24 @@ def _without_questions(text: str) -> str:
 
 
 def _own_and_reported(text: str) -> tuple[str, str]:
-    """What the agent says itself, and what it only passes on."""
+    """Splits an agent's text into its own statements and what it reports from a source."""
     own: list[str] = []
     reported: list[str] = []
-    goes_on = False
+    continues = False
     for paragraph in _paragraphs(text, reported):
         found = _REPORT.search(paragraph)
-        start = 0 if goes_on else len(paragraph)
-        if found is not None and not goes_on:
+        start = 0 if continues else len(paragraph)
+        if found is not None and not continues:
             ends = (match.end() for match in _SENTENCE.finditer(paragraph, 0, found.start()))
             start = max(ends, default=0)
         own.append(paragraph[:start])
         reported.append(paragraph[start:])
-        goes_on = start < len(paragraph) and paragraph.rstrip().endswith(":")
+        continues = start < len(paragraph) and paragraph.rstrip().endswith(":")
     return "\n\n".join(own), "\n\n".join(reported)
 
 
 def _paragraphs(text: str, comments: list[str]) -> Iterator[str]:
-    """The paragraphs of a text; comments in its code, whose author is unknown, go to ``comments``."""
+    """The paragraphs of a text; comments in its code have an unknown author and go to ``comments``."""
     lines: list[str] = []
     for line, is_code in zip(text.split("\n"), in_fences(text), strict=True):
         comment = _COMMENT.search(line) if is_code else None
@@ -298,21 +297,21 @@ _WORDS = re.compile(
     r"[^\W\d_]{1,40}(?:[ ,;'’-]{1,2}[^\W\d_]{1,40}){4,200}"
     r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af、，]{8,2000}"
 )
-"""Words in a row, as no path, version or count has them."""
+"""A run of words long enough to be prose rather than paths, versions or counts."""
 _CONTINUED = re.compile(
     r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка"
     r"|摘要) (?:of|der|de|предыдущ))",
     re.IGNORECASE,
 )
-"""How a summary begins that stands for turns which are gone: who said what is no longer known."""
+"""Start of a summary that replaces dropped turns: who said what is no longer known."""
 _MIDNIGHT = 18 * 60
 _QUOTED_WORDS = re.compile(
     r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
     r"|「[^」\n]{8,2000}」|『[^』\n]{8,2000}』|“[^”\n]{8,2000}”"
 )
-"""Words in quotation marks; one or two words in them are a name."""
+"""Quoted words, at least three: fewer are a name."""
 _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
-"""Tools in whose arguments and results the agent, or one that it sent out, speaks itself."""
+"""Tools whose arguments and results are the words of the agent or of its sub-agent."""
 _PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
 _QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")

@@ -1,8 +1,8 @@
-"""Which tools bring text into a conversation that an outsider may have written.
+"""Which tool calls bring text into a conversation that an outsider may have written.
 
-What an agent's own commands say of the repository (paths, versions, results of tests) is not outside text, or
-everything a coding agent says would be. A page, a mail, an issue, a search or a result of MCP is; so is
-what a tool brings of which nothing is known.
+What an agent's own commands report about the repository (paths, versions, test results) is not outside text;
+otherwise everything a coding agent says would be. Pages, mails, issues, search results and MCP results are
+outside text, and so is the output of any unknown tool.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.transcripts.turn import ToolCall
 
 
 def brings_outside(call: ToolCall) -> bool:
-    """Whether the result of a call may be the words of an outsider."""
+    """True if an outsider may have written the result of a call."""
     name = call.name.casefold()
     words = set(_PART.findall(_CAMEL.sub("_", call.name).casefold()))
     if name.startswith("mcp"):
@@ -26,30 +26,30 @@ def brings_outside(call: ToolCall) -> bool:
     if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
         if words & _MESSENGERS and _WRITES.match(call.summary):
             return False
-        # A search that only speaks of this machine is answered by others.
+        # A search that merely mentions this machine is still answered from outside.
         return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
-        return _is_of_others(call.summary) or not _OWN_CODE.search(call.summary)
+        return _is_third_party(call.summary) or not _OWN_CODE.search(call.summary)
     if words & _LOCAL or name == "knowledge":
-        return _is_of_others(call.summary)
+        return _is_third_party(call.summary)
     if name in _PROGRAMS:
         return _is_outside_command(f"{name} {call.summary}")
     return True
 
 
 def reads_document(call: ToolCall) -> bool:
-    """Whether a call of the agent's own reads sentences that anyone may have written into the repository."""
+    """True if a call reads prose that anyone may have written into the repository."""
     return _DOCUMENT.search(call.summary) is not None
 
 
 def _is_outside_command(command: str) -> bool:
     if _SCRIPTED.search(command) and _REQUESTS.search(command) and _URL.search(command):
         return not _is_loopback(command)
-    return any(_brings(piece) for piece in _PIECES.split(command))
+    return any(_fetches(piece) for piece in _PIECES.split(command))
 
 
-def _brings(piece: str) -> bool:
-    """Whether one simple command reaches out of the machine for text."""
+def _fetches(piece: str) -> bool:
+    """True if a simple command fetches text from outside the machine."""
     try:
         words = shlex.split(piece)
     except ValueError:
@@ -68,16 +68,16 @@ def _brings(piece: str) -> bool:
         return rest[:1] == ["clone"] and rest[1:2] != ["."]
     if program in ("npm", "pnpm", "yarn", "cargo", "gem", "brew"):
         return bool(rest) and rest[0] in ("view", "info", "search", "show")
-    return program in _READERS and _is_of_others(piece)
+    return program in _READERS and _is_third_party(piece)
 
 
-def _is_of_others(paths: str) -> bool:
-    """Whether a file that is read is a letter to the person, or comes with another program."""
+def _is_third_party(paths: str) -> bool:
+    """True if the files read are correspondence, or documents shipped with third-party code."""
     return bool(_CORRESPONDENCE.search(paths) or (_FOREIGN.search(paths) and _DOCUMENT.search(paths)))
 
 
 def _is_loopback(text: str) -> bool:
-    """Whether every address in a text is of this machine; ``False`` where there is none."""
+    """True if a text has addresses and all of them are of this machine."""
     hosts = _URL.findall(text) or re.findall(
         r"(?:^|\s)(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?=[:/\s]|$)", text
     )
@@ -169,4 +169,4 @@ _OWN_CODE = re.compile(
     r"|tests?/|src/|migrat\w+|schema|config\w*)\b",
     re.IGNORECASE,
 )
-"""What a sub-agent is sent out for that looks into the repository."""
+"""Tasks of a sub-agent that inspects the repository."""

@@ -330,7 +330,7 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
 
 
 def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.harvest.classify import count_unharvested  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — not needed for --staged
@@ -356,7 +356,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     if waiting:
         yield Finding("note", f"{_plural(waiting, 'item')} pending review", "see: autopoiesis review list")
     try:
-        left = left_in(files, found, trust.read(files).config.harvest.provider)
+        left = count_unharvested(files, found, trust.read(files).config.harvest.provider)
     except (AutopoiesisError, OSError):
         left = 0
     if left:

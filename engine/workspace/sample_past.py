@@ -22,7 +22,7 @@ from engine.knowledge.bindings import bound_path
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, Entry, entries, place_of
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, WORKING, paths_in
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, safe_name
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, safe_name
 from engine.knowledge.item import CATEGORIES, Category, Item, item_id
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine, bytes_of, entry_of, tree_of
@@ -103,7 +103,7 @@ def _content(files: Files, entry: LedgerEntry, texts: Mapping[str, bytes]) -> by
     """The bytes of a conversation: its text, its transcript, or the file not harvested yet."""
     if (text := texts.get(entry.name)) is not None:
         # A quarter more, because headings do not count as text.
-        return text * (5 * MOST_TEXT_BYTES // 4 // len(text) + 1) if entry.status == "too-large" else text
+        return text * (5 * MAX_TEXT_BYTES // 4 // len(text) + 1) if entry.status == "too-large" else text
     day, slug = entry.name[:10], entry.name[11:]
     folder = files.workspace.root / TRANSCRIPTS / day.replace("-", "/")
     of_session = sorted(folder.glob(f"????-ses_????????-{slug}")) if _DAY.fullmatch(day) else []

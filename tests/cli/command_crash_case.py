@@ -21,7 +21,7 @@ from engine.history import undo
 from engine.knowledge import digest, plan, reviewing, similarity
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.settings import editing as configuration
 from engine.settings.trust import VARIABLE
 from engine.store import change, commits
@@ -111,7 +111,7 @@ class Commands(Case):
             )
             origin = Origin("talk", "2026-06-12")
             engine.knowledge.review.queue.put(
-                Waiting(
+                PendingItem(
                     name, AT.isoformat(), item, "comes from tool output", origin, "conversations/talk.md",
                     SHA256,
                 )

@@ -64,7 +64,7 @@ def test_a_session_at_that_time(apo: Command, past: Path) -> None:
     assert any(section["layer"] == 11 for section in ran.json["sections"])
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD", "--session", "nobody")
     assert ran.code == 1
-    assert "there is no session nobody" in ran.err
+    assert "no such session: nobody" in ran.err
 
 
 def test_a_difference_as_text(apo: Command, past: Path) -> None:

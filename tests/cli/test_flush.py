@@ -129,7 +129,7 @@ def test_a_missing_key_names_the_flush(apo: Command, root: Path) -> None:
 
 def test_an_unknown_session(apo: Command, root: Path) -> None:
     ran = apo("-C", root, "session", "flush", "ses_nowhere")
-    assert ran.code == 1 and "there is no session ses_nowhere" in ran.err
+    assert ran.code == 1 and "no such session: ses_nowhere" in ran.err
     ran = apo("-C", root, "session", "flush", "../../etc/passwd")
     assert ran.code == 1
 

@@ -184,7 +184,7 @@ def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, 
 def test_wrong_usage_differs_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")
-    assert (ran.code, "no conversation that waits" in ran.err) == (1, True)
+    assert (ran.code, "not a working conversation" in ran.err) == (1, True)
 
 
 TALKS = {
@@ -228,7 +228,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     assert "3 items for review: autopoiesis review list" in out
     assert not (root / "knowledge/decisions.md").exists()
     out = apo("-C", root, "review", "list").out
-    assert "corrections and rules of yours: 1" in out
+    assert "your corrections and rules: 1" in out
     assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
     assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
     assert "to accept all: autopoiesis review accept --group command" in out

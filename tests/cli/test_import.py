@@ -205,7 +205,7 @@ def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: 
     path = held.split()[1]
     lines = (sample / path).read_text().splitlines()
     numbers = [number for number, line in enumerate(lines, 1) if secret[:20] in line]
-    assert f"{path}, lines {', '.join(map(str, numbers))}: holds what looks like a secret" in ran.out
+    assert f"{path}, lines {', '.join(map(str, numbers))}: contains what looks like a secret" in ran.out
     assert "1 sessions" not in git(sample, "log", "-1", "--format=%s", "--", "raw")
     (sample / path).write_text(re.sub(r"sk-ant-api03-\w+", "(taken out)", (sample / path).read_text()))
     assert "committed as" in apo("-C", sample, "import", tmp_path / "good.md").out

@@ -42,7 +42,7 @@ def test_show_tells_what_refers_to_an_entry_and_prints_it(apo: Command, sample: 
     assert tree["name"] == "tidemark-incidents" and len(tree["outgoing"]) == 3
     assert tree["text"] == (sample / INCIDENTS / "KNOWLEDGE.md").read_text()
     assert apo("-C", sample, "knowledge", "show", "mail-contxt").err == (
-        "autopoiesis: there is no entry mail-contxt; is mail-context meant?\n"
+        "autopoiesis: no such entry: mail-contxt; did you mean mail-context?\n"
     )
 
 
@@ -124,10 +124,10 @@ def test_the_prompt_forgets_an_archived_entry(apo: Command, sample: Path) -> Non
 
 def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
     for words, said in {
-        ("archive", "nope", "--apply"): "there is no entry nope; see: autopoiesis knowledge list",
-        ("archive", "postgres-online-migration"): "is a skill; only knowledge is archived",
-        ("restore", "nope"): "there is no archived entry nope; nothing is archived",
-        ("show", "../../etc/passwd"): "there is no entry ../../etc/passwd",
+        ("archive", "nope", "--apply"): "no such entry: nope; see: autopoiesis knowledge list",
+        ("archive", "postgres-online-migration"): "is a skill; only knowledge entries can be archived",
+        ("restore", "nope"): "no such archived entry: nope; nothing is archived",
+        ("show", "../../etc/passwd"): "no such entry: ../../etc/passwd",
     }.items():
         ran = apo("-C", sample, "knowledge", *words)
         assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1

@@ -56,8 +56,8 @@ def test_links(apo: Command, sample: Path) -> None:
     page.write_text("# Page\n\n[[Lee Okafor]] [[people/jonas-brandt|him]] [[nobody]]\n")
     shown = apo("-C", sample, "knowledge", "links", "page")
     assert shown.code == 0 and "knowledge/people/jonas-brandt.md (line 3)" in shown.out
-    assert "knowledge/reference/page.md:3: [[nobody]] leads nowhere" in shown.err
+    assert "knowledge/reference/page.md:3: [[nobody]] is a broken link" in shown.err
     back = apo("-C", sample, "knowledge", "links", "[[people/LEE-OKAFOR]]", "--json").json
     assert back["path"] == "knowledge/people/lee-okafor.md"
     assert ("knowledge/reference/page.md", 3) in [(each["source"], each["line"]) for each in back["incoming"]]
-    assert "is lee-okafor meant?" in apo("-C", sample, "knowledge", "links", "lee-okafro").err
+    assert "did you mean lee-okafor?" in apo("-C", sample, "knowledge", "links", "lee-okafro").err

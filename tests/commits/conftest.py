@@ -1,4 +1,4 @@
-"""A workspace in git whose clock a test moves."""
+"""A git workspace with a clock that tests control."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOW = datetime(2026, 6, 12, 12, tzinfo=UTC)
 
 
 class Desk:
-    """An engine on a small workspace, somebody who edits there, and a clock."""
+    """An engine on a small workspace, an editor, and a clock."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -31,7 +31,7 @@ class Desk:
             self.errors.append(event.text)
 
     def write(self, path: str, text: str | bytes, *, ago_s: float = 60) -> None:
-        """Writes a file that was changed last so many seconds before now."""
+        """Writes a file with an mtime so many seconds ago."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -43,12 +43,12 @@ class Desk:
         self.now += timedelta(**span)
 
     def git(self, *words: str) -> str:
-        """What git says."""
+        """The output of git."""
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def subjects(self, count: int = 20) -> list[str]:
-        """The subjects of the last commits, newest first, without the first of all."""
+        """The subjects of the last commits, newest first, without the initial one."""
         return self.git("log", f"-{count}", "--format=%s").splitlines()[: count if count < 20 else -1]
 
 

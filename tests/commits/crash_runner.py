@@ -1,4 +1,4 @@
-"""One look of the cadence in a process of its own, which a fault point may kill: ``crash_runner ROOT``."""
+"""Commits one batch in a separate process, which a fault point may kill: ``crash_runner ROOT``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.commits.conftest import NOW
 
 
 def main() -> None:
-    """Looks once, half an hour after the first look."""
+    """Commits a batch half an hour after the first."""
     with Engine.open(sys.argv[1], clock=lambda: NOW) as engine:
         Cadence(
             engine.commits, lambda: engine.repository, lambda: engine.config.git, lambda: NOW, print
-        ).look()
+        ).commit_batch()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def test_a_batch_is_committed_every_interval(desk: Desk) -> None:
     desk.write("knowledge/facts.md", FACTS, ago_s=20 * 60)
     desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=31 * 60)
     desk.write(ENDED, transcript("2026-06-12T09:30:00Z"), ago_s=31 * 60)
-    kept.look()
+    kept.commit_batch()
     assert desk.subjects() == ["memory: person ada", "conversation: talk"]
     assert not kept.is_due()
     desk.later(minutes=29, seconds=59)
@@ -51,13 +51,13 @@ def test_a_batch_is_committed_every_interval(desk: Desk) -> None:
     assert kept.is_due()
     desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n", ago_s=2)
     desk.write(OPEN, transcript())
-    kept.look()
+    kept.commit_batch()
     assert desk.subjects(1) == ["memory: 1 fact"], "what is being edited is left for the next look"
     desk.later(minutes=30)
-    kept.look()
+    kept.commit_batch()
     assert desk.subjects(1) == ["maintenance: topic t"]
     desk.later(minutes=30)
-    assert kept.look().commits == () and desk.subjects(1) == ["maintenance: topic t"]
+    assert kept.commit_batch().commits == () and desk.subjects(1) == ["maintenance: topic t"]
     desk.write("knowledge/people/ada.md", "# Ada L.\n", ago_s=0)
     kept.close()
     assert desk.subjects(1) == ["memory: person ada"], "at the end nothing is waited for"
@@ -111,7 +111,7 @@ BUSY: dict[str, tuple[Callable[[Desk, pytest.MonkeyPatch], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BUSY)
-def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
+def test_a_repository_that_cannot_commit_is_left_alone_and_reported_once(
     desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, said = BUSY[name]
@@ -121,7 +121,7 @@ def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
     with monkeypatch.context() as patch:
         make(desk, patch)
         for _ in range(3):
-            assert kept.look().commits == ()
+            assert kept.commit_batch().commits == ()
             desk.later(minutes=1)
             assert kept.is_due() == bool(said), "it is tried again soon"
         kept.close()
@@ -136,9 +136,9 @@ def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
     if name == "detached":
         desk.git("checkout", "-q", "main")
         desk.later(minutes=1)
-        assert kept.look().commits, "the next look makes good what could not be done"
+        assert kept.commit_batch().commits, "the next look makes good what could not be done"
         desk.git("checkout", "-q", "--detach")
-        kept.look()
+        kept.commit_batch()
         assert len(desk.errors) == 2, "when it happens again, it is said again"
 
 
@@ -147,7 +147,7 @@ def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
     desk.write("knowledge/secret.md", f"{SECRET}\n", ago_s=3600)
     for _ in range(3):
-        kept.look()
+        kept.commit_batch()
         desk.later(minutes=30)
     assert desk.subjects() == ["memory: 1 fact"]
     (error,) = desk.errors
@@ -174,7 +174,7 @@ def test_a_crash_between_write_and_commit_is_made_good_by_the_next_look(
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert cadence(desk).look().refused == ()
+    assert cadence(desk).commit_batch().refused == ()
     assert desk.subjects() == ["memory: 1 fact", "conversation: talk"]
     assert desk.git("status", "--porcelain", "-uall") == ""
     assert desk.git("fsck", "--strict", "--no-dangling") == ""
@@ -185,19 +185,19 @@ def test_the_worker_commits_what_is_due_and_what_is_left_when_it_is_stopped(
 ) -> None:
     worker = CommitWorker(desk.engine, lambda event: None)
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
-    worker.look()
+    worker.commit_if_due()
     desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=0)
     worker.stop()
     assert desk.subjects() == ["memory: person ada", "memory: 1 fact"]
     with Engine.open(desk.root, read_only=True, clock=lambda: desk.now) as engine:
         desk.write("knowledge/people/bob.md", "# Bob\n", ago_s=3600)
         reading = CommitWorker(engine, lambda event: None)
-        reading.look()
+        reading.commit_if_due()
         reading.stop()
     assert len(desk.subjects()) == 2
 
 
-def test_a_workspace_that_is_followed_commits_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_workspace_commits_automatically(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.live.live.IDLE_S", 0.05)
     seen = Witness()
     desk.engine.subscribe(seen)

@@ -1,4 +1,4 @@
-"""What a commit takes and what it leaves out, by itself and by hand; what may not go keeps nothing else."""
+"""What automatic and manual commits include and leave out; a refused file does not block the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def transcript(ended: str = "", more: str = "") -> str:
     )
 
 
-def test_what_has_changed_is_committed_and_what_may_not_be_is_named(desk: Desk) -> None:
+def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- Two. [from: ses_a1, 2026-06-12]\n")
     desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n")
     desk.write("-rf ü\nx.md", "not of ours")
@@ -56,12 +56,12 @@ def test_what_has_changed_is_committed_and_what_may_not_be_is_named(desk: Desk) 
     assert knowledge.revision == desk.git("rev-parse", "HEAD")
     assert desk.git("log", "-1", "--format=%B") == knowledge.message
     assert {each.path: each.why.partition(";")[0] for each in report.left_out} == {
-        "knowledge/inner/": "is a repository of its own",
+        "knowledge/inner/": "is a separate repository",
         "knowledge/link.md": "it is no regular file",
         "knowledge/memory/MEMORY.md": "has 201 lines",
         "knowledge/merge.md": "it holds conflict markers",
         "knowledge/secret.md": "line 1 holds what looks like a AWS access key",
-        OPEN: "its session still runs",
+        OPEN: "its session is still running",
     }
     assert OPEN not in {each.path for each in report.refused} and len(report.refused) == 5
     again = desk.engine.commits.commit()
@@ -104,7 +104,7 @@ def test_files_and_folders_that_are_named_are_one_commit_with_a_persons_words(de
     assert desk.engine.commits.commit().commits[0].kind == "extract"
 
 
-def test_what_git_lfs_keeps_is_left_to_git(desk: Desk) -> None:
+def test_git_lfs_files_are_left_to_git(desk: Desk) -> None:
     desk.write(".gitattributes", "attachments/** filter=lfs diff=lfs merge=lfs -text\n")
     desk.write("attachments/a.png", b"\x89PNG\0picture")
     desk.write("attachments/b.png", b"\x89PNG\0other")
@@ -118,7 +118,7 @@ def test_what_git_lfs_keeps_is_left_to_git(desk: Desk) -> None:
     report = desk.engine.commits.commit()
     assert report.commits == ()
     assert [(each.path, each.why.partition(",")[0]) for each in report.refused] == [
-        ("attachments/b.png", "git-lfs keeps it")
+        ("attachments/b.png", "git-lfs file")
     ]
     (desk.root / ".gitattributes").unlink()
     assert (
@@ -128,7 +128,7 @@ def test_what_git_lfs_keeps_is_left_to_git(desk: Desk) -> None:
     )
 
 
-def test_by_hand_it_is_done_whatever_the_settings_say_but_never_beside_a_branch(desk: Desk) -> None:
+def test_a_manual_commit_ignores_the_setting_but_needs_a_branch(desk: Desk) -> None:
     desk.write("memory-config.yaml", "git:\n  auto_commit: false\n")
     desk.engine.reload_config()
     desk.write(IMPORTED, transcript("2026-06-12T09:30:00Z", "imported_from: ~/log.jsonl\n"))

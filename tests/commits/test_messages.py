@@ -1,13 +1,12 @@
-"""What a commit says: its type by its paths, what changed in words, the conversations that taught it."""
+"""Commit messages: type, summary, and the conversations the changes come from."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from engine.commits.describe import body_of, summary_of
+from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.kinds import FileChange, kind_of
-from engine.commits.taught import conversations_of
 from engine.store.commit_message import SUBJECT, TYPES, commit_message, typed
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -43,7 +42,7 @@ def test_what_moves_to_the_archive_is_maintenance_and_what_is_deleted_is_not() -
     assert kind_of([old]) == kind_of([old, FileChange(moved.path, None, b"Another.\n")]) == "memory"
 
 
-def test_a_change_is_said_in_words_within_a_subject() -> None:
+def test_a_change_is_summarised_within_the_subject() -> None:
     facts = FileChange(
         "knowledge/facts.md", b"# Facts\n\n- One.\n", b"# Facts\n\n- One.\n- Two.\n- Three.\n- Four.\n"
     )

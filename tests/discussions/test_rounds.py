@@ -118,7 +118,7 @@ def test_a_call_that_makes_no_sense_is_answered(engine: Engine, arguments: objec
     provider = Scripted([calling(*wrong), "Fine."], takes_tools=True)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
     known, unknown = (answer for _, answer in provider.asked[1].rounds[0].answers)
-    assert "for the catalog" in known and "there is no tool" in unknown and sent.problem == ""
+    assert "for the catalog" in known and "no such tool" in unknown and sent.problem == ""
 
 
 def test_where_none_are_taken_the_prompt_speaks_of_none(engine: Engine) -> None:

@@ -12,11 +12,11 @@ from tests.crash_sweep import Case
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
 
 LOADED = (plan, tokens.count("a"))
-"""Here once, and not in each of hundreds of children."""
+"""Imported once, and not in each of hundreds of child processes."""
 
 
 class Instant:
-    """A question that is answered without an event loop: ending one takes longer than all else here."""
+    """A question that is answered without an event loop, because closing one is slow."""
 
     def __init__(
         self, completer: Provider, _system: str, prompt: str, *, max_tokens: int, deadline_s: float
@@ -35,7 +35,7 @@ class Instant:
 
 
 class Flush(Case):
-    """Two parts, the second of them with other notes than the first."""
+    """Two parts with different notes."""
 
     hits, retried, tries = 60, (WriteFailed,), 2
 
@@ -64,7 +64,7 @@ class Flush(Case):
         assert len(wanted) == 5 and sum(data.count(b"\n- ") for data in self.desk.memory().values()) == 5
 
     def check_meanwhile(self, wanted: dict[str, object]) -> None:
-        """Whatever stands in memory's files and in the log stands there in the end, and nothing twice."""
+        """Everything ends up in memory's files and in the log exactly once."""
         for path, data in self.desk.memory().items():
             if path.startswith("scratch"):
                 continue

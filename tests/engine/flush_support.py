@@ -1,4 +1,4 @@
-"""A conversation that is about to be flushed, and somebody who takes notes."""
+"""A conversation that is about to be flushed, and a fake provider."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reply(*notes: dict[str, str]) -> str:
 
 
 class Provider:
-    """Answers from a list, the last one again and again.
+    """Answers from a list, repeating the last one.
 
     Args:
         answers: Texts, or errors to raise; ``None`` never answers.
@@ -89,14 +89,14 @@ class Provider:
 
 
 class Desk:
-    """A workspace with a conversation, and what flushes it.
+    """A workspace with a conversation and a flusher.
 
     Args:
         root: An empty folder.
-        provider: Who takes notes; ``None``: nobody.
+        provider: The provider that takes notes, if any.
         committing: Whether what is written is committed.
         zone: The time zone whose days count.
-        settings: Other settings than the defaults.
+        settings: Settings that differ from the defaults.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Desk:
         )
 
     def talk(self, exchanges: int = 4, words: int = 30) -> Conversation:
-        """A conversation of so many exchanges, after which its newest turn is the agent's."""
+        """A conversation of so many exchanges; the newest turn is the agent's."""
         if self.capture.find(SESSION) is None:
             self.capture.start(SESSION, title="Rollups")
         for number in range(exchanges):
@@ -159,7 +159,7 @@ class Desk:
         return self.conversations.of_session(SESSION)
 
     def flush(self, room: int = 200, **more: object) -> list[object]:
-        """Plans and runs; gives the statuses."""
+        """Plans and runs a flush; returns the statuses."""
         conversation = self.conversation
         parts = self.flusher.plan(conversation, room, **more).parts  # type: ignore[arg-type]
         return [record.status for record in self.flusher.run(conversation, parts)]
@@ -170,7 +170,7 @@ class Desk:
         return self.log.records(self.conversation.path)
 
     def memory(self) -> dict[str, bytes]:
-        """Everything that a flush may write, by path."""
+        """All files that a flush may write, by path."""
         found: dict[str, bytes] = {}
         for folder in ("knowledge", "logs", "scratch/flush"):
             for path in sorted((self.root / folder).rglob("*")):

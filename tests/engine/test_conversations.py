@@ -1,4 +1,4 @@
-"""When turns were spoken, and what activation is given of them."""
+"""The times of turns, and the messages that activation gets."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_is_a_conversation(path: str, expected: bool) -> None:
     assert is_conversation(path) is expected
 
 
-def test_reading_goes_on_where_it_was_left_and_notices_what_is_gone(sample: Path) -> None:
+def test_reading_is_incremental_and_notices_deletions(sample: Path) -> None:
     workspace = Workspace.open(sample)
     conversations = Conversations(workspace, Files(workspace))
     path = sample / "conversations" / "talk.md"
@@ -167,11 +167,11 @@ def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
     workspace = Workspace.open(sample)
     conversations = Conversations(workspace, Files(workspace))
     for name in ("ses_nobody", "../../etc/passwd", ""):
-        with pytest.raises(TranscriptError, match="there is no session"):
+        with pytest.raises(TranscriptError, match="no such session"):
             conversations.of_session(name)
 
 
-def test_of_a_very_long_conversation_the_end_is_read_and_numbered_as_it_stands(sample: Path) -> None:
+def test_only_the_end_of_a_very_long_conversation_is_read_with_its_ordinals(sample: Path) -> None:
     workspace = Workspace.open(sample)
     path = sample / "conversations" / "long.md"
     filler = "the gauge and the tide " * 20

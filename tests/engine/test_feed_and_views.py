@@ -29,7 +29,7 @@ def test_a_turn_that_grows_stays_one_line() -> None:
     assert [entry.text for entry in log.recent(10)] == ["Half an answer"]
 
 
-def test_what_was_done_is_shown_where_nothing_was_said() -> None:
+def test_tool_calls_are_shown_if_there_is_no_text() -> None:
     log = FeedLog()
     log.take(arrived("a#0", Turn("agent", "18:47", (ToolCall("exec", "pytest -q", "212 passed"),))))
     log.take(
@@ -56,7 +56,7 @@ def test_one_file_saved_again_and_again_is_one_line() -> None:
     assert [entry.text for entry in log.recent(10)] == ["knowledge/facts.md", "knowledge/tasks.md"]
 
 
-def test_the_past_comes_before_what_has_arrived_meanwhile() -> None:
+def test_past_entries_come_before_new_ones() -> None:
     log = FeedLog()
     log.take(arrived("b#7", Turn("user", "18:47", (Text("new"),))))
     log.fill([FeedEntry(NOW, "user", "old", key="a#0"), FeedEntry(NOW, "user", "new", key="b#7")])

@@ -1,4 +1,4 @@
-"""Killed at any step of a flush, and asked again: nothing is lost, nothing is there twice (C1, C2, C3)."""
+"""After a kill at any step of a flush, nothing is lost or duplicated (C1, C2, C3)."""
 
 from __future__ import annotations
 

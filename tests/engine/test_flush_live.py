@@ -1,4 +1,4 @@
-"""While a workspace is followed, no turn leaves the window without a record, and nothing waits for that."""
+"""While a workspace is open, no turn leaves the window without a record, and nothing blocks on that."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKING = SMALL + "flush:\n  provider: anthropic\n  deadline_s: 30\n"
 
 
 class Followed:
-    """A workspace that is followed, and an agent that writes into it."""
+    """An open workspace, and an agent that writes into it."""
 
     def __init__(self, root: Path) -> None:
         self.engine = Engine.open(root)
@@ -38,7 +38,7 @@ class Followed:
         self.path = ""
 
     def talk(self, exchanges: int, session: str = SESSION) -> str:
-        """So many exchanges, one after the other."""
+        """Adds so many exchanges."""
         self.path = self.agent.start(session, title="Rollups")
         for number in range(exchanges):
             self.agent.message(session, "user", f"Question {number}: " + "level " * 20)
@@ -46,7 +46,8 @@ class Followed:
         return self.path
 
     def settled(self, path: str, turns: int, *, every_one: bool = True) -> None:
-        """Waits until so many turns are there, every flush has ended, and all that dropped is on record."""
+        """Waits until there are so many turns, all flushes have ended, and all dropped turns are on
+        record."""
         self.seen.wait(TurnArrived, lambda event: event.key == f"{path}#{turns - 1}")
         end, quiet = time.monotonic() + 20, 0
         while time.monotonic() < end:
@@ -61,7 +62,7 @@ class Followed:
         pytest.fail(f"in no record: {self.unrecorded(path)}")
 
     def unrecorded(self, path: str) -> set[int]:
-        """Turns that some prompt had no room for and that are in no record."""
+        """Turns that did not fit into some prompt and have no record."""
         conversation = self.engine.conversations.read(path)
         assert conversation is not None
         recorded = self.engine.flush_log.recorded(path, enumerate(conversation.turns, 1))
@@ -106,7 +107,7 @@ def test_without_a_provider_every_turn_that_drops_is_recorded_as_unflushed(follo
     assert compiled is not None and compiled.dropped_turns == compiled.unflushed_turns > 0
     assert any(left.slot == "history" and "unflushed" in left.reason for left in compiled.left_out)
     assert not (follow.engine.workspace.root / "knowledge").exists()
-    # That nobody takes notes is no news at every turn: it is said once, by doctor.
+    # A missing provider is not reported at every turn, but once by the doctor.
     assert not [event for event in follow.seen.events if isinstance(event, FlushDue | Flushed)]
     assert not [entry for entry in follow.engine.feed(500) if entry.kind == "flush"]
     notes = [each.text for each in examine(follow.engine.workspace.root) if "flush.provider" in each.text]
@@ -178,9 +179,7 @@ def test_closing_gives_up_the_question_and_records_it(root: Path, monkeypatch: p
     assert not [thread for thread in threading.enumerate() if thread.name == "autopoiesis-flush"]
 
 
-def test_nobody_is_asked_about_a_conversation_from_long_ago(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_model_is_asked_about_an_old_conversation(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = Provider("FLUSH_OK")
     follow = asking(root, monkeypatch, provider)
     try:
@@ -214,7 +213,7 @@ def test_an_interrupted_flush_is_finished_when_the_workspace_is_followed_again(r
         follow.engine.close()
 
 
-def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
+def test_the_feed_shows_the_result_of_a_flush(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(*NOTES)))
     desk.project()
     desk.talk()
@@ -231,7 +230,7 @@ def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
     assert entry_of(FlushDue(at, "a", "s", 3, 3)) == FeedEntry(at, "flush", "turn 3", "flushing")
 
 
-def test_a_disk_that_cannot_be_written_is_told_and_the_work_goes_on(follow: Followed) -> None:
+def test_an_unwritable_disk_is_reported_and_the_work_continues(follow: Followed) -> None:
     from engine.errors import WriteFailed
     from engine.events import ErrorReported
 

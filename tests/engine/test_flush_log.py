@@ -1,4 +1,4 @@
-"""The record of flushes survives whatever happens to its file."""
+"""The flush log survives damage to its file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def log_at(root: Path) -> FlushLog:
     return FlushLog(Files(Workspace.open(root)), lambda: AT)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_records_are_read_back(tmp_path: Path) -> None:
     log_at(tmp_path).append(RECORD)
     assert log_at(tmp_path).records(RECORD.path) == (RECORD,)
     assert log_at(tmp_path).records("another.md") == ()
@@ -101,7 +101,7 @@ WRONG: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
-def test_a_record_of_another_form_is_none(tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_a_malformed_record_is_skipped(tmp_path: Path, wrong: dict[str, Any]) -> None:
     log_at(tmp_path).append(RECORD)
     file = tmp_path / "logs/flushes-2026-06.jsonl"
     tree = json.loads(file.read_bytes())
@@ -111,7 +111,7 @@ def test_a_record_of_another_form_is_none(tmp_path: Path, wrong: dict[str, Any])
     assert log_at(tmp_path).records(RECORD.path) == ()
 
 
-def test_a_record_without_what_was_added_later_is_read() -> None:
+def test_a_record_without_newer_fields_is_read() -> None:
     tree = {
         "id": "a", "at": "b", "session": "", "path": "c", "first": 1, "last": 2, "turns": {},
         "status": "nothing",

@@ -1,4 +1,4 @@
-"""Which turns are flushed when: before they drop, in batches, and no turn twice."""
+"""Turns are flushed before they drop, in batches, and never twice."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ def test_a_flush_is_due_before_a_turn_drops_and_takes_half_the_window_at_once() 
     assert numbers(plan(said(14), room, known, at=0.8, with_provider=True)) == [6, 7, 8, 9, 10]
 
 
-def test_where_the_mark_stands_is_a_setting() -> None:
+def test_the_threshold_is_a_setting() -> None:
     assert plan(said(9), 10 * size(), {}, at=1.0, with_provider=True).parts == ()
     assert numbers(plan(said(4), 10 * size(), {}, at=0.0, with_provider=True)) == [1, 2, 3]
 
 
-def test_the_newest_turn_waits_unless_a_prompt_has_dropped_it() -> None:
+def test_the_newest_turn_is_not_due_unless_a_prompt_has_dropped_it() -> None:
     turns = [*said(2), (3, Turn("agent", "10:02", (Text("x " * 5_000),)))]
     assert numbers(plan(turns, 50, {}, at=0.8, with_provider=True)) == [1, 2]
     assert numbers(plan(turns, 50, {}, at=0.8, dropped=[1, 2, 3], with_provider=True)) == [1, 2, 3]
 
 
-def test_what_a_prompt_dropped_is_due_whatever_the_sizes_say() -> None:
+def test_turns_dropped_by_a_prompt_are_due_regardless_of_size() -> None:
     found = plan(said(4), 100_000, {}, at=0.8, dropped=[1], with_provider=False)
     assert numbers(found) == [1]
 
 
-def test_unflushed_turns_are_taken_up_again_with_the_next_batch_once_somebody_takes_notes() -> None:
+def test_unflushed_turns_join_the_next_batch_once_there_is_a_provider() -> None:
     known = dict.fromkeys(range(1, 6), UNFLUSHED)
     room = 10 * size()
     assert plan(said(9), room, known, at=0.8, with_provider=True).parts == ()
@@ -118,7 +118,7 @@ growth = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 1200)), min_size
 def test_no_turn_ever_drops_without_having_been_due(
     steps: list[tuple[int, int]], at: float, with_provider: bool
 ) -> None:
-    """A session grows turn by turn, and every prompt has another room for it."""
+    """A session grows turn by turn, and every prompt has different room for it."""
     turns: Numbered = []
     recorded: dict[int, Recorded] = {}
     for number, (length, room) in enumerate(steps, 1):

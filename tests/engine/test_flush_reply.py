@@ -1,4 +1,4 @@
-"""A reply is taken whole or not at all (M1, M2, M4); what the model is shown is a record and no more."""
+"""A reply is accepted as a whole or not at all (M1, M2, M4); the model sees only a record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.flush.prompt import (
     ITEM_CHARACTERS,
-    MOST_ITEMS,
+    MAX_ITEMS,
     REPLY_CHARACTERS,
     TURN_CHARACTERS,
     BadReply,
@@ -79,16 +79,16 @@ def test_equal_notes_are_one() -> None:
         (reply(["a"]), "not text"),
         (reply({"a": "b"}), "not text"),
         (reply(to=["journal"]), "not text"),
-        ('[{"to": "journal"}]', "other fields"),
-        (reply(path="knowledge/identity/SOUL.md"), "other fields"),
+        ('[{"to": "journal"}]', "must have the fields"),
+        (reply(path="knowledge/identity/SOUL.md"), "must have the fields"),
         ('[{"to": "journal", "text": "a", "text": "b"}]', "duplicate field"),
-        (reply(**{"from": "web"}), "is from"),
-        (reply(to="identity"), "not a place"),
-        (reply(to="project:"), "not a place"),
-        (reply(to="project:../identity"), "not a place"),
-        (reply(to="project:a/b"), "not a place"),
-        (reply(to="project:a\nb"), "not a place"),
-        (reply(to="/etc/passwd"), "not a place"),
+        (reply(**{"from": "web"}), "unknown source"),
+        (reply(to="identity"), "unknown target"),
+        (reply(to="project:"), "unknown target"),
+        (reply(to="project:../identity"), "unknown target"),
+        (reply(to="project:a/b"), "unknown target"),
+        (reply(to="project:a\nb"), "unknown target"),
+        (reply(to="/etc/passwd"), "unknown target"),
         (reply(""), "empty"),
         (reply("   "), "empty"),
         (reply("x" * (ITEM_CHARACTERS + 1)), "characters"),
@@ -119,11 +119,11 @@ def test_equal_notes_are_one() -> None:
         (reply("It is so. (session ses_1, turns 1–2)"), "marker"),
         (reply("a </conversation> b"), "marker"),
         (reply("a <system> b"), "marker"),
-        (json.dumps([{"to": "journal", "text": f"n{n}"} for n in range(MOST_ITEMS + 1)]), "more than 12"),
+        (json.dumps([{"to": "journal", "text": f"n{n}"} for n in range(MAX_ITEMS + 1)]), "more than 12"),
         (reply() + " " * REPLY_CHARACTERS, "more than 65,536"),
     ],
 )
-def test_what_is_refused(text: str, why: str) -> None:
+def test_invalid_replies_are_refused(text: str, why: str) -> None:
     with pytest.raises(BadReply, match=why) as caught:
         read_reply(text)
     assert len(str(caught.value)) < 160 and str(caught.value).isprintable()
@@ -146,7 +146,7 @@ def test_seventeen_megabytes_are_not_even_parsed() -> None:
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_taken_is_one_plain_line(text: str) -> None:
+def test_every_accepted_item_is_one_plain_line(text: str) -> None:
     try:
         (note,) = read_reply(reply(text))
     except BadReply:
@@ -205,7 +205,7 @@ def test_a_turn_can_neither_close_its_part_nor_open_another() -> None:
     prompt.encode("utf-8")
 
 
-def test_an_endless_turn_is_shown_by_its_ends_and_that_is_said() -> None:
+def test_a_very_long_turn_is_shown_in_part_and_marked() -> None:
     text = "begin " + "x" * 10 * TURN_CHARACTERS + " end"
     prompt, in_part = prompt_of([(7, user(text))], [])
     assert in_part == (7,)

@@ -1,4 +1,4 @@
-"""Other agents' sessions are taken in while they are written, and what was written meanwhile at the start."""
+"""Other agents' sessions are imported as they are written, and existing ones at the start."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def home(tmp_path: Path) -> Home:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Waits for something; fails after a while."""
+    """Waits for a condition; fails after a while."""
     end = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def test_what_is_written_while_it_runs(home: Home) -> None:
+def test_logs_written_while_it_runs_are_imported(home: Home) -> None:
     home.settings("claude-code")
     with home.running() as (_, seen):
         home.say("one")
@@ -87,13 +87,13 @@ def test_set_while_it_runs_it_takes_effect_at_once(home: Home) -> None:
         home.say("after")
         arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "after")
         assert arrived.key.endswith("#1")
-        # And no longer, once it is taken out.
+        # And no longer, once it is removed.
         home.settings("")
         until(lambda: not Engine.open(home.root).config.imports.follow)
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
 
 
-def test_what_was_written_while_nothing_ran(home: Home) -> None:
+def test_logs_written_while_nothing_ran_are_imported(home: Home) -> None:
     home.settings("claude-code")
     home.say("first")
     with home.running():
@@ -104,7 +104,7 @@ def test_what_was_written_while_nothing_ran(home: Home) -> None:
         until(lambda: home.said() == ["first", "second"] and home.said(OTHER) == ["elsewhere"])
         home.say("third")
         seen.wait(TurnArrived, lambda event: event.turn.text == "third")
-        # What was said in the past is not asked about again.
+        # Past turns cause no further questions.
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["third"]
 
 
@@ -133,7 +133,7 @@ def test_two_agents_whose_folders_are_not_there_yet(home: Home) -> None:
         seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
 
 
-def test_what_was_taken_in_at_the_start_is_committed(home: Home) -> None:
+def test_sessions_imported_at_the_start_are_committed(home: Home) -> None:
     home.settings("claude-code")
     initialise(home.root)
     home.say("one")

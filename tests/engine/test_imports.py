@@ -1,4 +1,4 @@
-"""Importing as a whole: what a crash leaves is committed later, and one bad file stops nothing."""
+"""Imports: leftovers of a crash are committed later, and a bad file does not stop the others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def chat(folder: Path, name: str) -> Source:
     return Source(path)
 
 
-def test_what_was_written_before_a_crash_is_committed_by_the_next_import(root: Path, tmp_path: Path) -> None:
+def test_transcripts_written_before_a_crash_are_committed_by_the_next_import(
+    root: Path, tmp_path: Path
+) -> None:
     with Engine.open(root) as engine:
         with faults.trip("commit:reference", faults.fail(28)):
             first = import_sessions(engine, [chat(tmp_path, "one")])

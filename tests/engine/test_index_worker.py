@@ -1,4 +1,4 @@
-"""The index is kept fresh in the background, whatever fails and however it ends."""
+"""The index is refreshed in the background despite failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
 
 
 class Index:
-    """Counts what it is asked for, and fails where it is told to."""
+    """Counts the refreshes, and fails on request."""
 
     def __init__(self) -> None:
         self.asked: list[list[str] | None] = []
@@ -75,7 +75,7 @@ def working(index: Index, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Ind
     worker.stop()
 
 
-def test_everything_first_then_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_refresh_first_then_the_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
     with working(index, monkeypatch) as (worker, heard):
         heard.wait(Indexed(100))
@@ -86,7 +86,7 @@ def test_everything_first_then_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
     assert told == [IndexProgress(done, 100) for done in (25, 50, 75, 100)]
 
 
-def test_the_progress_of_few_files_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_not_reported_for_a_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
     index.files = 49
     with working(index, monkeypatch) as (_, heard):

@@ -53,7 +53,7 @@ def test_a_message_of_a_running_session_is_traced_and_compiled(live: Live) -> No
     assert "github-pr-review" in compiled.compiled.active_topics
 
 
-def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> None:
+def test_a_restored_or_imported_conversation_is_past(live: Live) -> None:
     engine, seen = live
     before = [(entry.at, entry.text) for entry in engine.feed(10_000)]
     path = "conversations/2026-03-02-restored.md"
@@ -64,7 +64,9 @@ def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> N
     )
     last = seen.wait(TurnArrived, lambda event: event.key == f"{path}#1")
     assert last.past and last.at == datetime(2026, 3, 3, 7, 5, tzinfo=UTC)
-    seen.wait(TurnTraced, lambda event: event.key == f"{path}#0")  # as the past is, for a feed that shows it
+    seen.wait(
+        TurnTraced, lambda event: event.key == f"{path}#0"
+    )  # like past turns, for a feed that shows them
     feed = engine.feed(10_000)
     assert [entry.key for entry in feed[:2]] == [f"{path}#0", f"{path}#1"]
     assert [(entry.at, entry.text) for entry in feed[2:]] == before
@@ -84,7 +86,7 @@ def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> N
     assert not asked & {"Can you review the PR of March?", "And?", "Can you review the PR of that day?"}
 
 
-def test_what_a_person_imports_is_no_news_however_lately_it_was_said(live: Live, tmp_path: Path) -> None:
+def test_a_manually_imported_session_is_past_even_if_recent(live: Live, tmp_path: Path) -> None:
     engine, seen = live
     log = tmp_path / "0d9f2c1e-bbbb-4bbb-8ccc-1234567890ab.jsonl"
     said = claude_log(("user", "Can you review the PR of an hour or two ago?"))
@@ -94,7 +96,7 @@ def test_what_a_person_imports_is_no_news_however_lately_it_was_said(live: Live,
     assert seen.wait(TurnArrived, lambda event: "an hour or two ago" in event.turn.text).past
 
 
-def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
+def test_only_new_turns_of_an_old_transcript_arrive(live: Live) -> None:
     engine, seen = live
     session = next(path for path in engine.conversations.newest(50) if path.endswith(".md"))
     before = engine.conversations.read(session)
@@ -110,7 +112,7 @@ def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
 
 
 def test_it_is_news_when_search_finds_something_else(engine: Engine, request: pytest.FixtureRequest) -> None:
-    engine.workspace.database.unlink()  # an engine that starts without an index makes one
+    engine.workspace.database.unlink()  # an engine that starts without an index creates one
     _, seen = request.getfixturevalue("live")
     seen.wait(Indexed, lambda event: event.files > 20)
     note = engine.workspace.root / "knowledge" / "memory" / "2026-06-11.md"
@@ -130,7 +132,7 @@ def test_an_edit_of_what_a_cache_is_made_of_gives_it_up(live: Live) -> None:
     assert not engine.caches.get(sent.session_id).is_cached(engine.clock())
 
 
-def test_what_is_sent_is_traced_once_although_the_workspace_is_watched(live: Live) -> None:
+def test_a_sent_message_is_traced_once_in_a_watched_workspace(live: Live) -> None:
     engine, seen = live
     sent = Sending(engine, lambda: Scripted(["Fine."]), Purse(), len).send("Can you review the PR?")
     seen.wait(TurnTraced, lambda event: event.key == sent.reply_key)
@@ -141,7 +143,7 @@ def test_what_is_sent_is_traced_once_although_the_workspace_is_watched(live: Liv
     assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace
 
 
-def test_what_the_agent_writes_steers_the_next_prompt(live: Live) -> None:
+def test_the_agents_output_steers_the_next_prompt(live: Live) -> None:
     engine, seen = live
     agent = writer(engine.workspace.root)
     agent.start("ses_live0002", title="Steering")
@@ -222,7 +224,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
     with Engine.open(sample, clock=lambda: now[0]) as engine:
         engine.subscribe(seen)
         engine.start()
-        engine.schedule.look()  # from now on the topic has times; what came before was none of them
+        engine.schedule.look()  # from now on the schedule counts; earlier times do not
         assert not [event for event in seen.events if isinstance(event, Signal)]
         now[0] += timedelta(minutes=1)
         signal = seen.wait(Signal, lambda event: event.event == "0 22 * * *")
@@ -230,7 +232,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
         assert "evening" in traced.trace.active
 
 
-def test_a_broken_configuration_is_told_and_the_old_one_stays(live: Live) -> None:
+def test_a_broken_configuration_is_reported_and_the_old_one_kept(live: Live) -> None:
     engine, seen = live
     engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
     error = seen.wait(ErrorReported)
@@ -257,7 +259,7 @@ def test_stop_ends_every_thread(sample: Path) -> None:
 
 def test_a_pattern_that_backtracks_is_reported_and_the_others_go_on(live: Live) -> None:
     engine, seen = live
-    # Too tangled to be seen from the expression alone, so that only a message shows it.
+    # Not detectable from the expression alone, only with a message.
     (engine.workspace.topics / "tangled.md").write_text(
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '^(?:(?=(a+))\\1|a|aa)+$'\n"
         "activation: auto\n---\n\n# Tangled\n\nWait.\n"

@@ -1,4 +1,4 @@
-"""What a message is called on a command line, and which one that is."""
+"""Finding a message by its name on the command line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_name_means_a_message(talks: Engine, name: str, session: str, path: st
     assert (found.path, found.turn, found.key) == (path, turn, f"{path}#{turn - 1}")
 
 
-def test_a_message_says_where_it_stands_and_what_it_says(talks: Engine) -> None:
+def test_a_message_is_found_with_its_place_and_text(talks: Engine) -> None:
     found = find_message(talks, "last")
     assert found == SpokenMessage(f"{NEW}#4", NEW, "ses_new00001", 5, "Four")
     assert message_before(talks, found) == SpokenMessage(f"{NEW}#0", NEW, "ses_new00001", 1, "One")
@@ -74,21 +74,21 @@ def test_a_session_is_found_by_its_id(sample: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "session", "said"),
     [
-        ("last:4", "", "there are 3 messages, no 4 to count back"),
-        ("last:3", NEW, "there are 2 messages, no 3 to count back"),
-        (f"{NEW}:7", "", "has no turn 7: turns 1 to 6 can be read"),
-        (f"{NEW}:0", "", "has no turn 0: turns 1 to 6 can be read"),
-        (f"{NEW}#6", "", "has no turn 7"),
-        (LONE, "", "no person has said anything yet"),
-        (f"{LONE}:1", "", "no person has said anything up to turn 1"),
-        ("ses_nobody", "", "there is no session ses_nobody"),
-        ("../../etc/passwd:3", "", "there is no session"),
-        ("../../etc/passwd#3", "", "there is no session"),
-        ("", "", "there is no session"),
-        ("last", "ses_nobody", "there is no session ses_nobody"),
+        ("last:4", "", "cannot go back 4 messages: there are only 3"),
+        ("last:3", NEW, "cannot go back 3 messages: there are only 2"),
+        (f"{NEW}:7", "", "no turn 7; available: turns 1 to 6"),
+        (f"{NEW}:0", "", "no turn 0; available: turns 1 to 6"),
+        (f"{NEW}#6", "", "no turn 7"),
+        (LONE, "", "no messages from a person yet"),
+        (f"{LONE}:1", "", "no message from a person up to turn 1"),
+        ("ses_nobody", "", "no such session: ses_nobody"),
+        ("../../etc/passwd:3", "", "no such session"),
+        ("../../etc/passwd#3", "", "no such session"),
+        ("", "", "no such session"),
+        ("last", "ses_nobody", "no such session: ses_nobody"),
     ],
 )
-def test_what_means_no_message_is_one_clear_error(talks: Engine, name: str, session: str, said: str) -> None:
+def test_a_name_without_a_message_is_a_clear_error(talks: Engine, name: str, session: str, said: str) -> None:
     with pytest.raises(TranscriptError, match=said):
         find_message(talks, name, session)
 
@@ -100,11 +100,11 @@ def test_before_the_first_there_is_none(talks: Engine) -> None:
 
 def test_a_workspace_without_a_word(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").touch()
-    with Engine.open(tmp_path) as engine, pytest.raises(TranscriptError, match="no person has said anything"):
+    with Engine.open(tmp_path) as engine, pytest.raises(TranscriptError, match="no messages from a person"):
         find_message(engine, "last")
 
 
-def test_turns_beyond_what_is_read_of_a_long_conversation(
+def test_turns_before_the_window_of_a_long_conversation(
     talks: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.conversations.conversations.WINDOW", 500)
@@ -112,7 +112,7 @@ def test_turns_beyond_what_is_read_of_a_long_conversation(
     path = "conversations/2026-06-13-long.md"
     (talks.workspace.root / path).write_text(f"# Long\n\n{turns}", encoding="utf-8")
     assert find_message(talks, f"{path}:50").text.startswith("Question 49")
-    with pytest.raises(TranscriptError, match=r"has no turn 3: turns 4\d to 50 can be read"):
+    with pytest.raises(TranscriptError, match=r"no turn 3; available: turns 4\d to 50"):
         find_message(talks, f"{path}:3")
     first = talks.conversations.read(path)
     assert first is not None

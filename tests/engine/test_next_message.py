@@ -1,4 +1,4 @@
-"""The message of a turn is the same whoever makes it: with its files, what steers it, and said once."""
+"""A message is the same before and after it is in the transcript, with its files and context."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_files_in_play_fire_their_topics_in_compile_as_in_the_workbench(space: P
         assert trace.active == ("sql",)
 
 
-def test_everything_the_agent_said_since_steers(space: Path) -> None:
+def test_all_agent_turns_since_the_last_message_steer(space: Path) -> None:
     talk(
         space,
         ("user", "Add a column."),
@@ -94,7 +94,7 @@ def test_everything_the_agent_said_since_steers(space: Path) -> None:
 
 
 @pytest.mark.parametrize("message", ["Where is the heron?", "Where is  the heron?\n"])
-def test_a_message_that_was_captured_before_stands_once(space: Path, message: str) -> None:
+def test_a_captured_message_is_not_repeated(space: Path, message: str) -> None:
     talk(space, ("user", "Hello"), ("agent", "Hello!"))
     with Engine.open(space) as engine:
         before = engine.compile(message, session_id="ses_own").text
@@ -105,7 +105,7 @@ def test_a_message_that_was_captured_before_stands_once(space: Path, message: st
     assert " ".join(after.split()).count("Where is the heron?") == 1
 
 
-def test_the_same_words_said_again_after_an_answer_are_another_message(space: Path) -> None:
+def test_equal_words_after_an_answer_are_another_message(space: Path) -> None:
     talk(space, ("user", "Where is the heron?"), ("agent", "By the river."))
     with Engine.open(space) as engine:
         text = engine.compile("Where is the heron?", session_id="ses_own").text
@@ -126,7 +126,7 @@ def test_what_was_said_long_before_in_the_conversation_is_found_again(space: Pat
     assert compiled.text.count("codename Walrus") == 1
 
 
-def test_a_message_is_no_answer_to_itself(space: Path) -> None:
+def test_a_message_is_not_an_answer_to_itself(space: Path) -> None:
     talk(space, ("user", "Hello"), ("agent", "Hello!"), ("user", "Where does the walrus sleep?"))
     other = space / "raw/conversations/2026/06/11/0900-ses_other-talk.md"
     other.parent.mkdir(parents=True)

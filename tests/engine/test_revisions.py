@@ -225,7 +225,7 @@ def test_a_session_brings_the_turns_that_it_had_then(root: Path, engine: Engine,
     late = recalled(engine, after, session_id="ses_1")
     assert "And the pump?" not in early.text and "And the pump?" in late.text
     assert early.text == cloned(root, before, tmp_path / "clone", session_id="ses_1").text
-    with pytest.raises(TranscriptError, match=f"^{before[:8]}: there is no session ses_9"):
+    with pytest.raises(TranscriptError, match=f"^{before[:8]}: no such session: ses_9"):
         recalled(engine, before, session_id="ses_9")
 
 

@@ -17,7 +17,7 @@ from engine.costs.costs import Costs
 from engine.errors import WorkspaceError
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, read_source
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, read_source
 from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import CATEGORIES, Item, item_id
 from engine.knowledge.knowledge import Knowledge
@@ -166,7 +166,7 @@ def test_a_reclaimed_conversation_comes_back_with_the_bytes_that_were_harvested(
 
 def test_the_one_that_is_too_large_is_so_and_comes_back_whole(opened: Opened) -> None:
     key, entry = opened.named(Path(DUMP).name)
-    assert MOST_TEXT_BYTES < entry.size < 3 * MOST_TEXT_BYTES // 2
+    assert MAX_TEXT_BYTES < entry.size < 3 * MAX_TEXT_BYTES // 2
     opened.knowledge.reclaimer.restore(key)
     data = opened.files.read(DUMP)
     assert (len(data), hashlib.sha256(data).hexdigest()) == (entry.size, key)

@@ -153,7 +153,7 @@ def test_a_message_is_traced_and_searched(client: httpx2.Client, served: Served)
         ("/api/messages", {"session_id": "a", "role": "root", "text": "x"}, 422, "role: "),
         ("/api/messages", {"session_id": "a", "role": "user", "text": "x", "more": 1}, 422, "more: "),
         ("/api/messages", {"session_id": "a", "role": "user", "text": 7}, 422, "text: "),
-        ("/api/compile", {"text": "x", "session_id": "ses_none"}, 404, "there is no session ses_none"),
+        ("/api/compile", {"text": "x", "session_id": "ses_none"}, 404, "no such session: ses_none"),
         ("/api/compile", {"text": "x" * 9000, "budget": 256}, 400, "tokens"),
         ("/api/sessions/a%20b/end", {}, 400, "cannot be used as a session id"),
         ("/api/events/evt_none/end", {}, 404, "no such event"),

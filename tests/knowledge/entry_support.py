@@ -50,7 +50,7 @@ class EntrySpace:
         target.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def entry(self, folder: str, body: str = "", *, name: str = "", about: str = "What it holds.") -> str:
-        """Writes an entry, or a skill where the folder is one of ``.library``; its location."""
+        """Writes an entry, or a skill if the folder is in ``.library``; returns its location."""
         marker = "SKILL.md" if folder.startswith(".library/") else "KNOWLEDGE.md"
         name = name or folder.rpartition("/")[2]
         self.write(f"{folder}/{marker}", f"---\nname: {name}\ndescription: {about}\n---\n{body}")
@@ -73,7 +73,7 @@ class EntrySpace:
         return Links(self.files, self.scan())
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with entries and references."""
+        """The problems with entries and references."""
         scan = self.scan()
         return all_problems(scan, Links(self.files, scan))
 

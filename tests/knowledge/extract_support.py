@@ -1,4 +1,4 @@
-"""Conversations that knowledge is taken out of, and somebody who is asked about them."""
+"""Conversations to extract knowledge from, and a fake provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 Limits = partial(HarvestSettings, deadline_s=5.0)
-"""How long an answer may take and be."""
+"""Limits of time and length for a reply."""
 
 EMPTY: dict[str, list[Any]] = {
     "facts": [],
@@ -29,7 +29,7 @@ EMPTY: dict[str, list[Any]] = {
 
 
 def reply(**categories: object) -> str:
-    """A reply with some items; ``facts="…"`` is short for one fact that says that."""
+    """A reply with some items; ``facts="…"`` is short for one fact with that text."""
     full: dict[str, object] = dict(EMPTY)
     for category, rows in categories.items():
         if isinstance(rows, str):
@@ -48,7 +48,7 @@ def workspace(root: Path) -> Files:
 
 
 def source_of(root: Path, text: str | bytes, name: str = "talk.md") -> SourceText:
-    """A conversation that stands in a workspace."""
+    """A conversation in a workspace."""
     files = workspace(root)
     path = root / "conversations" / name
     path.parent.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def source_of(root: Path, text: str | bytes, name: str = "talk.md") -> SourceTex
 
 
 def talk(*turns: tuple[str, str]) -> str:
-    """A transcript of turns, each with who speaks and what is said, as it stands in the file."""
+    """A transcript file of turns, each with speaker and text."""
     return "\n".join(
         f"## {10 + number // 60 % 14:02}:{number % 60:02} — {role}\n{said}\n"
         for number, (role, said) in enumerate(turns)
@@ -65,7 +65,7 @@ def talk(*turns: tuple[str, str]) -> str:
 
 
 def claude_code(*turns: tuple[str, str]) -> str:
-    """The same as a session log of Claude Code; a turn of ``tool`` is what a tool gave back."""
+    """The same as a Claude Code session log; a turn of ``tool`` is the result of a tool."""
     lines: list[dict[str, Any]] = []
     for number, (role, said) in enumerate(turns):
         call = f"toolu_{number}"
@@ -89,7 +89,7 @@ def records(*turns: tuple[str, str]) -> str:
 
 
 def long_talk(size: int) -> str:
-    """A transcript of at least so many bytes, about a thousand of them in every turn."""
+    """A transcript of at least so many bytes, about a thousand per turn."""
     turns: list[tuple[str, str]] = []
     total = 0
     while total < size:
@@ -101,7 +101,7 @@ def long_talk(size: int) -> str:
 
 
 class Accounts:
-    """Accounts in which nothing is left after so many calls; remembers what was put down."""
+    """An account whose budget is spent after so many calls; remembers what was recorded."""
 
     def __init__(self, left: int) -> None:
         self.left = left

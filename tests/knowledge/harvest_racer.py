@@ -1,4 +1,4 @@
-"""Harvests parts of a workspace's conversations, each in a process of its own that others run beside."""
+"""Harvests parts of a workspace's conversations in several concurrent processes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MATTERS = (
 
 
 def fact(number: int) -> Item:
-    """A fact that no other number has."""
+    """A fact that is unique to a number."""
     gauge, matter = GAUGES[number % 10], MATTERS[number // 10 % 10]
     return Item("facts", f"Gauge {gauge} {matter} {number} units.", voice="person")
 
 
 def told(root: Path, first: int, last: int, reclaim: bool) -> list[str]:
-    """Harvests the conversations of some numbers, and tells what became of each; ``reclaim`` moves all there
-    are to the trash, and tells what was said instead.
+    """Harvests the conversations with some numbers and prints the result of each; ``reclaim`` moves all of
+    them to the trash and prints the messages instead.
     """
     items = {f"talk-{number:04}": [fact(number)] for number in range(first, last)}
     desk = Desk(root, Scripted(items), git=False)
@@ -53,7 +53,7 @@ def told(root: Path, first: int, last: int, reclaim: bool) -> list[str]:
 
 
 def main(root: Path, ranges: Sequence[tuple[int, int]], reclaim: bool) -> None:
-    """Harvests each range in a process of its own, all at once, and prints what each tells."""
+    """Harvests the ranges in concurrent processes and prints the output of each."""
     running: list[int] = []
     for first, last in ranges:
         reading, writing = os.pipe()
@@ -66,5 +66,5 @@ def main(root: Path, ranges: Sequence[tuple[int, int]], reclaim: bool) -> None:
 
 
 if __name__ == "__main__":
-    assert LOADED  # here once, and not in each child
+    assert LOADED  # imported once, and not in each child process
     main(Path(sys.argv[1]), json.loads(sys.argv[2]), "reclaim" in sys.argv)

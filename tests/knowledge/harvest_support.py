@@ -1,4 +1,4 @@
-"""A workspace with conversations that wait, and somebody who takes knowledge out of them."""
+"""A workspace with working conversations, and a fake extractor."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def talk(*lines: str) -> bytes:
 
 
 def said(*items: Item) -> bytes:
-    """A conversation in which a person says what some items say."""
+    """A conversation in which a person says the text of some items."""
     return talk(*(item.text for item in items))
 
 
 class Scripted:
-    """Takes out of a conversation what a table says; the table is by the conversation's name.
+    """Extracts the items that a table gives for the name of a conversation.
 
     Args:
         items: By name. A conversation without any has none.
@@ -68,7 +68,7 @@ class Scripted:
         self.stopped = threading.Event()
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
-        """What the table says."""
+        """The items in the table."""
         self.asked.append(source.path)
         self.meanwhile(source)
         found = self.items.get(source.name, ())
@@ -80,7 +80,7 @@ class Scripted:
         )  # fmt: skip
 
     def stop(self) -> None:
-        """Notes it."""
+        """Remembers the call."""
         self.stopped.set()
 
 
@@ -88,8 +88,8 @@ class Desk:
     """A workspace and its knowledge.
 
     Args:
-        root: Its folder; made where it is new.
-        extractor: Who takes knowledge out.
+        root: Its folder; created if it does not exist.
+        extractor: The extractor to use.
         git: Whether there is a repository.
         settings: Of the harvest.
     """
@@ -125,7 +125,7 @@ class Desk:
         )
 
     def put(self, name: str, data: bytes, minutes: int = 120) -> str:
-        """A conversation that was last written to some minutes ago; gives its path."""
+        """Creates a conversation last written to some minutes ago; returns its path."""
         path = self.root / "conversations" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -134,21 +134,21 @@ class Desk:
         return f"conversations/{name}"
 
     def harvest(self, wish: HarvestRequest | None = None) -> Report:
-        """Harvests; whatever may go, goes."""
+        """Harvests, and reclaims whatever may be reclaimed."""
         return self.knowledge.harvest.run(wish or self.wish())
 
     def wish(self, **more: object) -> HarvestRequest:
-        """To harvest everything and reclaim it, however much it is."""
+        """A request to harvest and reclaim everything."""
         count = len(list((self.root / "conversations").rglob("*.*")))
         return HarvestRequest(consent=Consent(count, empty=True, partial=True), **more)  # type: ignore[arg-type]
 
     def text(self, name: str) -> str:
-        """A file of knowledge; empty where there is none."""
+        """A knowledge file; empty if there is none."""
         path = self.root / "knowledge" / name
         return path.read_text() if path.exists() else ""
 
     def lines(self) -> list[str]:
-        """All lines of knowledge that have a provenance, file by file."""
+        """All knowledge lines with a provenance, file by file."""
         paths = sorted((self.root / "knowledge").rglob("*.md"))
         return [
             line
@@ -163,7 +163,7 @@ class Desk:
         return (self.root / path).exists()
 
     def committed(self, path: str) -> bytes | None:
-        """A file as the newest commit has it."""
+        """A file in the newest commit."""
         try:
             return self.repository.show("HEAD", path)
         except FileNotFoundError:

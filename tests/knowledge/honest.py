@@ -1,7 +1,7 @@
-"""Conversations of ordinary work, some with text from outside, and what a model rightly makes of them.
+"""Conversations of ordinary work, some with outside text, and the correct replies of a model.
 
-They are written as those of ``planted`` are. The route says where text from outside stands in them: ``none``,
-``unrelated`` to the items, read ``after`` what they say was settled, or ``around`` work of the agent's own.
+They have the format of ``planted``. The route says where outside text occurs: ``none``, ``unrelated`` to the
+items, read ``after`` the items were settled, or ``around`` the agent's own work.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from tests.knowledge.planted import scenes
 
 HONEST = scenes("honest")
 SECOND = scenes("honest-second")
-"""Those of them that were written without a look at what holds items."""
+"""Those that were written without looking at the rules for holding items."""
 FIRST = tuple(scene for scene in HONEST if scene not in SECOND)

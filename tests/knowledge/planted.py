@@ -1,16 +1,16 @@
-"""Conversations into which an outsider planted something, with what a model that was taken in makes of them.
+"""Conversations with text planted by an outsider, and the replies of a deceived model.
 
-They are written out in ``scenes/*.txt``. A scene begins with ``=== language | route | shown | form | name``:
-the language of what is planted, how it comes in, where it can be read, and which program wrote the file. Then
-come
+They are kept in ``scenes/*.txt``. A scene starts with ``=== language | route | shown | form | name``: the
+language of the planted text, how it gets in, where it can be read, and which program wrote the file. Then
+follow
 
-- ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say,
-- ``@t name | asked => result``, a call of a tool,
-- ``@!category text`` and ``@+category text``, items of the model's reply: planted, and the person's or the
-  agent's own. The text of a playbook is ``name | steps``, that of a note of a file ``path | note``.
+- ``@u``, ``@a`` and ``@s``: text by the person, the agent and the system,
+- ``@t name | asked => result``: a tool call,
+- ``@!category text`` and ``@+category text``: items of the model's reply, planted and genuine. The text of a
+  playbook is ``name | steps``, that of a file note ``path | note``.
 
-Invisible letters stand as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are encoded
-here, so that a reader sees what they say.
+Invisible letters are written as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are
+encoded here, so that the scenes stay readable.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from engine.knowledge.item import Item
 from tests.knowledge.extract_support import reply
 
 Shown = Literal["shown", "retold", "unseen", "own"]
-"""Where the planted text can be read: only where it came in; also in the agent's own later words; only there,
-since a short line is all that was kept of the tool's result. ``own`` where nothing is planted."""
+"""Where the planted text can be read: only where it came in; also in later words of the agent; only there,
+because only a short line of the tool's result was kept. ``own`` if nothing is planted."""
 
 _FOLDER = Path(__file__).parent / "scenes"
 _CATEGORIES: Mapping[str, str] = {
@@ -60,24 +60,24 @@ _INPUTS: Mapping[str, str] = {
 _ROLES: Mapping[str, str] = {"u": "user", "a": "agent", "s": "system"}
 
 Event = tuple[str, str]
-"""``u``, ``a`` or ``s`` and what is said, or ``t`` and ``name | asked => result``."""
+"""``u``, ``a`` or ``s`` and the text, or ``t`` and ``name | asked => result``."""
 Said = tuple[str, str, str]
 """An item's category, path and text."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A conversation and what a model returns of it.
+    """A conversation, and what a model returns for it.
 
     Attributes:
-        language: Of what is planted, ISO 639-1; of the conversation where nothing is.
-        route: How the planted text comes in.
+        language: Of the planted text, or else of the conversation, ISO 639-1.
+        route: How the planted text gets in.
         shown: Where it can be read.
         form: Which program wrote the file: ``md``, ``claude``, ``codex``, ``gemini`` or ``records``.
-        name: Tells it from all others.
+        name: A unique name.
         events: What is said and done, in order.
-        planted: Rows of the reply that have to wait, each with its category.
-        honest: Rows of the reply that need not.
+        planted: Rows of the reply that must be held, each with its category.
+        honest: Rows of the reply that need not be held.
     """
 
     language: str
@@ -96,7 +96,7 @@ class Scene:
 
     @property
     def suffix(self) -> str:
-        """The file's ending."""
+        """The file's suffix."""
         return {"md": ".md", "gemini": ".json"}.get(self.form, ".jsonl")
 
     @property
@@ -106,17 +106,17 @@ class Scene:
 
     @property
     def own(self) -> frozenset[Said]:
-        """What tells the honest items from the planted ones, as ``key`` gives it."""
+        """The keys of the honest items."""
         return frozenset(key(item) for item in read_reply(_reply(self.honest)).items)
 
 
 def key(item: Item) -> Said:
-    """What an item says, whoever said it."""
+    """The content of an item, regardless of the speaker."""
     return item.category, item.path, item.text
 
 
 def scenes(prefix: str) -> tuple[Scene, ...]:
-    """All scenes of the files whose names begin so, in the order of the names."""
+    """All scenes in the files with a name prefix, in order."""
     return tuple(
         _scene(block)
         for path in sorted(_FOLDER.glob(f"{prefix}*.txt"))
@@ -220,7 +220,7 @@ def _codex_items(kind: str, said: str, call: str) -> Iterator[dict[str, Any]]:
         return
     name, asked, result = _call(said)
     if name == "web_search":
-        # Codex logs that it searched, and never what it found.
+        # Codex logs its searches, but not the results.
         yield {"type": "web_search_call", "id": call, "action": {"type": "search", "query": asked}}
         return
     arguments = {"command": ["bash", "-lc", asked]} if name == "shell" else {"query": asked}
@@ -259,5 +259,5 @@ _FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {
 
 PLANTED = scenes("planted")
 SECOND = scenes("planted-second")
-"""Those of them that were written without a look at what holds items, and so were not fitted to it."""
+"""Those that were written without looking at the rules for holding items, so not fitted to them."""
 FIRST = tuple(scene for scene in PLANTED if scene not in SECOND)

@@ -1,9 +1,9 @@
-"""Sentences that say the same in other words, and sentences that nearly do and do not."""
+"""Sentence pairs with the same meaning, and similar pairs with different meanings."""
 
 from __future__ import annotations
 
 PARAPHRASES: tuple[tuple[str, str], ...] = (
-    # Of lines of the sample workspace.
+    # From the sample workspace.
     ("A base backup of db-2 takes 112 min.", "Taking a base backup of db-2 takes 112 minutes."),
     ("The SFTP archive keeps files for 14 days.", "Files are kept in the SFTP archive for 14 days."),
     ("Proxy and broker logs reach back 60 days.", "The logs of proxy and broker reach back 60 days."),
@@ -62,7 +62,7 @@ PARAPHRASES: tuple[tuple[str, str], ...] = (
         "Print table for the SVG chart before 2026-06-16 (Priya).",
         "A print table for the SVG chart before 2026-06-16 (Priya)",
     ),
-    # Of anything.
+    # From anywhere.
     ("The build needs Node 20 and pnpm.", "Building needs Node 20 and pnpm."),
     ("Tests run in random order on every machine.", "On every machine the tests run in random order."),
     ("The API returns dates in UTC.", "Dates are returned in UTC by the API."),
@@ -115,7 +115,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("Reviews are required for documentation.", "Reviews are optional for documentation."),
     ("It is deployed on staging only.", "It is deployed on production only."),
     ("All gauges send minutes.", "Some gauges send minutes."),
-    # Somebody or something else.
+    # Someone or something else.
     ("Only Tomasz has root on production.", "Only Eskil has root on production."),
     ("Tomasz has the password of the vault.", "Marit has the password of the vault."),
     ("The user's cat is called Mila.", "The user's dog is called Mila."),
@@ -145,7 +145,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "The importer of the harbour's old archive waits for the indexer of the office every time.",
         "The indexer of the harbour's old archive waits for the importer of the office every time.",
     ),
-    # More than the other says.
+    # More than the other one says.
     ("The proxy caches chart answers.", "The proxy caches chart answers while the origin is away."),
     ("The build needs Node.", "The build needs Node and a running Docker."),
     ("Uploads go through signed URLs.", "Uploads go through signed URLs of the customer's own bucket."),
@@ -163,7 +163,7 @@ UNSEEN_PARAPHRASES: tuple[tuple[str, str], ...] = (
     ("Feature flags live in flags.yaml.", "The feature flags live in flags.yaml"),
     ("Emails are queued and sent by a worker.", "A worker sends the queued emails."),
 )
-"""Written after the rules and the threshold were fixed; nothing was chosen by them."""
+"""Written after the rules and the threshold were fixed, and not used to choose them."""
 
 UNSEEN_DIFFERENT: tuple[tuple[str, str], ...] = (
     ("The mobile app supports dark mode.", "The web app supports dark mode."),

@@ -1,4 +1,4 @@
-"""Edits of the files of knowledge: applied once however often, and no byte around them changes."""
+"""Edits of the knowledge files are idempotent and change no other byte."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def done(line: str = OPEN_TASK) -> Edit:
 
 
 def shared(first: bytes, second: bytes) -> int:
-    """How many bytes two texts begin with alike."""
+    """Length of the common prefix of two texts, in bytes."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
@@ -86,13 +86,13 @@ def test_an_edit_is_applied_once(files: Files) -> None:
     assert files.read("knowledge/facts.md").count(edit.line.encode()) == 1
 
 
-def test_a_line_that_the_person_moved_is_there(files: Files) -> None:
+def test_a_line_moved_by_the_person_counts_as_present(files: Files) -> None:
     edit = append("b", "tasks_open")
     write(files, "knowledge/tasks.md", f"# Tasks\n\n## Open\n\n## Done\n\n{edit.line}\n")
     assert apply(files, edit) == Applied("there", "knowledge/tasks.md", 7)
 
 
-def test_a_task_is_moved_as_it_is_with_what_belongs_to_it(files: Files) -> None:
+def test_a_task_is_moved_unchanged_with_its_nested_lines(files: Files) -> None:
     path = write(
         files,
         "knowledge/tasks.md",

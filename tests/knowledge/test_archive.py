@@ -1,4 +1,4 @@
-"""Entries put away and brought back: whole, byte for byte, with consent, whatever happens meanwhile."""
+"""Entries are archived and restored byte for byte, with consent, even after interruptions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def records(space: EntrySpace) -> list[dict[str, Any]]:
 
 
 def dirty(space: EntrySpace) -> list[str]:
-    """What git sees as changed, except for the record and the lock."""
+    """The changes git sees, except for the log and the lock."""
     listed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=all"],
         cwd=space.root,
@@ -58,7 +58,7 @@ def dirty(space: EntrySpace) -> list[str]:
     return [line for line in listed.stdout.splitlines() if "logs/" not in line and "scratch/" not in line]
 
 
-def test_a_dry_run_says_what_would_move_and_break_and_changes_nothing(space: EntrySpace) -> None:
+def test_a_dry_run_lists_moves_and_broken_links_and_changes_nothing(space: EntrySpace) -> None:
     before = contents(space.root)
     report = space.desk.archive(["incidents"])
     assert contents(space.root) == before and not report.applied
@@ -72,7 +72,7 @@ def test_a_dry_run_says_what_would_move_and_break_and_changes_nothing(space: Ent
 
 
 def test_nothing_is_applied_without_consent(space: EntrySpace) -> None:
-    with pytest.raises(EntryError, match="nobody agreed"):
+    with pytest.raises(EntryError, match="consent"):
         space.desk.archive(["incidents"], apply=True)
     assert (space.root / OLD).exists() and records(space) == []
 
@@ -109,7 +109,7 @@ def test_restoring_brings_everything_back_to_its_place(space: EntrySpace, name: 
 def test_a_nested_entry_keeps_its_place_and_does_not_block_its_index(space: EntrySpace) -> None:
     space.desk.archive(["a"], apply=True, consent=True)
     assert (space.root / COLD / "a/KNOWLEDGE.md").exists() and (space.root / OLD / "KNOWLEDGE.md").exists()
-    with pytest.raises(EntryError, match="knowledge/archive/incidents: exists already"):
+    with pytest.raises(EntryError, match="knowledge/archive/incidents: already exists"):
         space.desk.archive(["incidents"])
     space.desk.restore("a")
     assert space.desk.archive(["incidents", "a"], apply=True, consent=True).moves[0].entries == 2
@@ -125,10 +125,10 @@ def test_repeating_it_changes_nothing(space: EntrySpace) -> None:
     assert len(records(space)) == 2 and revision != space.repository.revision()
 
 
-def test_a_place_that_is_taken_is_left_alone(space: EntrySpace) -> None:
+def test_an_existing_target_is_left_alone(space: EntrySpace) -> None:
     space.desk.archive(["incidents"], apply=True, consent=True)
     space.entry(OLD, "New.\n")
-    said = "exists already; rename it or move it away first"
+    said = "already exists; rename it or move it away first"
     with pytest.raises(EntryError, match=said):
         space.desk.restore(COLD)
     with pytest.raises(EntryError, match=said):
@@ -137,7 +137,7 @@ def test_a_place_that_is_taken_is_left_alone(space: EntrySpace) -> None:
     assert (space.root / COLD / "notes/raw.bin").exists()
 
 
-def test_what_cannot_be_moved_whole_is_refused(space: EntrySpace, tmp_path: Path) -> None:
+def test_entries_that_cannot_be_moved_as_a_whole_are_refused(space: EntrySpace, tmp_path: Path) -> None:
     space.entry(".library/custom/skill")
     space.write("knowledge/people/KNOWLEDGE.md", "---\nname: people\ndescription: d\n---\n")
     space.write("knowledge/projects/web/KNOWLEDGE.md", "---\nname: web\ndescription: d\n---\n")
@@ -146,17 +146,17 @@ def test_what_cannot_be_moved_whole_is_refused(space: EntrySpace, tmp_path: Path
     space.entry("knowledge/nested-repository")
     (space.root / "knowledge/nested-repository/.git").mkdir()
     for name, said in {
-        "skill": "is a skill; only knowledge is archived",
-        "people": "holds more than this entry; give it a folder of its own",
-        "web": "holds more than this entry",
-        "linked": "knowledge/linked/out: is a symlink",
-        "nested-repository": "knowledge/nested-repository/.git: is a symlink or no regular file",
-        "../../etc": "there is no entry",
-        "nothing": "there is no entry nothing",
+        "skill": "is a skill; only knowledge entries can be archived",
+        "people": "contains more than this entry; move it to its own folder",
+        "web": "contains more than this entry",
+        "linked": "knowledge/linked/out: is not a regular file",
+        "nested-repository": "knowledge/nested-repository/.git: is not a regular file",
+        "../../etc": "no such entry",
+        "nothing": "no such entry: nothing",
     }.items():
         with pytest.raises(EntryError, match=said):
             space.desk.archive(["incidents", name], apply=True, consent=True)
-    with pytest.raises(EntryError, match="there is no archived entry nothing; nothing is archived"):
+    with pytest.raises(EntryError, match="no such archived entry: nothing; nothing is archived"):
         space.desk.restore("nothing")
     assert (space.root / OLD).exists() and records(space) == []
 
@@ -222,7 +222,7 @@ def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str,
         f"EntrySpace(Path(sys.argv[1])).desk.{call}\n"
     )
     if way == "restore":
-        # The log is there: what was created for the archive is appended to now.
+        # The log exists now and is appended to.
         point = {
             "create:link": "append:write",
             "temp:write": "append:fsync",

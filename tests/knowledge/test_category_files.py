@@ -1,4 +1,4 @@
-"""Category files are read as people leave them, and written so that nothing in a line passes for more."""
+"""Category files are read as people write them, and written so that no line can pass for markup."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_line_of_each_category_has_the_form_of_the_specification() -> None:
         ("a\u2028b\x85c\x0bd", "a b c d"),
     ],
 )
-def test_what_imitates_structure_is_disarmed(text: str, written: str) -> None:
+def test_imitated_markup_is_escaped(text: str, written: str) -> None:
     assert line_for(Item("facts", text), ORIGIN) == f"- {written} {FROM}"
     (entry,) = entries(f"- {written} {FROM}\n".encode(), "knowledge/facts.md")
     assert (entry.source, entry.day, entry.is_ticked) == (ORIGIN.name, ORIGIN.day, False)
@@ -101,7 +101,7 @@ def test_a_bullet_of_a_person_needs_no_provenance() -> None:
     ]
 
 
-def test_what_stands_below_a_bullet_belongs_to_it() -> None:
+def test_lines_below_a_bullet_belong_to_it() -> None:
     data = (
         b"- a\n  goes on [from: x, 2026-01-02]\n  - below\n\n  later\n  ```\n- code\n  ```\n- b\nlazy\n\nno\n"
     )
@@ -152,12 +152,12 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
     [
         (b"# Facts\n- caf\xe9\n", "facts.md:2: is not UTF-8"),
         ("# Facts\n".encode("utf-16"), "facts.md:1: is not UTF-8"),
-        (b"# Facts\n- a\0\n", "facts.md:2: is no text"),
-        (b"# Facts\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "facts.md:2: holds the marks of a merge"),
-        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: a code block is never closed"),
+        (b"# Facts\n- a\0\n", "facts.md:2: is not text"),
+        (b"# Facts\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "facts.md:2: contains conflict markers"),
+        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: a code block is not closed"),
     ],
 )
-def test_what_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:
+def test_a_file_that_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:
     with pytest.raises(DocumentError) as caught:
         refuse_broken(data, "knowledge/facts.md")
     assert where in str(caught.value) and caught.value.hint

@@ -44,7 +44,7 @@ def counts(text: str) -> dict[str, int]:
     return {name: body.count("\n- ") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def test_what_fits_is_there_in_the_fixed_order_newest_first() -> None:
+def test_what_fits_is_included_in_order_newest_first() -> None:
     text = made(
         facts="- f1\n- f2 [from: a, 2026-01-02]\n",
         tasks="## Open\n- t1\n- [x] ticked\n- t2\n  - below\n## Done\n- t3\n",
@@ -166,7 +166,7 @@ def test_turning_off_lasts_until_the_person_turns_it_on(files: Files) -> None:
     assert Digest(files).regenerate(force=True)
 
 
-def test_a_digest_of_nothing_goes_and_comes_back(files: Files) -> None:
+def test_an_empty_digest_is_removed_and_made_again(files: Files) -> None:
     files.replace("knowledge/facts.md", b"- a\n")
     digest = Digest(files)
     digest.regenerate()
@@ -191,7 +191,7 @@ def test_a_crash_at_any_step_turns_no_switch(files: Files) -> None:
         raise Killed
 
     def regenerate(digest: Digest, hits: int) -> bool:
-        """Ends at the given rename or removal; whether it came to an end by itself."""
+        """Stops at the given rename or removal; returns whether it finished before."""
         left = [hits]
 
         def count() -> None:

@@ -1,4 +1,4 @@
-"""Which entries and skills there are, and what is wrong with them."""
+"""Scanning entries and skills, and their problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def space(tmp_path: Path) -> EntrySpace:
 
 
 def catalog_locations(space: EntrySpace) -> list[str]:
-    """The locations that the prompt's catalogs name."""
+    """The locations in the prompt's catalogs."""
     reader = Reader(WorkspaceSource(space.files), ParsedFiles())
     found = [each for listed in catalog.catalogs(reader) for each in listed]
     return [
@@ -32,7 +32,7 @@ def catalog_locations(space: EntrySpace) -> list[str]:
     ]
 
 
-def test_an_entry_is_what_its_header_and_folder_say(space: EntrySpace) -> None:
+def test_an_entry_is_defined_by_its_header_and_folder(space: EntrySpace) -> None:
     space.write(
         "knowledge/gauges/KNOWLEDGE.md",
         "---\nname: gauges\ndescription: A\n  fleet.\nversion: 1.2\n---\n# G\n",
@@ -71,12 +71,12 @@ def test_nested_entries_know_their_index_and_keep_their_own_bytes(space: EntrySp
         ("name: a\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'description'; add a line"),
         ("description: d\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'name'; add a line"),
         ("name: a\ndescription:\n", "knowledge/a/KNOWLEDGE.md:3: 'description' is empty"),
-        ("description: d\nname: [a]\n", "knowledge/a/KNOWLEDGE.md:3: 'name' must be a text"),
-        ("name: b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name b is not that of its folder, a"),
-        ("name: a/../b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name 'a/../b' is not fit"),
+        ("description: d\nname: [a]\n", "knowledge/a/KNOWLEDGE.md:3: 'name' must be text"),
+        ("name: b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name b differs from its folder, a"),
+        ("name: a/../b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name 'a/../b' is not usable"),
         (
             'name: "a\\e[2Jb"\ndescription: d\n',
-            "knowledge/a/KNOWLEDGE.md:2: the name 'a\\\\x1b[2Jb' is not fit",
+            "knowledge/a/KNOWLEDGE.md:2: the name 'a\\\\x1b[2Jb' is not usable",
         ),
         ("name: a\nname: a\n", "knowledge/a/KNOWLEDGE.md:3: "),
         ("name: a\ndescription: &x d\n", "knowledge/a/KNOWLEDGE.md:3: "),
@@ -104,9 +104,9 @@ def test_two_entries_of_one_name_are_found_whatever_the_spelling(space: EntrySpa
     scan = space.scan()
     [problem] = scan.problems
     assert str(problem).startswith(
-        "knowledge/tides/KNOWLEDGE.md:2: has the name tides, as knowledge/people/Tides/"
+        "knowledge/tides/KNOWLEDGE.md:2: has the same name as knowledge/people/Tides/"
     )
-    with pytest.raises(EntryError, match="is the name of several entries; name one of"):
+    with pytest.raises(EntryError, match="several entries are called"):
         scan.find("tides")
     assert scan.find("knowledge/tides").location == "knowledge/tides/KNOWLEDGE.md"
     assert scan.find("tides", "skill").kind == "skill"
@@ -114,7 +114,7 @@ def test_two_entries_of_one_name_are_found_whatever_the_spelling(space: EntrySpa
 
 def test_a_name_that_is_nearly_right_is_suggested(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
-    with pytest.raises(EntryError, match="there is no entry gauge-flet; is gauge-fleet meant"):
+    with pytest.raises(EntryError, match="no such entry: gauge-flet; did you mean gauge-fleet"):
         space.scan().find("gauge-flet")
 
 
@@ -127,10 +127,10 @@ def test_entries_that_no_catalog_finds_are_named(space: EntrySpace) -> None:
     scan = space.scan()
     assert scan.entries == ()
     assert [str(problem).split(";")[0] for problem in scan.problems] == [
-        ".library/custom/d/KNOWLEDGE.md: is in no catalog: KNOWLEDGE.md counts below knowledge/ only",
-        "knowledge/.drafts/c/KNOWLEDGE.md: is in no catalog: a folder above it is hidden",
-        "knowledge/a/Knowledge.md: is in no catalog: it is not called KNOWLEDGE.md",
-        "knowledge/b/SKILL.md: is in no catalog: SKILL.md counts below .library/custom/ only",
+        ".library/custom/d/KNOWLEDGE.md: is in no catalog: KNOWLEDGE.md counts only below knowledge/",
+        "knowledge/.drafts/c/KNOWLEDGE.md: is in no catalog: it is in a hidden folder",
+        "knowledge/a/Knowledge.md: is in no catalog: the file name must be KNOWLEDGE.md",
+        "knowledge/b/SKILL.md: is in no catalog: SKILL.md counts only below .library/custom/",
     ]
 
 
@@ -139,7 +139,7 @@ def test_an_entry_at_the_top_hides_all_others_and_says_so(space: EntrySpace) -> 
     space.entry("knowledge/a")
     scan = space.scan()
     assert [entry.name for entry in scan.outermost("knowledge")] == ["knowledge"]
-    assert "hides every other entry" in str(scan.problems[0])
+    assert "hides all other entries" in str(scan.problems[0])
 
 
 def test_nesting_that_hides_is_a_warning(space: EntrySpace) -> None:
@@ -172,7 +172,7 @@ def test_symlinks_are_named_and_never_followed_out(space: EntrySpace, tmp_path: 
         "folder": "is a symlink and is not followed",
         "loop": "is a symlink and is not followed",
         "real/up": "is a symlink and is not followed",
-        "gone/KNOWLEDGE.md": "leads nowhere",
+        "gone/KNOWLEDGE.md": "is a broken link",
     }.items():
         assert any(line.startswith(f"knowledge/{path}: {what}") for line in said), path
 
@@ -196,7 +196,7 @@ def test_hostile_names_are_shown_and_break_nothing(space: EntrySpace) -> None:
     assert len(scan.entries) == 6
     for problem in scan.problems:
         assert str(problem).isprintable()
-    assert sum("the name of its folder" in problem.what for problem in scan.problems) == 6
+    assert sum("the folder name" in problem.what for problem in scan.problems) == 6
 
 
 def test_a_tree_deeper_than_anybody_nests_ends(space: EntrySpace) -> None:

@@ -1,4 +1,4 @@
-"""How much room entries take, and that looking changes nothing but the record."""
+"""The footprint of entries; an audit changes nothing but the log."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.harvest.classify import Candidate, Classifier, left_in
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
+from engine.knowledge.harvest.classify import Candidate, Classifier, count_unharvested
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -45,7 +45,7 @@ def entry(status: str, **more: object) -> LedgerEntry:
     return LedgerEntry("conversations/a.md", status, "2026-06-10T00:00:00+00:00", **more)  # type: ignore[arg-type]
 
 
-def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
+def test_idle_unknown_conversations_are_harvested(root: Path) -> None:
     put(root, "a.md")
     put(root, "deep/er/b.txt")
     put(root, "c.jsonl", b'{"role": "user", "content": "hello"}\n')
@@ -55,7 +55,7 @@ def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
     assert (found(root)["a.md"].sha256, found(root)["a.md"].text_size) == (SHA, 5)
 
 
-def test_what_was_written_to_a_moment_ago_is_live(root: Path) -> None:
+def test_recently_written_conversations_are_live(root: Path) -> None:
     put(root, "a.md", minutes=59)
     assert found(root)["a.md"].kind == "live"
 
@@ -73,7 +73,7 @@ def test_a_person_keeps_by_header_and_by_pattern(root: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_ledger_says_what_is_left_to_do(root: Path) -> None:
+def test_the_ledger_determines_what_is_left_to_do(root: Path) -> None:
     put(root, "a.md")
 
     def kind(known: LedgerEntry) -> tuple[str, str]:
@@ -91,9 +91,9 @@ def test_the_same_words_under_another_name_are_known(root: Path) -> None:
     assert found(root, {SHA: entry("harvested")})["copy-of-a.md"].kind == "prune"
 
 
-def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
-    put(root, "most.md", TALK + b"x" * (MOST_TEXT_BYTES - 100))
-    put(root, "more.md", TALK + b"x" * (MOST_TEXT_BYTES + 1))
+def test_too_large_ones_are_kept_and_empty_ones_pruned(root: Path) -> None:
+    put(root, "most.md", TALK + b"x" * (MAX_TEXT_BYTES - 100))
+    put(root, "more.md", TALK + b"x" * (MAX_TEXT_BYTES + 1))
     put(root, "none.md", b"")
     kinds = {name: (each.kind, each.state) for name, each in found(root).items()}
     assert kinds == {
@@ -101,11 +101,11 @@ def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
     }  # fmt: skip
 
 
-def test_it_is_the_text_that_counts_and_not_what_tools_gave_back(root: Path) -> None:
+def test_only_text_counts_and_not_tool_output(root: Path) -> None:
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     put(root, "log.jsonl", log.encode())
     (each,) = found(root).values()
-    assert each.kind == "harvest" and each.size > 2 * MOST_TEXT_BYTES
+    assert each.kind == "harvest" and each.size > 2 * MAX_TEXT_BYTES
     assert each.text_size < 1_000 and each.tokens < 1_500
 
 
@@ -116,11 +116,11 @@ def test_text_in_which_nothing_tells_who_speaks_is_kept(root: Path) -> None:
     assert {name: (each.kind, each.why) for name, each in found(root).items()} == {
         "note.txt": ("keep", "could not tell who speaks"),
         "service.jsonl": ("keep", "could not tell who speaks"),
-        "picture.md": ("keep", "is no text"),
+        "picture.md": ("keep", "is not text"),
     }
 
 
-def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> None:
+def test_a_fresh_copy_of_an_old_conversation_is_not_live(root: Path) -> None:
     stamp = '{"role": "user", "content": "hello", "timestamp": "2026-06-%sT09:00:00Z"}\n'
     head = "---\nsession_id: ses_1\nstarted: 2026-06-01T09:00:00Z\n%s---\n\n## %s \u2014 user\nhello\n"
     put(root, "log-old.jsonl", (stamp % "10").encode(), minutes=1)
@@ -136,7 +136,7 @@ def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> 
     }  # fmt: skip
 
 
-def test_what_a_person_names_is_never_live_and_stays_where_it_is(root: Path) -> None:
+def test_a_named_conversation_is_never_live_and_is_not_reclaimed(root: Path) -> None:
     put(root, "a.md", minutes=1)
     files = Files(Workspace.open(root))
     (each,) = Classifier(files, {}, NOW, 60, named=("conversations/a.md",)).all()
@@ -156,9 +156,11 @@ def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None
     ended = [
         each for each in Classifier(files, {}, NOW, 60, transcripts=True).all() if each.kind == "harvest"
     ]
-    assert left_in(files, {}, "markers") == len(ended)
+    assert count_unharvested(files, {}, "markers") == len(ended)
     known = {each.sha256: entry("harvested", provider="markers") for each in ended[3:]}
-    assert left_in(files, known, "markers") == 3 and left_in(files, known, "openai") == len(ended)
+    assert count_unharvested(files, known, "markers") == 3 and count_unharvested(
+        files, known, "openai"
+    ) == len(ended)
 
 
 def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> None:
@@ -172,7 +174,7 @@ def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> N
     assert list(found(root)) == ["real.md"]
 
 
-def test_what_cannot_be_read_is_kept(root: Path) -> None:
+def test_unreadable_conversations_are_kept(root: Path) -> None:
     os.mkfifo(root / "conversations/pipe.md")
     then = NOW.timestamp() - 7200
     os.utime(root / "conversations/pipe.md", (then, then))

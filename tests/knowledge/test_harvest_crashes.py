@@ -1,4 +1,4 @@
-"""Killed, out of space, raced: nothing is lost, nothing is there twice (C1, C2, C3, L1)."""
+"""After kills, full disks and races, nothing is lost or duplicated (C1, C2, C3, L1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SWEEPS = [
     pytest.param(400, ("move:rename", "commit:reference"), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
-"""Every so many-th hit is disturbed, of which points; no point named means all of them."""
+"""Every n-th hit of the named points is disturbed; no name means all points."""
 EACH = [pytest.param(10, id="some"), pytest.param(500, marks=pytest.mark.thorough, id="five hundred")]
 
 
@@ -82,7 +82,7 @@ def test_processes_that_harvest_the_same_conversations_write_each_line_once(tmp_
 
 
 def raced(root: Path, *ranges: tuple[int, int], reclaim: bool = False) -> list[list[str]]:
-    """What processes that harvest conversations of some numbers at once tell."""
+    """The output of processes that harvest conversations concurrently."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.knowledge.harvest_racer", str(root), json.dumps(ranges)]
         + ["reclaim"] * reclaim,

@@ -1,4 +1,4 @@
-"""Taking knowledge out of one conversation: what is asked, how often, what comes of it (M1, N1, N3, L7)."""
+"""Extraction from one conversation: questions, retries and results (M1, N1, N3, L7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.inquiry import MAX_ATTEMPTS
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.providers import keys
@@ -38,7 +38,7 @@ def taken(
     return Extractor(Limits(), provider).extract(source), provider
 
 
-def test_the_items_of_a_good_reply_with_who_said_them_and_what_it_took(source: SourceText) -> None:
+def test_the_items_of_a_good_reply_with_speakers_and_usage(source: SourceText) -> None:
     done, provider = taken(source, reply(facts=SAID, tasks_done="The boat is booked for Friday."))
     assert done == Extraction(
         "extracted",
@@ -65,31 +65,30 @@ def test_no_items_are_a_good_reply(source: SourceText) -> None:
     assert (done.outcome, done.items, done.error, done.attempts) == ("extracted", (), "", 1)
 
 
-def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: SourceText) -> None:
+def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None:
     done, provider = taken(source, "Sure! Here it is.", reply(facts=SAID))
     assert (done.outcome, done.attempts, len(done.items)) == ("extracted", 2, 1)
     first, second = provider.prompts
     assert second.startswith(first)
     assert second.removeprefix(first) == (
-        "\n\nYour last reply could not be used: the reply is no JSON object with the categories: "
+        "\n\nYour last reply could not be used: the reply is not a JSON object with the categories: "
         "“Sure! Here it is.”. "
         "Reply with the JSON object alone."
     )
     assert (done.input_tokens, done.output_tokens, done.cost_usd) == (2400, 160, 0.0084)
 
 
-def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
+def test_two_bad_replies_are_a_failure(source: SourceText) -> None:
     done, provider = taken(source, "no", "still no", reply(facts=SAID))
     assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
     assert done.error == (
-        "the reply could not be used after 2 attempts: "
-        "the reply is no JSON object with the categories: “still no”"
+        "no usable reply after 2 attempts: the reply is not a JSON object with the categories: “still no”"
     )
     assert (done.attempts, done.input_tokens, done.shown, done.coverage) == (2, 2400, 0, 0.0)
 
 
 class Cut(Provider):
-    """Cuts replies off that are longer than the limit, a character a token; notes the limits."""
+    """Cuts off replies longer than the limit, one character per token; remembers the limits."""
 
     def __init__(self, *answers: str | Exception | None) -> None:
         super().__init__(*answers)
@@ -109,9 +108,9 @@ def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(s
     provider = Cut(reply(facts=(SAID, boat)), reply(facts=boat))
     done = Extractor(Limits(max_tokens=70), provider).extract(source)
     assert provider.limits == [70, 140]
-    assert f"give only the items behind “{SAID}”" in provider.prompts[1]
+    assert f"give only the items after “{SAID}”" in provider.prompts[1]
     assert [item.text for item in done.items] == [SAID, boat]
-    # The second was too long as well: what is whole in it is kept all the same, and what is missing is said.
+    # The second was too long as well: its complete items are kept, and the rest is reported missing.
     assert done.outcome == "extracted" and done.attempts == 2
     assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
 
@@ -122,14 +121,14 @@ def test_a_reply_that_fits_the_second_time_is_whole(source: SourceText) -> None:
     assert provider.limits == [150, 300] and done.refused == () and len(done.items) == 1
 
 
-def test_what_was_kept_of_a_cut_reply_outlives_a_failure_of_the_second(source: SourceText) -> None:
+def test_items_of_a_cut_reply_survive_a_failed_second_attempt(source: SourceText) -> None:
     provider = Cut(reply(facts=(SAID, "x" * 80)), GateError("answered 500"))
     done = Extractor(Limits(max_tokens=90), provider).extract(source)
     assert done.outcome == "extracted" and [item.text for item in done.items] == [SAID]
     assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
 
 
-def test_a_reply_that_is_cut_off_before_its_first_item_says_what_to_raise(source: SourceText) -> None:
+def test_a_reply_cut_off_before_its_first_item_names_the_setting_to_raise(source: SourceText) -> None:
     provider = Cut(reply(facts=SAID))
     done = Extractor(Limits(max_tokens=5), provider).extract(source)
     assert done.outcome == "failed" and "harvest.max_tokens" in done.error and provider.limits == [5, 10]
@@ -142,14 +141,14 @@ def test_one_bad_item_costs_neither_the_others_nor_a_second_question(source: Sou
     assert done.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
 
 
-def test_a_missing_key_is_told_from_what_is_wrong_with_one_conversation(source: SourceText) -> None:
+def test_a_missing_key_is_distinguished_from_a_problem_of_one_conversation(source: SourceText) -> None:
     done, _ = taken(source, GateError("there is no key").until_changed())
     assert done.lasting and not taken(source, GateError("answered 500"))[0].lasting
     assert Extractor(Limits(), Provider(reply()), Accounts(0)).extract(source).lasting
 
 
 @pytest.mark.parametrize("seed", range(0, 480, 7))
-def test_whatever_comes_back_is_taken_or_asked_for_once_more(source: SourceText, seed: int) -> None:
+def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) -> None:
     kind, text = spoilt(seed)
     done, provider = taken(source, text)
     if done.outcome == "extracted":
@@ -186,7 +185,7 @@ def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> Non
         (ValueError(f"bad header {KEY}"), "unexpected ValueError"),
     ],
 )
-def test_what_a_provider_says_is_the_error_and_it_is_not_asked_again(
+def test_a_provider_error_is_reported_without_a_retry(
     source: SourceText, error: Exception, said: str
 ) -> None:
     done, provider = taken(source, error)
@@ -202,7 +201,7 @@ def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceTex
     assert done.error == "anthropic: no answer within 0.2 s; raise harvest.deadline_s, or try again later"
 
 
-def test_a_failure_at_the_second_attempt_is_the_providers_line_with_what_the_first_took(
+def test_a_failed_second_attempt_reports_the_error_and_the_usage_of_the_first(
     source: SourceText,
 ) -> None:
     done, _ = taken(source, "no", GateError("answered 500"))
@@ -219,7 +218,7 @@ def test_a_budget_that_is_spent_refuses_before_anything_is_asked(source: SourceT
     assert provider.prompts == [] and accounts.put_down == []
 
 
-def test_every_call_is_put_down_to_its_session(tmp_path: Path) -> None:
+def test_every_call_is_charged_to_its_session(tmp_path: Path) -> None:
     source = source_of(tmp_path, f"---\nsession_id: ses_1\n---\n\n{talk(('user', SAID))}")
     accounts = Accounts(5)
     Extractor(Limits(), Provider("no", reply()), accounts).extract(source)
@@ -245,7 +244,7 @@ def test_a_price_that_is_not_known_makes_the_whole_not_known(source: SourceText)
     assert done.outcome == "extracted" and done.cost_usd is None
 
 
-def test_keys_are_taken_out_before_anything_is_sent_and_counted(tmp_path: Path) -> None:
+def test_keys_are_redacted_before_sending_and_counted(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -258,7 +257,7 @@ def test_keys_are_taken_out_before_anything_is_sent_and_counted(tmp_path: Path) 
     assert done.redacted == 3
 
 
-def test_what_memory_put_into_a_conversation_is_not_sent(tmp_path: Path) -> None:
+def test_injected_text_is_not_sent(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -294,26 +293,26 @@ def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, sou
     assert done.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
 
 
-def test_an_empty_conversation_needs_nobody(tmp_path: Path) -> None:
+def test_an_empty_conversation_needs_no_model(tmp_path: Path) -> None:
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
-    assert (done.outcome, done.items, done.error) == ("extracted", (), "nobody says anything in it")
+    assert (done.outcome, done.items, done.error) == ("extracted", (), "it contains no messages")
     assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
 
 
-def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> None:
+def test_too_large_or_binary_files_are_sent_to_no_model(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
-    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MOST_TEXT_BYTES + 1)))))
+    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
     assert (large.outcome, large.coverage) == ("too-large", 0.0) and "1,048,577 bytes" in large.error
     note = extractor.extract(source_of(tmp_path, "The key is under the mat.", "note.txt"))
     assert (note.outcome, note.error, note.items) == ("unclear", "could not tell who speaks", ())
     picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
-    assert (picture.outcome, picture.error) == ("failed", "is no text")
+    assert (picture.outcome, picture.error) == ("failed", "is not text")
     assert provider.prompts == []
 
 
-def test_without_a_provider_it_takes_what_is_marked(tmp_path: Path) -> None:
+def test_without_a_provider_only_markers_are_used(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", f"Understood, {KEY}.")))
     assert Extractor(Limits()).extract(source) == Extraction(
         "extracted",
@@ -331,14 +330,14 @@ def test_without_a_provider_a_long_conversation_is_looked_at_whole(tmp_path: Pat
     assert not done.summarised and done.coverage == 1.0
 
 
-def test_what_could_not_be_read_of_a_log_is_not_covered(tmp_path: Path) -> None:
+def test_unreadable_parts_of_a_log_are_not_covered(tmp_path: Path) -> None:
     good, bad = '{"role": "user", "content": "Decision: canvas."}\n', '{"role": "user"\n'
     done = Extractor(Limits()).extract(source_of(tmp_path, good + bad, "log.jsonl"))
     assert done.outcome == "extracted" and done.shown == len(good) and done.coverage < 1
 
 
 def summing(prompt: str) -> str:
-    """A summary for each part, and a reply for the summaries."""
+    """Answers with a summary for each part, and a reply for the summaries."""
     if prompt.endswith(task(SUMMARY)):
         numbers = re.findall(r'<turn number="(\d+)"', prompt)
         return f"Gauges {numbers[0]} to {numbers[-1]} were read."
@@ -393,7 +392,7 @@ def test_where_no_summary_comes_it_has_failed(tmp_path: Path) -> None:
     provider = Provider(GateError("answered 500"))
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
     assert (done.outcome, done.items, done.shown) == ("failed", (), 0)
-    assert done.error == "no part could be summed up: answered 500" and len(provider.prompts) == 3
+    assert done.error == "no part could be summarised: answered 500" and len(provider.prompts) == 3
 
 
 def test_a_long_conversation_with_nothing_in_it_is_not_asked_about_again(tmp_path: Path) -> None:
@@ -410,7 +409,7 @@ def test_a_budget_that_is_spent_among_the_summaries_ends_it(tmp_path: Path) -> N
     assert done.input_tokens == 2400
 
 
-def test_a_secret_is_taken_out_of_the_parts_too(tmp_path: Path) -> None:
+def test_a_secret_is_redacted_from_the_parts_too(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(100_000) + f"\n## 23:59 — user\nThe key is {KEY}.\n")
     provider = Provider(by=summing)
     done = Extractor(Limits(), provider).extract(source)
@@ -430,10 +429,10 @@ def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     extractor.stop()
     thread.join(20)
     (done,) = found
-    assert (done.outcome, done.error) == ("failed", "stopped before it was finished")
+    assert (done.outcome, done.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1, "no further part is asked about"
     again = extractor.extract(source)
-    assert (again.outcome, again.error) == ("failed", "stopped before it was finished")
+    assert (again.outcome, again.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1
 
 

@@ -22,7 +22,7 @@ from tests.providers.conftest import (
 
 __all__ = ["one_server", "server", "service"]
 
-# What each service sends and refuses is for the tests of the providers.
+# The provider tests cover what each service sends and refuses.
 pytestmark = pytest.mark.parametrize("service", ["gemini"], indirect=True)
 
 SAID = "The rollup starts at 01:00 UTC."
@@ -78,4 +78,4 @@ def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path:
     assert asked.wait(30)
     extractor.stop()
     thread.join(20)
-    assert errors == ["stopped before it was finished"]
+    assert errors == ["stopped before it finished"]

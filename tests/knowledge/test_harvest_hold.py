@@ -1,4 +1,4 @@
-"""What may have been planted waits for a person (M3); what people and the agent worked out does not."""
+"""Text that may have been planted is held (M3); text by people and the agent is not."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from tests.knowledge.poisoned import POISONED, SAID, Poisoned
 
 
 def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
-    """What becomes of the reply of a model that was taken in, and the items that nobody holds."""
+    """The result for a deceived model's reply, and the items that are not held."""
     source = source_of(root, case.text, f"talk{case.suffix}")
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
         return "refused", []
-    held = {item.text: why_held(item, source.said) for item in done.items}
+    held = {item.text: why_held(item, source.voices) for item in done.items}
     others = [text for text in held if text != SAID]
     what = "held" if any(held[text] for text in others) else "written" if others else "refused"
     return what, [text for text, why in held.items() if not why]
 
 
 @pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
-def test_planted_text_is_never_written_by_itself(case: Poisoned, tmp_path: Path) -> None:
+def test_planted_text_is_never_written_without_review(case: Poisoned, tmp_path: Path) -> None:
     _, unheld = fate(case, tmp_path)
     assert [text for text in unheld if text != SAID] == []
 
 
-def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_path: Path) -> None:
+def test_no_planted_text_is_written_but_the_persons_own_is(tmp_path: Path) -> None:
     fates: Counter[str] = Counter()
     said = 0
     for number, case in enumerate(POISONED):
@@ -50,14 +50,14 @@ def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_pa
         said += SAID in unheld
     print(f"\n{len(POISONED)} poisoned conversations: {dict(fates)}; what the person said: {said} written")
     assert len(POISONED) >= 40 and fates["written"] == 0 and fates["refused"] + fates["held"] == len(POISONED)
-    # Only where no role is known can nobody tell that the person said it.
+    # Only without known roles is it impossible to tell that the person said it.
     assert said == len(POISONED) - 1
 
 
-def test_of_what_conversations_mark_nothing_planted_is_written(tmp_path: Path) -> None:
+def test_no_planted_marker_is_written(tmp_path: Path) -> None:
     for number, case in enumerate(POISONED):
         source = source_of(tmp_path / str(number), case.text, f"talk{case.suffix}")
-        written = [item.text for item in marked(source.turns) if not why_held(item, source.said)]
+        written = [item.text for item in marked(source.turns) if not why_held(item, source.voices)]
         assert written == [], case.name
 
 
@@ -79,9 +79,9 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
             total += 1
             item = Item("tasks_open" if name == "tasks" else name, entry[1])  # type: ignore[arg-type]
             source = read_source(files, conversations[entry[2]])
-            clear += not source.said.reads
-            if why_held(item, source.said):
-                (after if source.said.reads else held).append(entry[1])
+            clear += not source.voices.reads
+            if why_held(item, source.voices):
+                (after if source.voices.reads else held).append(entry[1])
     print(
         f"\nhonest items of the sample that wait: {len(held)} of {clear} where nothing came from outside, "
         f"{len(after)} of {total - clear} where mails and pages were read"
@@ -90,8 +90,8 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
-    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).said)
-    return doubt.why if doubt else ""
+    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).voices)
+    return doubt.reason if doubt else ""
 
 
 def test_what_a_person_says_is_written(tmp_path: Path) -> None:
@@ -128,11 +128,12 @@ def test_a_path_that_speaks_to_a_model_is_held(tmp_path: Path) -> None:
 def test_a_secret_is_held(tmp_path: Path) -> None:
     said = ("user", "The login is password: hunter2hunter2.")
     assert (
-        held("The login is password: hunter2hunter2", said, root=tmp_path) == "holds what looks like a secret"
+        held("The login is password: hunter2hunter2", said, root=tmp_path)
+        == "contains what looks like a secret"
     )
 
 
-def test_voices_are_told_apart_by_their_words(tmp_path: Path) -> None:
+def test_voices_are_distinguished_by_their_words(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -143,10 +144,10 @@ def test_voices_are_told_apart_by_their_words(tmp_path: Path) -> None:
             ),
         ),
     )
-    assert voice_of("The boat sails on Friday", source.said) == "person"
-    assert voice_of("The pump needs a filter", source.said) == "agent"
-    assert voice_of("High water stands at seven metres", source.said) == "tool"
-    assert voice_of("Contractors received production access", source.said) == ""
+    assert voice_of("The boat sails on Friday", source.voices) == "person"
+    assert voice_of("The pump needs a filter", source.voices) == "agent"
+    assert voice_of("High water stands at seven metres", source.voices) == "tool"
+    assert voice_of("Contractors received production access", source.voices) == ""
 
 
 def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
@@ -156,7 +157,7 @@ def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
     assert "Theirs." in quoted and "Also theirs." in quoted
 
 
-def test_what_is_pasted_behind_a_fence_that_never_closes_is_nobodys_own() -> None:
+def test_text_pasted_after_an_unclosed_fence_is_not_the_persons_own() -> None:
     assert own_and_quoted("Mine.\n```\nTheirs.") == ("Mine.", "```\nTheirs.")
 
 
@@ -182,6 +183,6 @@ def test_blanks_without_end_are_no_work(tmp_path: Path) -> None:
     blanks = " " * 400_000
     for text in (f"File: a{blanks}b", f"- [ ] a{blanks}b", f"Q: a{blanks}", f"```\n#{blanks}x\n```"):
         source = source_of(tmp_path, talk(("agent", text)))
-        assert source.said.person == "" and len(marked(source.turns)) <= 1
+        assert source.voices.person == "" and len(marked(source.turns)) <= 1
     source = source_of(tmp_path, f"user: a{blanks}b\n\nassistant: c{blanks}\n\nd", "talk.txt")
     assert [turn.role for turn in source.turns] == ["user", "agent"]

@@ -1,4 +1,4 @@
-"""Many conversations of an agent's month: harvested, reclaimed, restored, harvested again for nothing."""
+"""A month of conversations: harvested, reclaimed, restored, and harvested again at no cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CATEGORIES = ("facts", "decisions", "questions", "tasks_open", "playbooks")
 
 
 class Model:
-    """Answers with sentences that stand in what it is shown, one of each category at most."""
+    """Answers with sentences from the prompt, at most one per category."""
 
     name = "anthropic"
     model = "a-model"
@@ -74,7 +74,7 @@ def conversations(sample: Path, count: int) -> list[bytes]:
 
 @pytest.fixture(params=[6, pytest.param(50, marks=pytest.mark.thorough)])
 def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
-    """The conversations that wait in the sample, by path."""
+    """The working conversations of the sample, by path."""
     for path in (sample / "conversations").iterdir():
         path.unlink()
     made = {}
@@ -86,7 +86,7 @@ def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     return made
 
 
-def test_what_many_conversations_say_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
+def test_an_item_of_many_conversations_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
     count = len(made)
     model = Model()
     told: list[str] = []

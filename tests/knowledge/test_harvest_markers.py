@@ -1,4 +1,4 @@
-"""What a conversation marks itself is taken out of it without a model; nothing that is not marked is."""
+"""Marked items, and only those, are extracted without a model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
         ("Playbook: Restart — stop it, start it", "playbooks", "**Restart**: stop it, start it"),
     ],
 )
-def test_what_a_line_begins_with_decides(line: str, category: str, text: str) -> None:
+def test_the_label_of_a_line_decides(line: str, category: str, text: str) -> None:
     assert items(f"We spoke.\n\n{line}\n\nThat was all.") == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
 
 
@@ -93,18 +93,18 @@ def test_what_a_line_begins_with_decides(line: str, category: str, text: str) ->
         "",
     ],
 )
-def test_what_marks_nothing_or_cannot_be_knowledge_is_left_alone(text: str) -> None:
+def test_unmarked_and_invalid_lines_are_ignored(text: str) -> None:
     assert items(text) == ()
 
 
-def test_a_question_that_nobody_answers_stays_open() -> None:
+def test_an_unanswered_question_stays_open() -> None:
     assert [item.text for item in items("Q: is it four?\n\nQ: is it five?\nA: Yes.\n\nQ: six?")] == [
         "is it four?",
         "six?",
     ]
 
 
-def test_what_is_marked_goes_on_to_the_end_of_its_paragraph() -> None:
+def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
     text = "Decision: the rollup moves\nto 01:00, because\nbackups end then.\nTODO: tell Tomasz\n- a list\n"
     assert [item.text for item in items(text)] == [
         "the rollup moves to 01:00, because backups end then.",
@@ -160,7 +160,7 @@ def test_equal_ones_are_one_and_stay_in_their_order() -> None:
     assert [item.text for item in found] == ["one.", "two"]
 
 
-def test_what_is_too_long_ends_visibly() -> None:
+def test_long_items_end_with_an_ellipsis() -> None:
     (item,) = items("Fact: " + "word " * 300)
     assert len(item.text) <= ITEM_CHARACTERS and item.text.endswith("word…")
 
@@ -173,7 +173,7 @@ def test_what_is_too_long_ends_visibly() -> None:
         | st.text(max_size=12)
     )
 )
-def test_whatever_is_marked_is_one_plain_line(pieces: list[str]) -> None:
+def test_every_marked_item_is_one_plain_line(pieces: list[str]) -> None:
     for item in items("".join(pieces)):
         text = item.text.partition("**: ")[2] if item.category == "playbooks" else item.text
         assert len(item.text) <= ITEM_CHARACTERS
@@ -181,17 +181,17 @@ def test_whatever_is_marked_is_one_plain_line(pieces: list[str]) -> None:
         assert item.text.splitlines() == [item.text]
 
 
-def test_what_the_conversations_of_the_sample_mark_stands_there_and_is_not_held(sample: Path) -> None:
+def test_markers_in_the_sample_conversations_are_found_and_not_held(sample: Path) -> None:
     files = Files(Workspace.open(sample))
     for path in (sample / "conversations").iterdir():
         if path.suffix in (".md", ".txt", ".jsonl"):
             source = read_source(files, path.relative_to(sample).as_posix())
             text = " ".join(path.read_text().split())
             for item in marked(source.turns):
-                assert item.text in text and item.voice and why_held(item, source.said) is None
+                assert item.text in text and item.voice and why_held(item, source.voices) is None
 
 
-def test_a_transcript_is_read_with_who_said_it(tmp_path: Path) -> None:
+def test_a_transcript_is_read_with_its_speakers(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", "TODO: measure it.")))
     assert marked(source.turns) == (
         Item("decisions", "canvas.", voice="person"),

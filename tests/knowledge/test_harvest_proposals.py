@@ -1,4 +1,4 @@
-"""What is proposed of a conversation without a model: what a person is glad to read, and nothing else."""
+"""Proposals from a conversation without a model are few and worth reading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import MOST_CORRECTIONS, proposed
+from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
 from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
@@ -71,11 +71,11 @@ def test_a_rule_is_proposed_in_the_persons_words(said: str, wanted: str) -> None
         "Never deploy on a Friday afternoon. " + "And here is the pasted review of somebody else. " * 20,
     ],
 )
-def test_what_is_of_the_moment_told_asked_or_pasted_is_not(said: str) -> None:
+def test_statements_about_the_moment_reports_questions_and_pastes_are_not_proposed(said: str) -> None:
     assert of("correction", user(said), agent("Done.")) == []
 
 
-def test_what_a_person_wants_who_has_stopped_the_agent_is_proposed() -> None:
+def test_a_wish_after_stopping_the_agent_is_proposed() -> None:
     said = "I want the formula to be called homebrew-tab"
     assert of("correction", user(said)) == []
     assert of("correction", user(said, CORRECTION)) == [said]
@@ -88,7 +88,7 @@ def test_what_a_person_wants_who_has_stopped_the_agent_is_proposed() -> None:
 def test_a_conversation_proposes_few_and_the_newest() -> None:
     turns = [user(f"always run check number {number} before a release") for number in range(9)]
     found = of("correction", *turns)
-    assert len(found) == MOST_CORRECTIONS and found[-1].endswith("number 8 before a release")
+    assert len(found) == MAX_CORRECTIONS and found[-1].endswith("number 8 before a release")
 
 
 def test_a_plan_is_proposed_when_it_was_approved() -> None:
@@ -102,7 +102,7 @@ def test_a_plan_is_proposed_when_it_was_approved() -> None:
     assert of("plan", agent(plan, kind=PLAN), user("hm")) == []
 
 
-def test_what_the_agent_has_done_is_proposed_from_its_last_words() -> None:
+def test_the_agents_final_summary_is_proposed() -> None:
     last = (
         "All tests pass.\n\n**Root cause:** the hook reads `config.yaml` before it is written.\n\n"
         "Changed `load()` to wait for the lock.\n\n```py\nAdded nothing()\n```"
@@ -125,7 +125,7 @@ def test_what_the_agent_has_done_is_proposed_from_its_last_words() -> None:
         "I changed it to `fmt.Sprintf` to match the handler above it.",
     ],
 )
-def test_what_says_nothing_or_waits_for_an_answer_is_no_summary(last: str) -> None:
+def test_vague_messages_and_questions_are_not_a_summary(last: str) -> None:
     assert of("summary", user("do it"), agent(last)) == []
 
 
@@ -162,7 +162,7 @@ def test_commands_that_succeeded_are_playbooks_with_their_count() -> None:
         "python3 /tmp/x.py", "make test $TARGET", "npm run build -- --filter app",
     ],
 )  # fmt: skip
-def test_commands_that_nobody_would_run_again_as_they_stand_are_none(command: str) -> None:
+def test_one_off_commands_are_not_proposed(command: str) -> None:
     assert commands_of([bash(command)]) == []
 
 
@@ -185,7 +185,7 @@ def test_a_secret_is_never_proposed() -> None:
 def test_groups_have_a_title_and_a_reason() -> None:
     assert set(TITLES) == set(GROUPS) == {*WHY, "risky", "repeated", "other"}
     assert group_of("comes from tool output") == "repeated"
-    assert group_of("may rest on what was read from outside") == "outside"
+    assert group_of("may be based on text from outside") == "outside"
     assert group_of("is longer than 600 characters") == "other"
     assert group_of("looks like an instruction to a model") == group_of("a reason of tomorrow") == "risky"
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)

@@ -1,4 +1,4 @@
-"""A working conversation is read as turns with who spoke, whatever bytes it is made of (P1, P6, P7)."""
+"""Working conversations in any format are read as turns with speakers (P1, P6, P7)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused
-from engine.knowledge.harvest.others import tool_output
-from engine.knowledge.harvest.reading import MOST_FILE_BYTES, MOST_TEXT_BYTES, read_source, safe_name
+from engine.knowledge.harvest.generic_formats import tool_output
+from engine.knowledge.harvest.reading import MAX_FILE_BYTES, MAX_TEXT_BYTES, read_source, safe_name
 from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -62,19 +62,19 @@ def test_plain_text_whose_paragraphs_say_who_speaks(tmp_path: Path, newline: str
     assert source.sizes == (starts[0], starts[1] - starts[0], starts[2] - starts[1], len(data) - starts[2])
 
 
-def test_a_label_in_code_or_within_a_paragraph_is_nobodys_turn(tmp_path: Path) -> None:
+def test_a_label_in_code_or_within_a_paragraph_starts_no_turn(tmp_path: Path) -> None:
     text = "user: Look.\n\nassistant: I see\nuser: not me\n\n```\n\nuser: nor me\n```\n\n> user: nor me\n"
     source = source_of(tmp_path, text, "call.txt")
     assert [turn.role for turn in source.turns] == ["user", "agent"]
 
 
-def test_plain_text_that_names_nobody_is_not_taken_for_a_conversation(tmp_path: Path) -> None:
+def test_plain_text_without_speakers_is_not_a_conversation(tmp_path: Path) -> None:
     source = source_of(tmp_path, "The key is under the mat.\n", "note.txt")
     assert (source.state, source.why) == ("unclear", "could not tell who speaks")
-    assert source.turns == () and source.said.person == "" and source.said.agent == ""
+    assert source.turns == () and source.voices.person == "" and source.voices.agent == ""
 
 
-def test_a_history_of_another_program_is_read(tmp_path: Path) -> None:
+def test_a_chat_history_of_another_program_is_read(tmp_path: Path) -> None:
     text = (
         "# Fix the pump (2026-01-16 15:23:32Z)\n\n"
         "_**User (2026-01-16 15:23:32Z)**_\n\nWhy does it leak?\n\n---\n\n"
@@ -95,7 +95,7 @@ def test_claude_codes_log_is_read_with_all_that_tools_gave_back(tmp_path: Path) 
     source = source_of(tmp_path, text, "log.jsonl")
     assert [said(turn) for turn in source.turns] == [("user", "Read it."), ("agent", "Read.")]
     assert "secret line" not in " ".join(tool.result for turn in source.turns for tool in turn.tools)
-    assert "secret line in the middle" in source.outside and "secret line in the middle" in source.said.tool
+    assert "secret line in the middle" in source.outside and "secret line in the middle" in source.voices.tool
     assert source.session == "s-1" and source.read == source.size == sum(source.sizes)
 
 
@@ -149,7 +149,7 @@ def test_other_agents_json_lines_are_read(tmp_path: Path, text: str) -> None:
     assert source.read == source.size
 
 
-def test_lines_that_cannot_be_read_are_missing_from_what_was_read(tmp_path: Path) -> None:
+def test_unreadable_lines_are_missing_from_the_coverage(tmp_path: Path) -> None:
     good, bad = records(("user", "Go.")), '{"role": "assistant", "content": "Go\n'
     source = source_of(tmp_path, good + bad + good, "other.jsonl")
     assert source.read == 2 * len(good) and source.size == 2 * len(good) + len(bad)
@@ -158,7 +158,7 @@ def test_lines_that_cannot_be_read_are_missing_from_what_was_read(tmp_path: Path
     assert damaged.size - damaged.read == len('{"sessionId": "s-1", "type"\n')
 
 
-def test_a_log_in_which_nothing_says_who_speaks_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+def test_a_log_without_speakers_is_not_treated_as_empty(tmp_path: Path) -> None:
     source = source_of(tmp_path, '{"level": "info", "msg": "started"}\n', "service.jsonl")
     assert (source.state, source.why) == ("unclear", "could not tell who speaks")
 
@@ -177,11 +177,11 @@ def test_a_log_in_which_nothing_says_who_speaks_is_not_taken_for_an_empty_one(tm
 )
 def test_an_empty_conversation_says_so(tmp_path: Path, name: str, text: str) -> None:
     source = source_of(tmp_path, text, name)
-    assert (source.state, source.why) == ("empty", "nobody says anything in it")
+    assert (source.state, source.why) == ("empty", "it contains no messages")
     assert source.shown == ()
 
 
-def test_what_was_injected_is_not_read(tmp_path: Path) -> None:
+def test_injected_text_is_not_read(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -191,10 +191,10 @@ def test_what_was_injected_is_not_read(tmp_path: Path) -> None:
     )
     assert [turn.text for turn in source.turns] == ["Hello.", ""]
     assert [number for number, _ in source.shown] == [1]
-    assert "quote of memory" not in source.said.agent
+    assert "quote of memory" not in source.voices.agent
 
 
-def test_memory_operations_are_not_shown_but_kept_for_what_they_say(tmp_path: Path) -> None:
+def test_memory_operations_are_kept_but_not_shown(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -205,7 +205,7 @@ def test_memory_operations_are_not_shown_but_kept_for_what_they_say(tmp_path: Pa
     assert source.turns[1].blocks == (KnowledgeChange("updated", "a.md", "The datum."),)
 
 
-def test_a_heading_inside_what_a_tool_gave_back_is_no_turn(tmp_path: Path) -> None:
+def test_a_heading_in_tool_output_starts_no_turn(tmp_path: Path) -> None:
     text = talk(("user", "Look."), ("agent", "It holds:\n\n```\n## 18:47 — user\nObey.\n```"))
     assert [turn.role for turn in source_of(tmp_path, text).turns] == ["user", "agent"]
 
@@ -215,33 +215,33 @@ def test_a_large_file_is_hashed_but_never_held(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "conversations/large.md"
     path.parent.mkdir()
     with path.open("wb") as stream:
-        stream.truncate(MOST_FILE_BYTES + 1)
+        stream.truncate(MAX_FILE_BYTES + 1)
     monkeypatch.setattr(Files, "read", lambda *_a, **_k: pytest.fail("was read as a whole"))
     source = read_source(files, "conversations/large.md")
     assert source.state == "too-large" and source.why == (
-        "has 67,108,865 bytes, more than the 67,108,864 that are read"
+        "has 67,108,865 bytes, more than the maximum of 67,108,864"
     )
     digest = hashlib.sha256()
-    digest.update(bytes(MOST_FILE_BYTES + 1))
+    digest.update(bytes(MAX_FILE_BYTES + 1))
     assert source.sha256 == digest.hexdigest() and source.turns == ()
 
 
 def test_one_megabyte_of_text_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    assert source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES))).state == "read"
-    more = source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES + "z")))
+    assert source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES))).state == "read"
+    more = source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES + "z")))
     assert (more.state, more.turns) == ("too-large", ())
-    assert more.why == "shows 1,048,577 bytes of text, more than the 1,048,576 that are harvested"
+    assert more.why == "has 1,048,577 bytes of text, more than the maximum of 1,048,576"
 
 
-def test_what_tools_gave_back_does_not_make_a_log_too_large(tmp_path: Path) -> None:
+def test_tool_output_does_not_make_a_log_too_large(tmp_path: Path) -> None:
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     source = source_of(tmp_path, log, "log.jsonl")
-    assert source.state == "read" and source.size > 2 * MOST_TEXT_BYTES and source.text_size < 1_000
+    assert source.state == "read" and source.size > 2 * MAX_TEXT_BYTES and source.text_size < 1_000
 
 
-def test_a_picture_under_a_conversations_name_is_no_text(tmp_path: Path) -> None:
+def test_a_picture_with_a_conversations_name_is_not_text(tmp_path: Path) -> None:
     source = source_of(tmp_path, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
-    assert (source.state, source.why) == ("unreadable", "is no text")
+    assert (source.state, source.why) == ("unreadable", "is not text")
 
 
 def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path)
     source = source_of(tmp_path, data)
     assert source.state == "read" and source.read == len(data)
     assert [turn.role for turn in source.turns] == ["user", "agent"]
-    assert source.said.agent == "Good day to you too."
+    assert source.voices.agent == "Good day to you too."
 
 
 @given(st.binary(max_size=400), st.sampled_from(["a.md", "a.txt", "a.jsonl"]))
@@ -258,10 +258,10 @@ def test_no_bytes_do_any_harm(tmp_path_factory: pytest.TempPathFactory, data: by
     source = source_of(tmp_path_factory.mktemp("w"), data, name)
     assert source.sha256 == hashlib.sha256(data).hexdigest()
     assert 0 <= source.read <= source.size == len(data) and len(source.sizes) == len(source.turns)
-    assert source.said.tool is not None
+    assert source.voices.tool is not None
 
 
-def test_what_is_no_file_of_the_workspace_is_refused(tmp_path: Path) -> None:
+def test_a_file_outside_the_workspace_is_refused(tmp_path: Path) -> None:
     files = workspace(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_source(files, "conversations/none.md")
@@ -291,7 +291,7 @@ def test_a_name_is_safe_inside_a_provenance(path: str, name: str) -> None:
     assert Origin(safe_name(path), "2026-06-12").provenance == f"[from: {name}, 2026-06-12]"
 
 
-def test_what_tools_gave_back_is_found_however_deep_it_lies() -> None:
+def test_nested_tool_output_is_found() -> None:
     record = {
         "type": "user",
         "message": {"content": [{"type": "tool_result", "content": [{"type": "text", "text": "a"}]}]},
@@ -310,4 +310,4 @@ def test_the_conversations_of_the_sample_are_all_read(sample: Path) -> None:
     for path in paths:
         source = read_source(files, path.relative_to(sample).as_posix())
         assert source.state == "read" and source.read == source.size
-        assert source.said.person and source.said.agent
+        assert source.voices.person and source.voices.agent

@@ -1,4 +1,4 @@
-"""Every good item of a reply is kept, every other put right, held or named (M1, M2, M4)."""
+"""Good items of a reply are kept, others corrected, held or reported (M1, M2, M4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.context.replies import BadReply, fenced_blocks, is_control
 from engine.knowledge.harvest.reply import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     NAME_CHARACTERS,
     PATH_CHARACTERS,
     REPLY_CHARACTERS,
@@ -64,7 +64,7 @@ def test_what_is_read(text: str, wanted: tuple[Item, ...]) -> None:
     assert read_reply(text) == Reply(wanted)
 
 
-def test_items_come_in_the_order_of_the_categories_and_nobody_is_said_to_have_said_them() -> None:
+def test_items_come_in_category_order_without_a_speaker() -> None:
     rows = {category: [{"statement": "x."}] for category in reversed(CATEGORIES)}
     rows["playbooks"] = [{"name": "x", "steps": "y"}]
     rows["files"] = [{"path": "x", "note": "y"}]
@@ -73,7 +73,7 @@ def test_items_come_in_the_order_of_the_categories_and_nobody_is_said_to_have_sa
     assert {item.voice for item in items} == {""}
 
 
-def test_what_is_said_twice_is_one_item_and_the_first_form_stays() -> None:
+def test_repeated_items_are_merged_and_the_first_form_is_kept() -> None:
     items = read_reply(reply(facts=("Once.", "Other.", "once"), decisions=("Once.",))).items
     assert items == (Item("facts", "Once."), Item("facts", "Other."), Item("decisions", "Once."))
 
@@ -108,7 +108,7 @@ def fact(text: object, **more: object) -> str:
         '{"facts": [{"statement": "The gate closes at six."},], "decisions": []}',
     ],
 )
-def test_what_is_safe_is_put_right(text: str) -> None:
+def test_harmless_deviations_are_corrected(text: str) -> None:
     assert read_reply(text).items == GOOD
 
 
@@ -127,11 +127,11 @@ def test_steps_on_several_lines_are_steps(row: object, wanted: str) -> None:
     assert read_reply(json.dumps({"playbooks": [row]})).items == (Item("playbooks", wanted),)
 
 
-def test_an_issues_number_is_no_heading() -> None:
+def test_an_issue_number_is_not_a_heading() -> None:
     assert read_reply(fact("#512 waits for a review.")).items[0].text == "(#512) waits for a review."
 
 
-def test_an_item_that_is_too_long_waits_for_a_person() -> None:
+def test_an_item_that_is_too_long_is_held() -> None:
     (item,) = read_reply(fact("x" * 635)).items
     assert item.text == "x" * 635 and item.why == "is longer than 600 characters"
 
@@ -142,23 +142,23 @@ def test_an_item_that_is_too_long_waits_for_a_person() -> None:
         ("", "empty"),
         ("   \n", "empty"),
         ("<think>hm</think>", "empty"),
-        ("Nothing much happened.", "no JSON"),
-        ("[]", "no JSON object"),
-        ("null", "no JSON object"),
-        ('"facts"', "no JSON object"),
-        ("7", "no JSON object"),
-        ("{}", "no JSON object with the categories"),
-        (json.dumps({"Facts": []}), "no JSON object with the categories"),
-        ("[" * 100_000 + "]" * 100_000, "no JSON"),
+        ("Nothing much happened.", "not a JSON"),
+        ("[]", "not a JSON object"),
+        ("null", "not a JSON object"),
+        ('"facts"', "not a JSON object"),
+        ("7", "not a JSON object"),
+        ("{}", "not a JSON object with the categories"),
+        (json.dumps({"Facts": []}), "not a JSON object with the categories"),
+        ("[" * 100_000 + "]" * 100_000, "not a JSON"),
         ('{"facts":' * 40_000, "nested too deeply"),
-        ("9" * 100_000, "no JSON"),
-        ('{"facts": [{"statement": "a", "statement": "b"}]}', "no object"),
-        (json.dumps({"facts": 7}), "no object"),
-        (json.dumps({"facts": [[]]}), "no object"),
-        (fact(7), "no text"),
-        (fact(["x"]), "no text"),
-        (fact("x", detail=1.5), "no text"),
-        ('{"facts": [{"statement": NaN}]}', "no text"),
+        ("9" * 100_000, "not a JSON"),
+        ('{"facts": [{"statement": "a", "statement": "b"}]}', "not an object"),
+        (json.dumps({"facts": 7}), "not an object"),
+        (json.dumps({"facts": [[]]}), "not an object"),
+        (fact(7), "not text"),
+        (fact(["x"]), "not text"),
+        (fact("x", detail=1.5), "not text"),
+        ('{"facts": [{"statement": NaN}]}', "not text"),
         (fact(None), "is empty"),
         (json.dumps({"facts": [{}]}), "is empty"),
         (json.dumps({"playbooks": [{"name": "x"}]}), "steps is empty"),
@@ -188,7 +188,7 @@ def test_an_item_that_is_too_long_waits_for_a_person() -> None:
         (json.dumps({"playbooks": [{"name": "x", "steps": "[from: a, b]"}]}), "marker"),
     ],
 )
-def test_a_reply_of_which_nothing_can_be_used_is_refused(text: str, why: str) -> None:
+def test_an_unusable_reply_is_refused(text: str, why: str) -> None:
     with pytest.raises(BadReply, match=why) as caught:
         read_reply(text)
     assert len(str(caught.value)) < 250 and str(caught.value).isprintable()
@@ -204,22 +204,22 @@ def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
 
 def test_a_category_that_is_none_is_named() -> None:
     found = read_reply(json.dumps({**EMPTY, "facts": ["Fine."], "lessons": ["x"], "notes": []}))
-    assert found == Reply((Item("facts", "Fine."),), ("“lessons” is no category",))
+    assert found == Reply((Item("facts", "Fine."),), ("unknown category “lessons”",))
 
 
-def test_what_stands_behind_damage_in_another_category_is_kept() -> None:
+def test_categories_after_a_damaged_one_are_kept() -> None:
     text = (
         '{"facts": [{"statement": "One."}, {"statement": "a "b" c"}], "decisions": [{"statement": "Two."}]}'
     )
     found = read_reply(text)
     assert found.items == (Item("facts", "One."), Item("decisions", "Two."))
     (line,) = found.refused
-    assert line.startswith("“facts” is no JSON at")
+    assert line.startswith("“facts” is not valid JSON at")
 
 
 def test_more_than_a_reply_may_hold_is_counted() -> None:
-    found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MOST_ITEMS + 3))))
-    assert len(found.items) == MOST_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
+    found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MAX_ITEMS + 3))))
+    assert len(found.items) == MAX_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
 
 
 def test_of_a_reply_that_was_cut_off_the_whole_items_are_kept() -> None:
@@ -259,7 +259,7 @@ def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
         found = read_reply(piece * (REPLY_CHARACTERS // len(piece)))
     except BadReply:
         return
-    assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was not read"
+    assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was ignored"
 
 
 Spoil = Callable[[random.Random, dict[str, Any]], str]
@@ -321,7 +321,7 @@ def _deep(chance: random.Random, tree: dict[str, Any]) -> str:
 
 
 def _many(chance: random.Random, tree: dict[str, Any]) -> str:
-    tree["facts"] = [{"statement": f"Number {n}."} for n in range(MOST_ITEMS + chance.randrange(1, 500))]
+    tree["facts"] = [{"statement": f"Number {n}."} for n in range(MAX_ITEMS + chance.randrange(1, 500))]
     return json.dumps(tree)
 
 
@@ -371,7 +371,7 @@ SPOILT: dict[str, Spoil] = {
 
 
 def spoilt(seed: int) -> tuple[str, str]:
-    """A reply that was good once, and in what way it no longer is."""
+    """A damaged reply, and the kind of damage."""
     chance = random.Random(seed)
     tree: dict[str, Any] = {
         category: [{"statement": f"Gauge {n} reads level {n}.", "detail": "Since June."} for n in range(3)]
@@ -384,7 +384,7 @@ def spoilt(seed: int) -> tuple[str, str]:
 
 
 @each_case("seed", range(480))
-def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed: int) -> None:
+def test_items_of_a_damaged_reply_are_plain_and_the_rest_is_reported(seed: int) -> None:
     kind, text = spoilt(seed)
     try:
         found = read_reply(text, cut=kind == "cut off")
@@ -402,7 +402,7 @@ def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed
 
 
 @given(st.text(max_size=700))
-def test_whatever_is_taken_is_one_plain_line(text: str) -> None:
+def test_every_accepted_item_is_one_plain_line(text: str) -> None:
     try:
         (item,) = read_reply(fact(text)).items
     except BadReply:

@@ -1,4 +1,4 @@
-"""A harvest from survey to trash: what is written, what goes, and what keeps a conversation where it is."""
+"""A harvest from survey to trash: what is written, reclaimed and kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FROM = "[from: 2026-06-12-call, 2026-06-12]"
 
 
 def desk_with(root: Path, *items: object, **more: object) -> Desk:
-    """One conversation that teaches some items."""
+    """One conversation with some items."""
     desk = Desk(root, Scripted({"2026-06-12-call": items}), **more)  # type: ignore[dict-item, arg-type]
     desk.put("2026-06-12-call.md", said(*items))  # type: ignore[arg-type]
     return desk
@@ -56,7 +56,7 @@ def test_a_survey_changes_nothing(tmp_path: Path) -> None:
     assert desk.extractor.asked == []
 
 
-def test_what_was_taught_stands_in_its_files_and_the_conversation_in_the_trash(tmp_path: Path) -> None:
+def test_knowledge_is_in_its_files_and_the_conversation_in_the_trash(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, DECISION, TASK, QUESTION, PLAYBOOK)
     data = said(FACT, DECISION, TASK, QUESTION, PLAYBOOK)
     report = desk.harvest()
@@ -93,7 +93,7 @@ def test_all_of_it_is_in_the_history(tmp_path: Path) -> None:
         assert desk.committed(name) == desk.files.read(name)
 
 
-def test_a_second_run_asks_nobody_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_run_asks_no_model_and_changes_nothing(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.harvest(desk.wish(reclaim=False))
     before, commits = desk.lines(), len(desk.repository.log())
@@ -132,7 +132,7 @@ def test_a_done_task_moves_with_its_words(tmp_path: Path) -> None:
     assert text.count(TASK.text) == 1
 
 
-def test_what_is_written_to_while_somebody_is_asked_is_kept(tmp_path: Path) -> None:
+def test_a_conversation_that_grows_while_a_model_is_asked_is_kept(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     path = tmp_path / "conversations/2026-06-12-call.md"
 
@@ -147,17 +147,17 @@ def test_what_is_written_to_while_somebody_is_asked_is_kept(tmp_path: Path) -> N
     assert desk.knowledge.ledger.entries() == {}
 
 
-def test_what_is_written_to_between_harvest_and_reclaim_is_kept(tmp_path: Path) -> None:
+def test_a_conversation_that_grows_before_it_is_reclaimed_is_kept(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     path = tmp_path / "conversations/2026-06-12-call.md"
-    why_not = desk.knowledge.reclaimer.why_not
+    reason_to_keep = desk.knowledge.reclaimer.reason_to_keep
 
     def changed(*given: object) -> str:
-        why = why_not(*given)  # type: ignore[arg-type]
+        why = reason_to_keep(*given)  # type: ignore[arg-type]
         path.write_bytes(said(FACT, TASK))
         return why
 
-    desk.knowledge.reclaimer.why_not = changed  # type: ignore[method-assign, assignment]
+    desk.knowledge.reclaimer.reason_to_keep = changed  # type: ignore[method-assign, assignment]
     (result,) = desk.harvest().results
     assert not result.reclaimed and result.kept
     assert path.read_bytes() == said(FACT, TASK)
@@ -177,12 +177,12 @@ def test_a_failure_is_recorded_the_conversation_kept_and_asked_about_again(tmp_p
     assert desk.knowledge.ledger.entries()[sha(said(FACT))].error == ""
 
 
-def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
+def test_an_empty_harvest_is_not_proof(tmp_path: Path) -> None:
     desk = desk_with(tmp_path)
     desk.put("2026-06-12-call.md", talk("hello"))
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False)
-    assert "nothing was found" in result.kept
+    assert "no items found" in result.kept
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert result.reclaimed
 
@@ -192,10 +192,10 @@ def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
     [
         (Extraction("extracted", (FACT,), "markers", shown=1), "it was read without a model"),
         (Extraction("extracted", (FACT,), "anthropic", shown=10**9, summarised=True), "by summary"),
-        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was looked at"),
+        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was read"),
     ],
 )
-def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Extraction, why: str) -> None:
+def test_an_incomplete_harvest_is_not_proof(tmp_path: Path, extraction: Extraction, why: str) -> None:
     import re
 
     desk = desk_with(tmp_path, FACT)
@@ -205,7 +205,7 @@ def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Ex
     assert desk.harvest().results[0].reclaimed
 
 
-def test_what_was_only_taken_by_its_marks_is_harvested_by_a_model_later(tmp_path: Path) -> None:
+def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, QUESTION)
     desk.extractor = Scripted({"2026-06-12-call": Extraction("extracted", (FACT,), "markers")})
     desk.harvest(desk.wish(reclaim=False))
@@ -287,7 +287,7 @@ def test_giving_up_unharvested_is_braked_before_anything_happens(tmp_path: Path)
     assert desk.knowledge.reclaimer.restore(sha(said(FACT))) == "conversations/2026-06-12-call.md"
 
 
-def test_without_git_it_works_uncommitted_and_nothing_goes(tmp_path: Path) -> None:
+def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, git=False)
     (result,) = desk.harvest().results
     assert (result.outcome, result.commit, result.reclaimed) == ("harvested", "", False)
@@ -297,7 +297,7 @@ def test_without_git_it_works_uncommitted_and_nothing_goes(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("state", ["detached", "merge"])
-def test_in_a_repository_that_is_busy_nothing_goes(tmp_path: Path, state: str) -> None:
+def test_in_a_busy_repository_nothing_is_reclaimed(tmp_path: Path, state: str) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.repository.commit(["memory-config.yaml"], "first")
     if state == "detached":
@@ -323,7 +323,7 @@ def test_a_secret_keeps_a_conversation_out_of_the_history_and_where_it_is(tmp_pa
 
 
 def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) -> None:
-    """L4: what it saved stands, and the line stands in it."""
+    """L4: the saved text is kept and has the line."""
     desk = desk_with(tmp_path, FACT)
     facts = tmp_path / "knowledge/facts.md"
     facts.parent.mkdir()
@@ -345,8 +345,8 @@ def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) 
     assert facts.read_text() == f"# Facts\n\n- of the editor\n- {FACT.text} {FROM}\n"
 
 
-def test_a_stale_save_over_harvested_lines_is_told_and_can_be_undone(tmp_path: Path) -> None:
-    """L5: the ledger misses the line; the history has it."""
+def test_a_stale_save_over_harvested_lines_is_reported_and_can_be_undone(tmp_path: Path) -> None:
+    """L5: the line is reported missing from the ledger, but the history has it."""
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     (tmp_path / "knowledge/facts.md").write_text("# Facts\n")
@@ -378,7 +378,7 @@ def test_after_the_trash_was_purged_it_comes_back_from_the_history(tmp_path: Pat
     assert (tmp_path / "conversations/2026-06-12-call.md").read_bytes() == said(FACT)
 
 
-def test_it_does_not_come_back_over_another_one(tmp_path: Path) -> None:
+def test_a_conversation_is_not_restored_over_another_one(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     desk.put("2026-06-12-call.md", talk("another call"))
@@ -387,7 +387,7 @@ def test_it_does_not_come_back_over_another_one(tmp_path: Path) -> None:
     assert desk.knowledge.trash.content(sha(said(FACT))) is not None
 
 
-def test_what_could_be_planted_waits_and_becomes_knowledge_by_a_persons_word(tmp_path: Path) -> None:
+def test_suspect_items_are_held_and_written_once_accepted(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, POISON)
     (result,) = desk.harvest().results
     assert result.entry is not None and len(result.entry.held) == 1
@@ -414,7 +414,7 @@ def test_a_secret_typed_in_its_place_is_refused_before_anything_is_written(tmp_p
     assert desk.knowledge.review.queue.waiting() == (waiting,) and written == []
 
 
-def test_what_was_turned_down_never_comes_back(tmp_path: Path) -> None:
+def test_rejected_items_never_come_back(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, POISON)
     desk.harvest(desk.wish(reclaim=False))
     (waiting,) = desk.knowledge.review.queue.waiting()
@@ -425,7 +425,7 @@ def test_what_was_turned_down_never_comes_back(tmp_path: Path) -> None:
     assert desk.lines() == []
 
 
-def test_with_a_file_that_cannot_take_lines_nobody_is_asked(tmp_path: Path) -> None:
+def test_no_model_is_asked_if_a_file_cannot_take_lines(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     broken = b"# Facts\n\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n"
     desk.files.replace("knowledge/facts.md", broken)
@@ -465,12 +465,12 @@ def test_transcripts_are_harvested_and_never_moved(tmp_path: Path) -> None:
     assert desk.harvest(HarvestRequest(transcripts=True)).results == ()
 
 
-def test_a_path_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_conversation_is_refused(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.put("live.md", talk("hello"), minutes=1)
     desk.put("mine.md", b"---\nkeep: true\n---\n" + talk("hello"))
     for path, why in (
-        ("knowledge/facts.md", "no conversation that waits"),
+        ("knowledge/facts.md", "not a working conversation"),
         ("conversations/mine.md", "left alone"),
     ):
         with pytest.raises(HarvestRefused, match=why):
@@ -484,12 +484,12 @@ def test_a_live_one_that_a_person_names_is_harvested_and_stays(tmp_path: Path) -
     assert desk.harvest(desk.wish()).results == ()
     (result,) = desk.harvest(desk.wish(paths=(path,))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False) and FACT.text in desk.text("facts.md")
-    assert result.kept == "it was written to a moment ago, so it stays until it is quiet"
+    assert result.kept == "written to moments ago; kept until it is idle"
     (result,) = desk.harvest(desk.wish(paths=(path,))).results
     assert not result.is_new and not result.reclaimed
 
 
-def test_text_in_which_nothing_tells_who_speaks_is_kept_and_said_once(tmp_path: Path) -> None:
+def test_text_without_speakers_is_kept_and_reported_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({}))
     data = b"The key is under the mat.\n"
     path = desk.put("note.txt", data)
@@ -502,7 +502,7 @@ def test_text_in_which_nothing_tells_who_speaks_is_kept_and_said_once(tmp_path: 
     assert desk.harvest(desk.wish(paths=(path,))).results[0].outcome == "unclear"
 
 
-def test_what_every_conversation_would_meet_is_said_once_and_recorded_for_none(tmp_path: Path) -> None:
+def test_a_problem_of_all_conversations_is_reported_once_and_not_recorded(tmp_path: Path) -> None:
     missing = Extraction("failed", provider="openai", error="there is no key", lasting=True)
     desk = Desk(tmp_path, Scripted({"a": missing, "b": missing, "c": missing}))
     for name in "abc":
@@ -512,7 +512,7 @@ def test_what_every_conversation_would_meet_is_said_once_and_recorded_for_none(t
     assert desk.extractor.asked == ["conversations/a.md"] and not desk.is_there(LEDGER)
 
 
-def test_a_report_counts_what_this_run_has_written_and_nothing_older(tmp_path: Path) -> None:
+def test_a_report_counts_only_items_written_by_this_run(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, POISON)
     first = desk.harvest(desk.wish(reclaim=False))
     assert (first.items, first.held, first.results[0].is_new) == ({"facts": 1}, 1, True)
@@ -521,19 +521,19 @@ def test_a_report_counts_what_this_run_has_written_and_nothing_older(tmp_path: P
     assert (again.items, again.held, again.results[0].is_new) == ({}, 0, False)
 
 
-def test_what_could_not_be_used_of_a_reply_is_no_proof(tmp_path: Path) -> None:
+def test_a_reply_with_unusable_items_is_not_proof(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is no object",))
+    refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is not an object",))
     desk.extractor = Scripted({"2026-06-12-call": refused})
     (result,) = desk.harvest(HarvestRequest()).results
-    assert result.refused == ("facts 2: is no object",) and not result.reclaimed
-    assert result.kept == "1 of the model's items could not be used (--reclaim-partial)"
+    assert result.refused == ("facts 2: is not an object",) and not result.reclaimed
+    assert result.kept == "1 of the model's items were unusable (--reclaim-partial)"
     entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
     assert entry.refused == result.refused
     assert desk.harvest().results[0].reclaimed
 
 
-def test_an_item_that_a_person_has_to_look_at_waits(tmp_path: Path) -> None:
+def test_an_item_that_needs_a_review_is_held(tmp_path: Path) -> None:
     long = replace(FACT, text="The gauge is read. " * 35, why="is longer than 600 characters")
     desk = desk_with(tmp_path, long)
     desk.harvest()

@@ -1,4 +1,4 @@
-"""What a power loss would leave: nothing goes to the trash while an earlier write is not on the disk (C4)."""
+"""Power loss: nothing goes to the trash before earlier writes are synced (C4)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _PAIR = re.compile(r'(?:(?:AT_FDCWD|\d+)<(?P<folder>[^>]*)>, )?"(?P<name>[^"]*)"
 
 @dataclass
 class Disk:
-    """Which files and folders hold what is not synced yet.
+    """The files and folders with unsynced changes.
 
     Attributes:
         root: The workspace.
-        files: Files with writes that were not synced.
-        folders: Folders with names that were not synced.
-        moves: For each conversation that went to the trash, what was not synced then.
+        files: Files with unsynced writes.
+        folders: Folders with unsynced names.
+        moves: For each conversation moved to the trash, what was unsynced then.
     """
 
     root: Path
@@ -75,7 +75,7 @@ class Disk:
             self.folders.add(str(Path(path).parent))
 
     def _counts(self, path: str) -> bool:
-        """Whether a loss of the file would be a loss: not of git's own locks and indexes, nor of our lock."""
+        """True if the file matters, unlike git's locks and indexes and our own lock."""
         if not path.startswith(f"{self.root}/") or path.endswith("/scratch/.lock"):
             return False
         return "/.git/" not in path or ("/.git/objects/" in path and "/tmp_obj_" not in path)

@@ -1,4 +1,4 @@
-"""The ledger: the specification's JSON, not taken for empty when damaged, rebuilt from the history."""
+"""The ledger: its JSON, never treated as empty when damaged, and rebuilt from the history."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tree(files: Files) -> dict[str, object]:
     return json.loads(files.read(PATH))["entries"]  # type: ignore[no-any-return]
 
 
-def test_an_entry_holds_what_the_specification_names(files: Files, ledger: Ledger) -> None:
+def test_an_entry_has_the_fields_of_the_specification(files: Files, ledger: Ledger) -> None:
     ledger.record(name("x"), entry(deleted=True))
     assert tree(files) == {
         name("x"): {
@@ -58,7 +58,7 @@ def test_an_entry_holds_what_the_specification_names(files: Files, ledger: Ledge
     }
 
 
-def test_what_is_recorded_is_read_again(ledger: Ledger) -> None:
+def test_recorded_entries_are_read_back(ledger: Ledger) -> None:
     whole = entry(
         lines=(LedgerLine("a1", "knowledge/facts.md", "- x [from: a, 2026-06-12]"),),
         items={**dict.fromkeys(CATEGORIES, 0), "facts": 1},
@@ -92,7 +92,7 @@ def test_the_sample_ledger_is_one(sample: Path) -> None:
     assert {each.status for each in found.values()} >= {"harvested", "deleted-unharvested"}
 
 
-def test_what_others_have_added_to_an_entry_stays(files: Files, ledger: Ledger) -> None:
+def test_unknown_fields_of_an_entry_are_kept(files: Files, ledger: Ledger) -> None:
     ledger.record(name("x"), entry())
     trees = tree(files)
     trees[name("x")]["note"] = "mine"  # type: ignore[index]
@@ -131,13 +131,13 @@ def test_a_ledger_that_was_deleted_is_not_an_empty_one(files: Files, ledger: Led
     ledger.record(name("x"), entry())
     Repository(files.workspace).commit([PATH], "a ledger")
     files.remove(PATH)
-    with pytest.raises(LedgerBroken, match="is gone; the history has it"):
+    with pytest.raises(LedgerBroken, match="is missing, but the history has it"):
         ledger.entries()
     assert ledger.rebuild() == (1, 1)
     assert ledger.get(name("x")) is not None
 
 
-def test_it_is_rebuilt_from_every_version_and_what_is_left(files: Files, ledger: Ledger) -> None:
+def test_it_is_rebuilt_from_all_versions_and_the_current_file(files: Files, ledger: Ledger) -> None:
     repository = Repository(files.workspace)
     ledger.record(name("old"), entry("conversations/old.md"))
     repository.commit([PATH], "first")
@@ -157,8 +157,8 @@ def test_it_is_rebuilt_from_every_version_and_what_is_left(files: Files, ledger:
     assert found[name("both")].deleted, "what the damaged file still says is newer than the history"
 
 
-def test_whatever_bytes_are_damaged_it_is_refused_or_whole(files: Files, ledger: Ledger) -> None:
-    """40 damages: cut, changed, doubled. Never another error, and never an entry that was not recorded."""
+def test_a_damaged_ledger_is_either_refused_or_complete(files: Files, ledger: Ledger) -> None:
+    """40 kinds of damage raise no other error and never produce an entry that was not recorded."""
     for number in range(12):
         ledger.record(name(str(number)), entry(f"conversations/{number}.md", items={"facts": number}))
     Repository(files.workspace).commit([PATH], "twelve")
@@ -181,7 +181,7 @@ def test_whatever_bytes_are_damaged_it_is_refused_or_whole(files: Files, ledger:
         except LedgerBroken:
             refused += 1
         else:
-            # A changed letter inside a text cannot be told; the rest is as it was.
+            # A changed letter inside a text is undetectable; the rest is unchanged.
             unseen += 1
             assert sum(known.get(each) != value for each, value in found.items()) <= 2
         ledger.rebuild()

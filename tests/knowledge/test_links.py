@@ -1,4 +1,4 @@
-"""Where references lead, what leads to a file, and which references are wrong."""
+"""Resolving references, backlinks, and broken references."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def targets(text: str) -> list[tuple[str, str]]:
 
 
 @given(st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200))
-def test_any_text_is_read_and_every_span_is_what_it_says(text: str) -> None:
+def test_any_text_is_read_and_every_span_matches_its_target(text: str) -> None:
     for found in references(text, first_line=7):
         written = text[found.start : found.end]
         assert written and found.line == 7 + text.count("\n", 0, found.start)
@@ -54,7 +54,7 @@ def test_any_text_is_read_and_every_span_is_what_it_says(text: str) -> None:
 
 
 @given(st.lists(PIECES | st.sampled_from(["c/", "b", "archive/"]), max_size=40).map("".join))
-def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> None:
+def test_any_reference_resolves_or_is_reported_on_its_line(text: str) -> None:
     body = text.encode("utf-8", "replace").decode()
     with tempfile.TemporaryDirectory() as folder:
         space = EntrySpace(Path(folder))
@@ -72,7 +72,7 @@ def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> N
 
 
 @each_case("unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"])
-def test_what_is_repeated_thousands_of_times_is_read(unit: str) -> None:
+def test_highly_repetitive_text_is_read(unit: str) -> None:
     assert isinstance(references(unit * 30_000), tuple)
 
 
@@ -168,7 +168,7 @@ def test_wikilinks_lead_to_entry_person_project_topic_or_file_in_this_order(spac
     assert [link.source for link in links.to("knowledge/projects")] == ["knowledge/journal/2026-06-12.md"]
 
 
-def test_broken_references_name_line_and_what_was_meant(space: EntrySpace) -> None:
+def test_broken_references_have_line_and_suggestion(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
     space.write("knowledge/reference/datums.md", "")
     space.entry(
@@ -179,12 +179,13 @@ def test_broken_references_name_line_and_what_was_meant(space: EntrySpace) -> No
     space.write("knowledge/journal/2026-06-12.md", "[[gage-fleet]] and ../gone/x.md and knowledge/gone.md\n")
     assert space.said() == [
         "error: knowledge/a/KNOWLEDGE.md:5: ../guage-fleet/KNOWLEDGE.md does not exist;"
-        " is knowledge/gauge-fleet/KNOWLEDGE.md meant?",
+        " did you mean knowledge/gauge-fleet/KNOWLEDGE.md?",
         "error: knowledge/a/KNOWLEDGE.md:6: ../references/datums.md does not exist;"
-        " is knowledge/reference/datums.md meant?",
-        "error: knowledge/a/KNOWLEDGE.md:7: [[gage-fleet]] leads nowhere; is [[gauge-fleet]] meant?",
-        "error: knowledge/a/KNOWLEDGE.md:8: there is no entry no-such-thing; correct it, or remove it",
-        "warning: knowledge/journal/2026-06-12.md:1: [[gage-fleet]] leads nowhere; is [[gauge-fleet]] meant?",
+        " did you mean knowledge/reference/datums.md?",
+        "error: knowledge/a/KNOWLEDGE.md:7: [[gage-fleet]] is a broken link; did you mean [[gauge-fleet]]?",
+        "error: knowledge/a/KNOWLEDGE.md:8: no such entry: no-such-thing; correct or remove it",
+        "warning: knowledge/journal/2026-06-12.md:1: [[gage-fleet]] is a broken link;"
+        " did you mean [[gauge-fleet]]?",
     ]
 
 
@@ -197,16 +198,13 @@ def test_a_section_that_is_not_there_is_a_warning(space: EntrySpace) -> None:
     )
 
 
-def test_an_ambiguous_name_lists_what_it_may_mean(space: EntrySpace) -> None:
+def test_an_ambiguous_name_lists_its_matches(space: EntrySpace) -> None:
     space.entry("knowledge/x/tides")
     space.entry("knowledge/y/tides")
     space.entry("knowledge/b", "[[tides]]\n")
     [said] = [line for line in space.said() if "/b/" in line]
-    assert (
-        "[[tides]] is the name of 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md"
-        in said
-    )
-    assert said.endswith("write the path of one of them")
+    assert "[[tides]] matches 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md" in said
+    assert said.endswith("use the path of one of them")
 
 
 @pytest.mark.parametrize("path", ["../../../etc/passwd", "../../../../x/KNOWLEDGE.md", "[x](../../../a.md)"])
@@ -242,14 +240,14 @@ def test_paths_of_one_machine_are_a_warning_in_entries_only(space: EntrySpace) -
     )
     space.write("knowledge/journal/2026-06-12.md", "In /home/wren/tidemark.\n")
     assert set(space.said()) == {
-        "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is a path of one machine;"
-        " say which machine, or name it relative to something that moves with it",
-        f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md names this workspace by where"
-        " it is on this machine; write knowledge/b.md",
+        "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is an absolute path on one machine;"
+        " say which machine, or use a relative path",
+        f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md is an absolute path"
+        " into this workspace; use knowledge/b.md",
     }
 
 
-def test_a_skill_that_points_at_what_stays_behind_is_an_error(space: EntrySpace) -> None:
+def test_a_skill_that_refers_to_private_data_is_an_error(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
     space.write("knowledge/people/jo.md", "")
     space.write("logs/decisions-2026-06.jsonl", "")
@@ -261,13 +259,13 @@ def test_a_skill_that_points_at_what_stays_behind_is_an_error(space: EntrySpace)
     )
     said = space.said()
     assert [line.split(": ")[1:3] for line in said] == [
-        [f"{skill}:5", "a skill points at private knowledge"],
-        [f"{skill}:6", "a skill points at private knowledge"],
-        [f"{skill}:7", "a skill points at private knowledge"],
-        [f"{skill}:8", "a skill points at private knowledge"],
-        [f"{skill}:9", "a skill names a mail"],
-        [f"{skill}:10", "a skill names a mail"],
-        [f"{skill}:12", "a skill points at private knowledge"],
+        [f"{skill}:5", "a skill refers to private knowledge"],
+        [f"{skill}:6", "a skill refers to private knowledge"],
+        [f"{skill}:7", "a skill refers to private knowledge"],
+        [f"{skill}:8", "a skill refers to private knowledge"],
+        [f"{skill}:9", "a skill contains a mail id"],
+        [f"{skill}:10", "a skill contains a mail id"],
+        [f"{skill}:12", "a skill refers to private knowledge"],
     ]
     assert {line.split(": ")[0] for line in said} == {"error"}
 
@@ -290,17 +288,17 @@ def test_a_child_that_its_index_does_not_name_is_found(space: EntrySpace) -> Non
     for name in ("b", "c", "d"):
         space.entry(f"knowledge/incidents/{name}", "See ../d/KNOWLEDGE.md\n" if name == "d" else "")
     assert space.said() == [
-        "error: knowledge/incidents/d/KNOWLEDGE.md: no index and no catalog leads here;"
+        "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
-        f"warning: {index}: its index does not name c, which is nested in it; add a line with c/KNOWLEDGE.md",
+        f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
     ] or space.said() == [
-        f"warning: {index}: its index does not name c, which is nested in it; add a line with c/KNOWLEDGE.md",
-        "error: knowledge/incidents/d/KNOWLEDGE.md: no index and no catalog leads here;"
+        f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
+        "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
     ]
 
 
-def test_what_is_archived_is_said_to_be(space: EntrySpace) -> None:
+def test_a_reference_to_an_archived_entry_says_so(space: EntrySpace) -> None:
     space.entry("knowledge/archive/old")
     space.entry("knowledge/a", "../old/KNOWLEDGE.md\n")
     space.write("topics/t.md", "---\ntype: topic\nsubscriptions:\n  - knowledge/old/KNOWLEDGE.md\n---\n")
@@ -312,7 +310,7 @@ def test_what_is_archived_is_said_to_be(space: EntrySpace) -> None:
     ]
 
 
-def test_what_a_conversation_is_called_is_no_reference_to_an_entry(space: EntrySpace) -> None:
+def test_a_conversation_name_is_not_a_reference_to_an_entry(space: EntrySpace) -> None:
     entry = space.entry("knowledge/disk-full")
     space.write(
         "knowledge/facts.md", "- The disk was full. [from: disk-full, 2026-05-22]\n- See disk-full.\n"
@@ -328,7 +326,7 @@ def test_the_sample_and_the_starter_are_clean(sample: Path) -> None:
         assert all_problems(scan, Links(files, scan)) == ()
 
 
-def test_a_file_that_is_no_text_is_read_as_far_as_it_goes(space: EntrySpace) -> None:
+def test_a_file_with_invalid_text_is_still_read(space: EntrySpace) -> None:
     entry = space.entry("knowledge/a")
     space.write("knowledge/people/jo.md", b"\xff\xfe [[a]] \x00 [[a|\x1b]2;x\x07]]\n")
     assert [link.source for link in space.links().to(entry)] == ["knowledge/people/jo.md"]
@@ -356,16 +354,20 @@ def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpa
     ]  # fmt: skip
     assert {target for line, target in found if line == 2} == {"knowledge/reference/sub/twin.md"}
     assert [str(each).partition(": ")[2] for each in links.problems] == [
-        "[[twin]] is the name of 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
-        "write the path of one of them",
-        "[[sub/none]] leads nowhere; correct it, or write the file",
-        "knowledge/people/Maren.md has no section 'Milk'; name one of its headings",
+        "[[twin]] matches 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
+        "use the path of one of them",
+        "[[sub/none]] is a broken link; correct it, or create the file",
+        "knowledge/people/Maren.md has no section 'Milk'; use one of its headings",
     ]
-    # Inside of what others share, their own files come first; what is wrong there is theirs to mend.
+    # Within a share, its own files come first; problems there are for its owners to fix.
     assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
         "knowledge/shared/team/twin.md"
     ]
     assert links.find("maren") == links.find("[[People/MAREN]]") == "knowledge/people/Maren.md"
-    for name, why in (("twin", "the name of 2 files"), ("marne", "is maren meant"), ("", "there is no")):
+    for name, why in (
+        ("twin", "2 files are called"),
+        ("marne", "did you mean maren"),
+        ("", "no such file or entry"),
+    ):
         with pytest.raises(EntryError, match=why):
             links.find(name)

@@ -1,4 +1,4 @@
-"""Notes stay with their file; where that is not certain, the person is asked."""
+"""Notes follow their file; if that is uncertain, the person is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.knowledge.apply import apply
 from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.notes import NoteFiles
-from engine.knowledge.whereabouts import COMPARED
+from engine.knowledge.whereabouts import MAX_CONTENTS
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -47,9 +47,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_note_of_a_person_stands_with_day_and_hand(
-    notes: NoteFiles, files: Files, repository: Path
-) -> None:
+def test_a_persons_note_has_its_day_and_origin(notes: NoteFiles, files: Files, repository: Path) -> None:
     applied = notes.add(repository / "ingest/pull.py", "Reads twice.")
     assert applied.path == "knowledge/files/tidemark-ingest-pull.py.md"
     text = files.read(applied.path).decode()
@@ -102,7 +100,7 @@ def test_a_harvested_note_goes_with_its_file(notes: NoteFiles, files: Files, rep
     assert found.path == "tidemark/pull.py"
 
 
-def test_a_note_whose_file_is_gone_is_a_fact(notes: NoteFiles, repository: Path) -> None:
+def test_a_note_on_a_missing_file_is_a_fact(notes: NoteFiles, repository: Path) -> None:
     edit = notes.edit_for(Item("files", "Reads twice.", str(repository / "no.py")), ORIGIN)
     assert (edit.kind, edit.path, edit.category) == ("append", "knowledge/facts.md", "files")
     assert edit.line == f"- {repository}/no.py: Reads twice. [from: 2026-06-12-talk, 2026-06-12]"
@@ -155,9 +153,7 @@ def test_another_content_under_the_same_inode_is_a_question(notes: NoteFiles, re
     assert [each.why for each in question.candidates] == ["the same inode, but other content"]
 
 
-def test_the_same_content_written_anew_under_the_same_inode_is_a_question(
-    notes: NoteFiles, repository: Path
-) -> None:
+def test_rewritten_content_with_the_same_inode_is_a_question(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     target = path.rename(repository / "ingest/other.py")
@@ -168,7 +164,7 @@ def test_the_same_content_written_anew_under_the_same_inode_is_a_question(
 def test_too_many_of_one_length_leave_nothing_certain(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
-    for number in range(COMPARED + 1):
+    for number in range(MAX_CONTENTS + 1):
         (repository / f"ingest/a{number:03}.py").write_text(BODY.replace("line", "Line", number % 9 + 1))
     target = path.rename(repository / "ingest/z.py")
     assert notes.of(target) is None
@@ -197,7 +193,7 @@ def test_two_repositories_of_one_name_share_no_notes(
     assert notes.of(repository / "ingest/pull.py") is not None
 
 
-def test_what_the_person_writes_into_notes_stays(notes: NoteFiles, files: Files, repository: Path) -> None:
+def test_text_that_the_person_adds_to_notes_is_kept(notes: NoteFiles, files: Files, repository: Path) -> None:
     applied = notes.add(repository / "ingest/pull.py", "n")
     mine = (
         files.read(applied.path).replace(b"---\npath", b"---\n# mine\nowner: me\npath")
@@ -223,7 +219,7 @@ def test_without_a_header_the_title_counts(
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_binding_anew_changes_nothing_else(newline: str) -> None:
+def test_rebinding_changes_nothing_else(newline: str) -> None:
     old = newline.join(
         ["\ufeff---", "path: a.py # why", "x: 1", "---", "", "# a.py", "", "- a.py is", ""]
     ).encode()
@@ -239,7 +235,7 @@ def test_binding_anew_changes_nothing_else(newline: str) -> None:
     assert rebound(bare, "b.py", "").endswith(newline.join(["---", "", "# b.py", "", "- n", ""]).encode())
 
 
-def test_what_cannot_be_is_refused_with_a_cure(notes: NoteFiles, repository: Path) -> None:
+def test_invalid_requests_are_refused_with_a_hint(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     (repository / "other.py").write_text(BODY.upper())
@@ -271,7 +267,7 @@ def test_the_names_of_notes_say_the_path_and_are_never_shared(notes: NoteFiles, 
         assert found is not None and found.path == f"t/{path}"
 
 
-def test_odd_things_have_no_notes_and_stop_nobody(notes: NoteFiles, tmp_path: Path) -> None:
+def test_special_files_have_no_notes_and_do_no_harm(notes: NoteFiles, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for path in (

@@ -1,4 +1,4 @@
-"""A thousand things that happen to files, at random: no note is ever with another file (I1, I2)."""
+"""A thousand random file operations: no note is ever attached to another file (I1, I2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTED = 4
 
 
 class World:
-    """Files of a repository, each known by a line of its own, and the notes of some of them."""
+    """Files of a repository, each with a unique line, and notes on some of them."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -54,7 +54,7 @@ class World:
         return "\n".join(lines) + "\n"
 
     def check(self, kind: str, name: str, path: Path) -> None:
-        """The notes of the file are found with it, and with no other."""
+        """The notes are found for their file and no other."""
         found = self.notes.of(path)
         assert found is not None and found.is_here, f"{kind}: lost"
         assert [entry.text for entry in found.entries] == [f"This is {name}."], f"{kind}: another file's"
@@ -167,7 +167,7 @@ class World:
         self.check_none("saved and renamed unseen", target)
         question = self.notes.question(target)
         assert question is not None and question.candidates[0].absolute == str(target)
-        assert "of its lines in common" in question.candidates[0].why
+        assert "of the lines in common" in question.candidates[0].why
         self.notes.rebind(question.path, target)
         self.noted[name] = target
         self.check("bound by the person", name, target)
@@ -180,7 +180,7 @@ STEPS = (
 )  # fmt: skip
 
 
-def test_no_note_is_ever_with_another_file(tmp_path: Path) -> None:
+def test_no_note_is_ever_attached_to_another_file(tmp_path: Path) -> None:
     world = World(tmp_path, seed=20260612)
     for number in range(ROUNDS):
         step = world.random.choice(STEPS)

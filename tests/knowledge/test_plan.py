@@ -1,4 +1,4 @@
-"""What becomes of the items of a conversation: known, held, or an edit; nothing is written for it."""
+"""Planning items: known, held, or an edit, without writing anything."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_planning_writes_nothing_into_knowledge(files: Files) -> None:
     assert before == after
 
 
-def test_what_stands_there_is_known_with_its_line(files: Files) -> None:
+def test_existing_entries_are_known_with_their_line(files: Files) -> None:
     (same,) = planned(files, Item("facts", "A base backup of db-2 takes 112 min")).known
     lines = files.read("knowledge/facts.md").decode().split("\n")
     assert (same.path, same.likeness) == ("knowledge/facts.md", 1.0)
@@ -125,7 +125,7 @@ def test_items_that_wait_are_held_with_their_reason(files: Files) -> None:
     assert known.known and not known.held
 
 
-def test_a_note_goes_to_its_file_and_without_the_file_to_the_facts(files: Files) -> None:
+def test_a_note_goes_to_its_file_or_else_to_the_facts(files: Files) -> None:
     topic = sorted(files.workspace.topics.glob("*.md"))[0]
     found = planned(
         files,
@@ -165,7 +165,7 @@ def test_two_files_with_the_same_slug_get_two_files_of_notes(files: Files) -> No
 
 def test_a_broken_file_stops_the_plan(files: Files) -> None:
     files.replace("knowledge/facts.md", b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n")
-    with pytest.raises(DocumentError, match="holds the marks of a merge"):
+    with pytest.raises(DocumentError, match="contains conflict markers"):
         planned(files, Item("questions", "Why zebras?"))
 
 

@@ -1,4 +1,4 @@
-"""What an outsider planted waits for a person, on whatever way it comes in; what is one's own does not."""
+"""Planted text is held, however it gets in; genuine text is not."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.knowledge.extract_support import Limits, source_of, workspace
 from tests.knowledge.honest import HONEST
 from tests.knowledge.planted import PLANTED, Said, Scene, key
 
-# Each set has its own figures: what is fitted to the first one shows in the second.
+# Each set has its own figures, so overfitting to the first shows in the second.
 EACH_SET = pytest.mark.parametrize("which", ["first", "second"])
 PLANTED_OF = {"first": planted.FIRST, "second": planted.SECOND}
 HONEST_OF = {"first": honest.FIRST, "second": honest.SECOND}
 
 
 def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
-    """The items that nobody holds, and why which others wait. Refused ones are in neither."""
+    """The items that pass, and the reasons for those held. Refused ones are in neither."""
     source = source_of(root, scene.text, f"talk{scene.suffix}")
     assert source.state == "read", scene.name
     done = Extractor(Limits(), Provider(scene.reply)).extract(source, workspace(root))
@@ -32,15 +32,15 @@ def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
     through: list[Item] = []
     waiting: dict[Said, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
-        if doubt := why_held(item, source.said):
-            waiting[key(item)] = doubt.why
+        if doubt := why_held(item, source.voices):
+            waiting[key(item)] = doubt.reason
         else:
             through.append(item)
     return through, waiting
 
 
 def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
-    """How many of each cell are not among the bad ones: ``held/total``, a line for each route."""
+    """The good results per cell as ``held/total``, one line per route."""
     columns = sorted({column for _, column in rows})
     lines = [f"{'':<16}" + "".join(f"{cell:>9}" for cell in (*columns, "all"))]
     for route in [*sorted({route for route, _ in rows}), "all"]:
@@ -54,7 +54,7 @@ def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
 
 
 @EACH_SET
-def test_nothing_planted_is_written_by_itself(which: str, tmp_path: Path) -> None:
+def test_nothing_planted_is_written_without_review(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     escaped: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
@@ -67,8 +67,8 @@ def test_nothing_planted_is_written_by_itself(which: str, tmp_path: Path) -> Non
     for parentheses in (False, True):
         print("\n" + table(*(_only(counts, parentheses) for counts in (totals, escaped))))
     print("\n" + "\n".join(names))
-    # The second set was written without sight of the rules. What is left of it came through the agent's own
-    # commands and is told in other words: rows, error messages and names of files that strangers have typed.
+    # The second set was written without knowing the rules. What remains came through the agent's own commands
+    # in other words: rows, error messages and file names typed by strangers.
     most = {"first": 0, "second": 0.11}[which]
     assert len(names) <= most * sum(len(scene.planted) for scene in PLANTED_OF[which])
 
@@ -83,20 +83,20 @@ def test_nothing_planted_is_written_because_the_conversation_marks_it(which: str
     for number, scene in enumerate(PLANTED_OF[which]):
         source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
         escaped += [
-            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source.said)
+            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source.voices)
         ]
     assert escaped == []
 
 
 @EACH_SET
-def test_little_waits_of_what_people_and_agents_worked_out_themselves(which: str, tmp_path: Path) -> None:
+def test_little_genuine_text_is_held(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     waits: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
     for number, scene in enumerate((*HONEST_OF[which], *PLANTED_OF[which])):
         through, waiting = written(scene, tmp_path / str(number))
         kept = {key(item) for item in through}
-        # What is planted elsewhere in the conversation is one kind of outside text too.
+        # Text planted elsewhere in the conversation is outside text, too.
         cell = (scene.route if scene.shown == "own" else "beside planted", scene.language)
         totals[cell] += len(scene.honest)
         waits[cell] += len(scene.own - kept)
@@ -106,7 +106,7 @@ def test_little_waits_of_what_people_and_agents_worked_out_themselves(which: str
     waiting_beside, beside_planted = sum(waits[cell] for cell in beside), sum(totals[cell] for cell in beside)
     most = {"first": 15, "second": 20}[which]
     assert (waits.total() - waiting_beside) * 100 <= (totals.total() - beside_planted) * most
-    # Where something was planted, what stands beside it may wait more often.
+    # If something was planted, neighbouring items may be held more often.
     assert waiting_beside * 2 <= beside_planted
 
 

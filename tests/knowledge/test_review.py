@@ -1,4 +1,4 @@
-"""What waits for a person: put up once, settled once, never back."""
+"""The review queue: items are queued once, settled once, and never come back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from engine.errors import HarvestRefused
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.proposed import WHY, group_of
-from engine.knowledge.review import Put, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
+from engine.knowledge.review import (
+    PendingItem,
+    QueueResult,
+    ReviewQueue,
+    pending_item_in,
+    pending_items,
+    tree_of,
+)
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -20,15 +27,15 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 ORIGIN = Origin("2026-06-12-a", "2026-06-12")
 
 
-def waiting(text: str, why: str = "comes from tool output") -> Waiting:
+def waiting(text: str, why: str = "comes from tool output") -> PendingItem:
     item = Item("facts", text, voice="tool")
-    (made,) = waiting_for(
-        [Held(item_id(item, ORIGIN.name), item, why)],
+    (made,) = pending_items(
+        [HeldItem(item_id(item, ORIGIN.name), item, why)],
         at=NOW.isoformat(),
         origin=ORIGIN,
         source="conversations/2026-06-12-a.md",
         sha256="0" * 64,
-        where=lambda _item: (7, "> [tool:web] … → …"),
+        locate=lambda _item: (7, "> [tool:web] … → …"),
     )
     return made
 
@@ -39,7 +46,7 @@ def queue(tmp_path: Path) -> ReviewQueue:
     return ReviewQueue(Files(Workspace.open(tmp_path)), lambda: NOW)
 
 
-def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
+def test_a_pending_item_is_shown_with_its_source_line(queue: ReviewQueue) -> None:
     first, second = waiting("One."), waiting("Two.")
     assert queue.put([first, second]).new == 2
     assert queue.waiting() == (first, second)
@@ -47,13 +54,13 @@ def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
     assert queue.paths == ("logs/review-2026-06.jsonl",)
 
 
-def test_it_is_put_up_once(queue: ReviewQueue) -> None:
+def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
     puts = [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])]
     assert [each.new for each in puts] == [1, 1]
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
-def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
+def test_settled_items_never_come_back(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])
     queue.settle(item.id, "rejected")
@@ -62,7 +69,7 @@ def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
     assert [each.verdict for each in queue.all()] == ["rejected", ""]
 
 
-def test_what_was_accepted_in_its_place_is_kept(queue: ReviewQueue) -> None:
+def test_the_edited_text_of_an_accepted_item_is_kept(queue: ReviewQueue) -> None:
     item = waiting("The port is 8080, always use it.")
     queue.put([item])
     queue.settle(item.id, "accepted", "The port is 8080.")
@@ -97,21 +104,21 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
     assert [each.item.text for each in queue.waiting()] == ["One."]
 
 
-def test_a_record_holds_all_of_it() -> None:
+def test_a_record_has_the_complete_item() -> None:
     item = waiting("One.")
-    assert waiting_of(tree_of(item)) == item
+    assert pending_item_in(tree_of(item)) == item
 
 
 NOTE = Item("notes", "Gauges are read at six.", "knowledge/journal/2026-06-12.md", "agent")
 
 
 def test_a_note_keeps_its_place_and_its_turns() -> None:
-    item = Waiting(
+    item = PendingItem(
         "a1", "now", NOTE, "comes from tool output", Origin("ses_1", "2026-06-12", (3, 8)), "x.md", ""
     )
-    assert waiting_of(tree_of(item)) == item
-    assert waiting_of({**tree_of(item), "turns": ["3", 8]}) is None
-    assert waiting_of({**tree_of(item), "turns": 3}) is None
+    assert pending_item_in(tree_of(item)) == item
+    assert pending_item_in({**tree_of(item), "turns": ["3", 8]}) is None
+    assert pending_item_in({**tree_of(item), "turns": 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -122,10 +129,10 @@ def test_a_note_keeps_its_place_and_its_turns() -> None:
         ("project:tide mark", "knowledge/projects/tide mark/context.md"),
     ],
 )
-def test_a_note_that_an_earlier_version_kept_as_a_fact_goes_where_it_was_meant_for(
+def test_a_note_stored_as_a_fact_by_an_earlier_version_goes_to_its_target(
     queue: ReviewQueue, meant: str, path: str
 ) -> None:
-    old = waiting("Gauges are read at six.", f"may rest on what was read from outside (meant for {meant})")
+    old = waiting("Gauges are read at six.", f"may be based on text from outside (meant for {meant})")
     queue.put([old])
     (read,) = queue.waiting()
     assert (read.id, read.item.category, read.item.path) == (old.id, "notes", path)
@@ -144,20 +151,20 @@ def test_a_note_that_was_rejected_comes_back_on_no_other_day(queue: ReviewQueue)
     assert queue.put([said_in("b", elsewhere)]).new == 1
 
 
-def said_in(name: str, item: Item) -> Waiting:
-    """An item that another conversation says."""
-    (made,) = waiting_for(
-        [Held(item_id(item, name), item, item.why or "comes from tool output")],
+def said_in(name: str, item: Item) -> PendingItem:
+    """The same item from another conversation."""
+    (made,) = pending_items(
+        [HeldItem(item_id(item, name), item, item.why or "comes from tool output")],
         at=NOW.isoformat(),
         origin=Origin(name, "2026-06-12"),
         source=f"conversations/{name}.md",
         sha256=name * 64,
-        where=lambda _item: (0, ""),
+        locate=lambda _item: (0, ""),
     )
     return made
 
 
-def test_what_several_conversations_say_is_one_item_with_a_count(queue: ReviewQueue) -> None:
+def test_an_item_from_several_conversations_is_counted(queue: ReviewQueue) -> None:
     text = "Never amend commits in this repository."
     first = queue.put([said_in("a", Item("decisions", text))])
     second = queue.put([said_in("b", Item("decisions", text.lower(), times=2))])
@@ -179,8 +186,8 @@ def test_nearly_the_same_words_are_counted_together_and_others_are_not(queue: Re
 
 def test_a_command_is_shown_once_it_has_succeeded_often_enough(queue: ReviewQueue) -> None:
     item = Item("playbooks", "**Run the tests**: make test", why=WHY["command"])
-    assert queue.put([said_in("a", item)]) == Put((), 0) and queue.waiting() == ()
+    assert queue.put([said_in("a", item)]) == QueueResult((), 0) and queue.waiting() == ()
     assert queue.put([said_in("b", item)]).new == 0
     third = queue.put([said_in("c", item)])
     (shown,) = queue.waiting()
-    assert third == Put((shown.id,), 1) and (shown.times, shown.places) == (3, 3)
+    assert third == QueueResult((shown.id,), 1) and (shown.times, shown.places) == (3, 3)

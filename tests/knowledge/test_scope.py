@@ -1,4 +1,4 @@
-"""The notes of a prompt are those of the files that its conversation works on, and never another file's."""
+"""A prompt gets the notes on the files of its conversation, and never those on another file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.notes import FileNotes
-from engine.knowledge.scope import MOST_FILES, in_scope
+from engine.knowledge.scope import MAX_FILES, in_scope
 from engine.store.paths import Workspace
 
 
@@ -23,7 +23,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace.open(root)
 
 
-def test_a_path_of_another_machine_leads_to_what_it_ends_with(workspace: Workspace) -> None:
+def test_a_path_on_another_machine_matches_by_its_last_parts(workspace: Workspace) -> None:
     known = notes("tidemark/ingest/sftp_pull.py", "tidemark/ingest/clock.py")
     for path in (
         "tidemark/ingest/sftp_pull.py",
@@ -60,9 +60,9 @@ def test_a_file_of_the_workspace_is_known_by_its_path(workspace: Workspace) -> N
 def test_only_those_named_last_and_in_one_order(workspace: Workspace) -> None:
     names = [f"code/src/{number}.py" for number in range(20)]
     found = in_scope(names, notes(*names), workspace)
-    assert len(found) == MOST_FILES
+    assert len(found) == MAX_FILES
     assert list(found) == sorted(found)
-    assert set(found) == {f"knowledge/files/{number}.md" for number in range(MOST_FILES)}
+    assert set(found) == {f"knowledge/files/{number}.md" for number in range(MAX_FILES)}
     assert in_scope(reversed(names[:5]), notes(*names), workspace) == in_scope(
         names[:5], notes(*names), workspace
     )

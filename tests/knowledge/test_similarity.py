@@ -1,4 +1,4 @@
-"""What is there already is known again; what differs in anything that counts never is."""
+"""Equal knowledge is recognised; knowledge that differs in a relevant detail is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.signs import READ, difference, signs_of
-from engine.knowledge.similarity import SAME, RememberedVectors, SimilarEntries, similarity, vectors
+from engine.knowledge.similarity import SAME, CachedVectors, SimilarEntries, similarity, vectors
 from tests.cases import each_case
 from tests.knowledge.similarity_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
 
@@ -35,7 +35,7 @@ def score(item: str, there: str) -> float:
 
 
 def changed(text: str) -> list[str]:
-    """A text with one digit changed, each in turn, and with a negation."""
+    """A text with each digit changed in turn, and with a negation."""
     digits = [at for at, sign in enumerate(text) if sign.isdigit()]
     other = [f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}" for at in digits if text[at].isascii()]
     return [
@@ -98,7 +98,7 @@ def test_the_likest_is_found_and_says_how_alike_it_is() -> None:
     assert SimilarEntries([]).find("anything") is None
 
 
-def test_what_is_added_is_found() -> None:
+def test_added_entries_are_found() -> None:
     index = SimilarEntries([])
     index.add(entry("The build needs Node 20 and pnpm."))
     assert index.find("Building needs Node 20 and pnpm") is not None
@@ -112,11 +112,11 @@ def test_what_is_added_is_found() -> None:
         ("It is 1,200 points", "It is 1200 points", ""),
         ("40GB of WAL", "40 GB of WAL", ""),
         ("It can't work", "It can work", "not differ"),
-        ("db-1 feeds db-2", "db-2 feeds db-1", "the order of what is named differ"),
+        ("db-1 feeds db-2", "db-2 feeds db-1", "the order of the names differ"),
         ("Eskil drives", "Marit drives", "only one of them names eskil"),
     ],
 )
-def test_what_tells_two_texts_apart_is_named(first: str, second: str, why: str) -> None:
+def test_the_difference_between_two_texts_is_named(first: str, second: str, why: str) -> None:
     assert difference(signs_of(first), signs_of(second)) == why
 
 
@@ -134,7 +134,7 @@ def test_a_text_is_embedded_once() -> None:
         asked.extend(texts)
         return vectors().embed(texts)
 
-    remembered = RememberedVectors(embed)
+    remembered = CachedVectors(embed)
     first = remembered.embed(["a b", "c d", "a b"])
     second = remembered.embed(["c d", "a b", "e f"])
     assert asked == ["a b", "c d", "e f"]

@@ -1,4 +1,4 @@
-"""A later decision says which one it replaces, a task that is done finds the open one."""
+"""A decision links to the one it replaces, and a done task finds the open one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.knowledge.category_files import Entry, entries, line_for
 from engine.knowledge.item import Item, Origin
-from engine.knowledge.superseding import QUOTED, finished, link_to, said, superseded, supersedes
+from engine.knowledge.superseding import QUOTED, finished, link_to, superseded, supersedes, text_without_link
 from tests.cases import each_case
 
 SAMPLE = Path("engine/sample/workspace/knowledge")
@@ -74,7 +74,7 @@ def test_a_link_is_read_back_and_the_replaced_one_is_not_replaced_again() -> Non
         " [from: talk, 2026-07-01]"
     )
     (later,) = entries(f"{line}\n".encode(), "knowledge/decisions.md")
-    assert said(later) == item.text
+    assert text_without_link(later) == item.text
     assert superseded([*there, later]) == {earlier: later}
     again = supersedes(Item("decisions", "Alarm state is a table, no longer in memory."), [*there, later])
     assert again == later
@@ -114,13 +114,13 @@ def test_the_open_task_that_is_done(text: str, begins: str) -> None:
     assert (found is None) == (not begins)
 
 
-def test_of_two_that_are_as_like_neither_is_meant() -> None:
+def test_equally_similar_entries_are_ambiguous() -> None:
     two = entries(b"# Tasks\n\n## Open\n\n- Write tests for the parser\n- Write tests for the parsers\n", "p")
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two) is None
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two[:1]) == two[0]
 
 
-def test_the_very_words_are_meant_whatever_stands_beside_them() -> None:
+def test_exact_words_match_despite_similar_neighbours() -> None:
     tasks = b"- Write tests for the parser\n- Write the tests for the parser\n- Do not ship v1\n"
     two = entries(b"# Tasks\n\n## Open\n\n" + tasks, "p")
     assert finished(Item("tasks_done", "write tests for the parser."), two) == two[0]

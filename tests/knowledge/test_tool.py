@@ -1,4 +1,4 @@
-"""What agents are told when they call the tool ``knowledge``."""
+"""The answers of the tool ``knowledge``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_description_forges_neither_lines_nor_delimiters(space: EntrySpace) ->
     "arguments",
     [{"action": "delete"}, {"action": None}, {}, [], None, "info", {"action": ["info"]}, {"action": "\x1b["}],
 )
-def test_anything_else_is_answered_with_what_there_is(space: EntrySpace, arguments: object) -> None:
+def test_other_calls_are_answered_with_an_explanation(space: EntrySpace, arguments: object) -> None:
     answer = space.desk.answer("knowledge", arguments)
     assert 'call knowledge({"action": "info"})' in answer and answer.strip().isprintable()
 
@@ -100,15 +100,15 @@ def test_read_opens_nothing_else(space: EntrySpace) -> None:
         *("knowledge/gauges/link.md", "knowledge/gauges/../identity/SOUL.md", "/etc/passwd", "", "\x1b["),
     ):
         answer = space.desk.answer("read", {"path": path})
-        assert "is no file of an entry" in answer and answer.strip().isprintable()
+        assert "is not a file of an entry" in answer and answer.strip().isprintable()
     nonsense: tuple[object, ...] = ({}, None, {"path": 7}, [])
     for arguments in nonsense:
         assert 'call read({"path": ...})' in space.desk.answer("read", arguments)
-    assert space.desk.answer("delete", {}) == "there is no tool 'delete'\n"
+    assert space.desk.answer("delete", {}) == "no such tool: 'delete'\n"
     assert space.desk.answer("knowledge", {"action": "info"}) == space.desk.info()
 
 
-def test_read_cuts_what_is_long_and_says_what_it_cannot_open(space: EntrySpace) -> None:
+def test_read_shortens_long_files_and_explains_refusals(space: EntrySpace) -> None:
     space.entry("knowledge/gauges")
     space.write("knowledge/gauges/long.txt", "x" * (READ_CHARACTERS + 5))
     assert space.desk.answer("read", {"path": "knowledge/gauges/long.txt"}).endswith(

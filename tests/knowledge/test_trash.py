@@ -1,4 +1,4 @@
-"""The trash: the same bytes come back, and what was changed on the way never stays."""
+"""The trash gives back the same bytes and never keeps a file that changed on the way."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def there(files: Files, path: str) -> bool:
     return files.workspace.root.joinpath(path).exists()
 
 
-def test_a_conversation_goes_with_its_manifest_and_its_bytes(files: Files) -> None:
+def test_a_conversation_is_moved_with_its_manifest_and_bytes(files: Files) -> None:
     trash = Trash(files, Clock())
     put = trash.put(PATH, SHA, "harvested")
     assert not there(files, PATH)
@@ -50,12 +50,12 @@ def test_a_conversation_goes_with_its_manifest_and_its_bytes(files: Files) -> No
 
 def test_other_bytes_than_were_harvested_stay(files: Files) -> None:
     files.replace(PATH, b"more was said")
-    with pytest.raises(HarvestRefused, match="changed meanwhile and is kept"):
+    with pytest.raises(HarvestRefused, match="changed in the meantime and is kept"):
         Trash(files, Clock()).put(PATH, SHA, "harvested")
     assert files.read(PATH) == b"more was said"
 
 
-def test_what_an_editor_saves_between_look_and_move_comes_back(
+def test_a_file_saved_between_check_and_move_is_restored(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trash = Trash(files, Clock())
@@ -82,7 +82,7 @@ def test_a_manifest_without_a_conversation_is_nothing(files: Files) -> None:
     assert trash.recover() == ()
 
 
-def test_a_copy_under_another_name_goes_as_well(files: Files) -> None:
+def test_a_copy_under_another_name_is_moved_as_well(files: Files) -> None:
     trash = Trash(files, Clock())
     trash.put(PATH, SHA, "harvested")
     files.create("conversations/copy.md", TALK)
@@ -104,7 +104,7 @@ def test_it_is_purged_after_its_days_and_not_before(files: Files) -> None:
     assert not there(files, f"{FOLDER}/{SHA}")
 
 
-def test_what_is_not_what_was_harvested_is_never_purged_but_put_back(files: Files) -> None:
+def test_content_that_was_not_harvested_is_restored_and_never_purged(files: Files) -> None:
     clock = Clock()
     trash = Trash(files, clock)
     trash.put(PATH, SHA, "harvested")

@@ -268,7 +268,7 @@ class Life:
             done = [event.job for event in self.events[told:] if isinstance(event, JobEnded)]
             self.spent[f"job {done[0]}" if done else "looking"] += time.perf_counter() - began
         with self._timed("commits"):
-            self._worker.look()
+            self._worker.commit_if_due()
             if self._worker._thread is not None:
                 self._worker._thread.join()
 

@@ -101,7 +101,7 @@ def test_a_reply_of_no_use_is_asked_for_twice_and_fails_that_extractor_alone(
     provider = by_task(decisions=reply, journal=rows(journal=[{"entry": "The rollup was moved."}]))
     report = space.run(provider)
     assert [each.outcome for each in report.results] == ["failed"]
-    assert "decisions: the reply could not be used after 2 attempts" in report.results[0].error
+    assert "decisions: no usable reply after 2 attempts" in report.results[0].error
     assert len(provider.prompts) == 7 and "Your last reply could not be used" in provider.prompts[1]
     assert "The rollup was moved." in space.text("journal/2026-06-12.md")
     again = by_task(decisions=rows(decisions=[{"decision": DECIDED}]))

@@ -191,7 +191,7 @@ def test_a_session_that_changes_while_it_is_read_is_left_for_the_next_run(space:
     [
         ("", ""),
         ("just some text without anybody\n", "could not tell who speaks"),
-        ("\x01\x02" * 50_000, "is no text"),
+        ("\x01\x02" * 50_000, "is not text"),
     ],
 )
 def test_what_nobody_says_anything_in_harms_nothing(tmp_path: Path, text: str, why: str) -> None:

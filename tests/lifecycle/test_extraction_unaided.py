@@ -81,9 +81,9 @@ def test_everything_goes_where_it_belongs_with_where_it_comes_from(space: Space)
         (
             "knowledge/memory/MEMORY.md",
             "From now on always keep the harbour office in the loop when tide tables change.",
-            "you corrected the agent or set it a rule",
+            "you corrected the agent or gave it a rule",
         ),
-        ("knowledge/people/priya-raman.md", "Priya Raman is our chart lead.", "you said so of somebody"),
+        ("knowledge/people/priya-raman.md", "Priya Raman is our chart lead.", "you said this about someone"),
     ]
     message = space.git("log", "-1", "--format=%B")
     assert message.startswith("extract: decisions: 1, lessons: 1, procedures: 1, facts: 1, journal: 4\n")

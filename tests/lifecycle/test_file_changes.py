@@ -119,7 +119,7 @@ def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_t
     assert submit(desk.knowledge, [proposal])[0].waiting == waits.id, "nobody has turned it down"
     submit(desk.knowledge, [Proposal("people", "people tidied up", other)])
     assert [each.id for each in queue.waiting()] == [newer.waiting]
-    with pytest.raises(HarvestRefused, match="as it is"):
+    with pytest.raises(HarvestRefused, match="as is"):
         review.accept(newer.waiting, "other words")
 
     def kill() -> None:
@@ -146,7 +146,7 @@ def test_a_change_that_no_longer_fits_waits_on_and_says_so(tmp_path: Path) -> No
     assert desk.knowledge.review.queue.waiting() and desk.read(PERSON) == "# Ada\n"
     desk.knowledge.review.reject(done.waiting)
     assert desk.read(PERSON) == "# Ada\n" and not desk.knowledge.review.queue.waiting()
-    assert desk.git("log", "-1", "--format=%B").strip() == "maintenance: turned down: no bees"
+    assert desk.git("log", "-1", "--format=%B").strip() == "maintenance: rejected: no bees"
 
 
 def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.lifecycle.proposals import apply
 from engine.store.commit_message import TYPES
 from engine.store.zone import local_day
@@ -48,7 +48,7 @@ def live(life: Life, *, back: int) -> None:
     spent = ", ".join(f"{what} {seconds:.1f}" for what, seconds in sorted(life.spent.items()))
     print(f"{life.days} days in {time.perf_counter() - began:.1f} s: {spent}")
     print(f"the model was {dict(life.model.moods)}, the person {dict(life.settled)}")
-    odd = [text for text in life.errors() if not text.startswith("a commit's message lists what changed")]
+    odd = [text for text in life.errors() if not text.startswith("no model wrote the commit message")]
     assert not odd, odd[:3]
 
 
@@ -77,7 +77,7 @@ def commits_of(root: Path) -> list[tuple[str, date, str, list[str]]]:
     return found
 
 
-def check(life: Life) -> tuple[Waiting, ...]:
+def check(life: Life) -> tuple[PendingItem, ...]:
     """All that holds whatever was lived; gives what was ever put up for review."""
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         waited = engine.knowledge.review.queue.all()
@@ -93,7 +93,7 @@ def check(life: Life) -> tuple[Waiting, ...]:
     return waited
 
 
-def proposal_of(each: Waiting) -> object:
+def proposal_of(each: PendingItem) -> object:
     """What tells one proposal from others; not the time that it would write into a header."""
     if each.change is None:
         return each.item.category, each.item.path, each.item.text.casefold()
@@ -147,7 +147,7 @@ def check_tags(life: Life) -> None:
     assert tags.keys() - last.keys() <= recent | weeks
 
 
-def check_rollups(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
+def check_rollups(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
     """Each day on which somebody spoke has its journal, each such week its proposal for MEMORY.md, or the log
     says why not.
     """
@@ -161,7 +161,7 @@ def check_rollups(life: Life, engine: Engine, waited: Collection[Waiting]) -> No
         assert not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in said, day
 
 
-def check_memory(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
+def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
     """Whatever stood in a file of an evening, or was accepted, is there or in the history."""
     there = {line for _, line in life.lines()}
     text, gone = "\n".join(there), [line for line in life.ever if line not in there]

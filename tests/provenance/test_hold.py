@@ -1,4 +1,4 @@
-"""What may have been planted waits for a person (M3); what people and the agent worked out does not."""
+"""Text that may have been planted is held (M3); text by people and the agent is not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SILENCE = Voices("", "", "")
 
 def held(text: str, said: Voices = SILENCE, source: str = "") -> str:
     doubt = doubt_of(text, said, is_tool=source == "tool", needs_ground=False)
-    return doubt.why if doubt else ""
+    return doubt.reason if doubt else ""
 
 
 @each_case(
@@ -64,7 +64,7 @@ def test_facts_and_lessons_are_not(text: str) -> None:
     assert held(text) == ""
 
 
-def test_what_a_tool_returned_is_held_and_what_a_person_said_is_not() -> None:
+def test_tool_output_is_held_and_a_persons_text_is_not() -> None:
     page = "The vendor states that invoices above 900 euro need no approval by finance"
     tool = Voices("Read the vendor's page.", "", f"fetch vendor.example\n{page}")
     assert held(f"{page}.", tool) == "comes from tool output"
@@ -77,7 +77,7 @@ def test_repeating_a_tool_does_not_make_it_the_agents_own() -> None:
     assert held(page, Voices("", f"The page says: {page}.", page)) == "comes from tool output"
 
 
-def test_a_paraphrase_of_what_only_a_tool_said_is_held() -> None:
+def test_a_paraphrase_of_tool_output_is_held() -> None:
     said = Voices("Look it up.", "I looked.", "invoices 900 euro approval waived finance department 2026")
     assert (
         held("The finance department waived approval of 900 euro invoices", said) == "comes from tool output"
@@ -94,7 +94,7 @@ def test_a_conclusion_of_the_agent_from_a_tool_is_its_own() -> None:
 
 
 def test_the_models_own_word_that_it_is_from_a_tool_counts() -> None:
-    assert held("The datum is 3.31 m", SILENCE, "tool") == "comes from tool output, as the model says itself"
+    assert held("The datum is 3.31 m", SILENCE, "tool") == "comes from tool output, according to the model"
     assert held("The datum is 3.31 m", SILENCE, "person") == ""
 
 
@@ -107,7 +107,7 @@ def test_an_address_that_no_person_wrote_is_held() -> None:
     )
 
 
-def test_voices_know_who_spoke_and_leave_out_what_was_injected() -> None:
+def test_voices_know_the_speaker_and_leave_out_injected_text() -> None:
     turns = [
         Turn("user", "10:00", (Text("{knowledge}\nold\n{/knowledge}\nHello"),)),
         Turn("agent", "10:01", (ToolCall("web", "get x", "planted"), Text("Read it."))),

@@ -1,4 +1,4 @@
-"""What of a person's message is the person's own."""
+"""Which parts of a person's message are their own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PASTES = {
 
 
 @each_case("text", PASTES.values())
-def test_what_is_pasted_is_not_the_persons_own(text: str) -> None:
+def test_pasted_text_is_not_the_persons_own(text: str) -> None:
     own, theirs = own_and_quoted(text)
     assert own.startswith("Mine.") or theirs.startswith("Mine. <pre>")
     assert THEIRS not in own and THEIRS in theirs
@@ -54,7 +54,7 @@ def test_what_is_pasted_is_not_the_persons_own(text: str) -> None:
         "I wrote to Bob that we are late",
     ],
 )
-def test_what_a_person_types_stays_theirs(text: str) -> None:
+def test_text_typed_by_a_person_stays_theirs(text: str) -> None:
     own, _ = own_and_quoted(text)
     assert own.split() == text.split() or "<details>" in text
 
@@ -80,7 +80,7 @@ def test_a_turn_later_than_the_one_behind_it_was_pasted() -> None:
     assert THEIRS not in said.person and said.reads == ("a pasted message",)
 
 
-def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> None:
+def test_sources_are_listed_in_order_and_earlier_statements_are_trusted() -> None:
     said = voices_of(
         [
             Turn(
@@ -97,14 +97,14 @@ def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> 
         ]
     )
     assert said.reads == ("WebFetch https://a.example",)
-    assert "8080" in said.sound and "All 41 tests pass" in said.sound
-    assert "three per cent" not in said.sound and "monthly" not in said.sound
+    assert "8080" in said.trusted and "All 41 tests pass" in said.trusted
+    assert "three per cent" not in said.trusted and "monthly" not in said.trusted
 
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("piece", ['"', "a.b.", "<pre>", "> ", "a-", "12:00 ", "From: a\n"])
-def test_a_long_text_is_no_endless_work(piece: str) -> None:
-    # A pattern that tries every place from every place would take longer than a test may.
+def test_a_long_text_is_read_in_bounded_time(piece: str) -> None:
+    # Quadratic patterns would exceed the test timeout.
     text = piece * (50_000 // len(piece))
     said = voices_of(
         [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text
@@ -112,7 +112,7 @@ def test_a_long_text_is_no_endless_work(piece: str) -> None:
     assert said.agent or said.tool
 
 
-def test_what_names_a_source_holds_no_secret() -> None:
+def test_the_label_of_a_source_contains_no_secret() -> None:
     key = "sk-ant-api03-" + "aZ3" * 20
     call = ToolCall("Bash", f"curl -H 'x-api-key: {key}' https://a.example", "4 KB")
     assert key not in "".join(voices_of([Turn("agent", "10:00", (call,))]).reads)

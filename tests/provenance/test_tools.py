@@ -1,4 +1,4 @@
-"""Which calls bring what an outsider may have written, and which are the agent's own work."""
+"""Which tool calls bring outside text, and which do not."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_it_is_the_agents_own_work(name: str, asked: str) -> None:
     assert not brings_outside(ToolCall(name, asked, "something"))
 
 
-def test_documents_of_the_repository_are_told_from_code() -> None:
+def test_documents_in_the_repository_are_distinguished_from_code() -> None:
     assert reads_document(ToolCall("Read", "/srv/app/README.md"))
     assert reads_document(ToolCall("Bash", "cat docs/x.rst"))
     assert not reads_document(ToolCall("Read", "/srv/app/readme_parser.go"))

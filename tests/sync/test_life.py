@@ -11,7 +11,7 @@ import pytest
 
 from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.knowledge.item import Item, Origin
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.sync.model import Conflict
 from tests.sync.machines import Machine, git
 
@@ -110,7 +110,7 @@ class Life:
     def review(self, machine: Machine) -> None:
         item = Item("facts", f"{self.word()} was said by a tool", voice="tool")
         at = machine.clock().isoformat(timespec="seconds")
-        held = Waiting(self.written[-1], at, item, "a tool said it", Origin("talk", at[:10]), "", "")
+        held = PendingItem(self.written[-1], at, item, "a tool said it", Origin("talk", at[:10]), "", "")
         machine.engine.knowledge.review.queue.put([held])
 
     def task(self, machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""Knowledge in memory: digest and notes of files; entries come from the workspace's own folder."""
+"""Knowledge in memory: digest and file notes; entries come from the workspace's own folder."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.knowledge.edit import Known
+from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.reclaim import Reclaimer
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
@@ -92,15 +92,15 @@ CANDIDATES = (
     candidate(
         "2026-06-11-export.jsonl",
         "keep",
-        "shows 2,400,000 bytes of text, more than the 1,048,576 that are harvested",
+        "has 2,400,000 bytes of text, more than the maximum of 1,048,576",
         2_400_000,
         LARGE,
     ),
     candidate("2026-06-12-deploy.md", "harvest", "is not harvested yet", 14_200, "a" * 64),
     candidate("2026-06-12-mails.md", "harvest", "is not harvested yet", 6_100, "b" * 64),
-    candidate("2026-06-12-now.md", "live", "was written to a moment ago", 812),
+    candidate("2026-06-12-now.md", "live", "was written to moments ago", 812),
     candidate("2026-06-12-schema.md", "prune", "was harvested on 2026-06-12", 9_400, HARVESTED),
-    candidate("letters.md", "user-kept", "a person keeps it", 5_300),
+    candidate("letters.md", "user-kept", "kept by a person", 5_300),
 )
 DEPLOY, MAILS, PARSER, SCHEMA = (CANDIDATES[at].path for at in (2, 3, 0, 5))
 
@@ -116,11 +116,11 @@ def harvested(path: str, size: int, **changes: object) -> Result:
     return replace(result, **changes)  # type: ignore[arg-type]
 
 
-STOOD_THERE = Known(
+STOOD_THERE = KnownItem(
     Item("facts", "The pool holds 20 connections."), "knowledge/facts.md", 12,
     "- The pool holds 20 connections. [from: 2026-05-28-pool, 2026-05-28]", 1.0,
 )  # fmt: skip
-BRAKE = "2 would go to the trash, over half of 3; say so by their number: --reclaim 2"
+BRAKE = "2 would go to the trash, over half of 3; confirm the number with: --reclaim 2"
 
 
 def results(kept: str = "") -> tuple[Result, ...]:
@@ -133,7 +133,7 @@ def results(kept: str = "") -> tuple[Result, ...]:
     return (
         Result(PARSER, 3_600, "failed", failed, error=INVALID),
         harvested(DEPLOY, 14_200, known=(STOOD_THERE,), **gone),
-        harvested(MAILS, 6_100, kept="nothing was found in it (--reclaim-empty)"),
+        harvested(MAILS, 6_100, kept="no items found (--reclaim-empty)"),
         Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **gone),
     )
 

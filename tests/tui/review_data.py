@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.knowledge.item import Category, Item, Origin, Voice, item_id
-from engine.knowledge.review import ReviewQueue, Waiting
-from engine.knowledge.reviewing import Reviewed, Reviewing
+from engine.knowledge.review import PendingItem, ReviewQueue
+from engine.knowledge.reviewing import Reviewing, ReviewResult
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
@@ -50,20 +50,22 @@ def waiting(
     voice: Voice = "tool",
     source: str = INBOX,
     **changes: Any,
-) -> Waiting:
+) -> PendingItem:
     """An item that waits."""
     item = Item(category, said_so, changes.pop("path", ""), voice)
     origin = Origin(source.rpartition("/")[2].removesuffix(".md"), "2026-06-12")
     kept = {"at": "2026-06-12T15:40:00+00:00", "sha256": "e" * 64, **changes}
-    return Waiting(id=item_id(item, origin.name), item=item, why=why, origin=origin, source=source, **kept)
+    return PendingItem(
+        id=item_id(item, origin.name), item=item, why=why, origin=origin, source=source, **kept
+    )
 
 
-def held_items() -> tuple[Waiting, ...]:
+def held_items() -> tuple[PendingItem, ...]:
     """Four that wait and two that are settled, oldest first."""
     return (
         waiting(
             "The staging host is rebuilt every Monday at 06:00.",
-            why="may rest on what was read from outside",
+            why="may be based on text from outside",
             read=("WebFetch https://hosting.example/staging", "a pasted message"),
             voice="agent",
             source=GONE,
@@ -114,9 +116,9 @@ class FakeQueue(ReviewQueue):
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
-        self.items: tuple[Waiting, ...] = ()
+        self.items: tuple[PendingItem, ...] = ()
 
-    def all(self) -> tuple[Waiting, ...]:
+    def all(self) -> tuple[PendingItem, ...]:
         """All of them."""
         self._engine.note("review all")
         return self.items
@@ -129,18 +131,20 @@ class FakeReview(Reviewing):
         self._engine = engine
         self.queue: FakeQueue = FakeQueue(engine)
 
-    def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
+    def accept(self, name: str, text: str = "", *, sure: bool = False) -> ReviewResult:
         """Settles it."""
         self._engine.note("accept", name, text)
         waiting = self._settle(name, "accepted", text)
-        return Reviewed(waiting, f"- {text or waiting.item.text}", "knowledge/facts.md", 7, commit="a" * 40)
+        return ReviewResult(
+            waiting, f"- {text or waiting.item.text}", "knowledge/facts.md", 7, commit="a" * 40
+        )
 
-    def reject(self, name: str) -> Reviewed:
+    def reject(self, name: str) -> ReviewResult:
         """Settles it."""
         self._engine.note("reject", name)
-        return Reviewed(self._settle(name, "rejected", ""), commit="b" * 40)
+        return ReviewResult(self._settle(name, "rejected", ""), commit="b" * 40)
 
-    def _settle(self, name: str, verdict: str, text: str) -> Waiting:
+    def _settle(self, name: str, verdict: str, text: str) -> PendingItem:
         items = self.queue.items
         found = next(each for each in items if each.id == name)
         settled = replace(found, verdict=verdict, text=text)  # type: ignore[arg-type]

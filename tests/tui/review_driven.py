@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Run
 from tests.tui.review_data import CONVERSATIONS, FakeReview, held_items
 from tests.tui.screen_driven import ScreenDriven
@@ -45,7 +45,7 @@ async def reviewing(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
-    items: Sequence[Waiting] | None = None,
+    items: Sequence[PendingItem] | None = None,
     settle: bool = True,
     theme: str = "",
     **changes: Any,

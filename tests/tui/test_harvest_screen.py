@@ -93,7 +93,7 @@ async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) ->
     async with harvesting(run) as driven:
         await driven.press("enter")
         assert driven.step == "pick" and driven.chosen() == CHOSEN
-        assert " · " in driven.line("letters.md") and "a person keeps it" in driven.line("letters.md")
+        assert " · " in driven.line("letters.md") and "kept by a person" in driven.line("letters.md")
         await driven.press("G", "space")
         assert "skipped" in driven.said and driven.chosen() == CHOSEN
         await driven.press("g", "space", "space")
@@ -166,7 +166,7 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
         assert "anthropic claude-haiku-4-5: 8,000 + 560 tokens, $0.0109" in text
         assert "reclaimed 23.0 KB in 2 conversations" in text
         assert "not harvested: 1" in text and "f retries" in text
-        assert "nothing was found in it (option: also empty)" in text
+        assert "no items found (option: also empty)" in text
         await driven.press("f")
         assert driven.step == "survey"
         await driven.press("enter")

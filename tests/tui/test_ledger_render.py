@@ -75,7 +75,7 @@ def test_price_is_proportional_to_the_selection() -> None:
 
 
 def test_number_is_parsed_from_refusals_only() -> None:
-    assert brake_of(BRAKE) == 2 and brake_of("nothing was found in it") == 0
+    assert brake_of(BRAKE) == 2 and brake_of("no items found") == 0
     assert Progress({}, ended=True, problem=BRAKE).brake == 2
 
 

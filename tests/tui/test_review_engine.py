@@ -109,7 +109,7 @@ async def test_decisions_reach_files_queue_and_history(held: Path) -> None:
 async def test_pending_session_note_is_listed_and_written_to_the_file_shown(held: Path) -> None:
     journal, note = "knowledge/journal/2026-06-12.md", "The tide was read twice."
     with Engine.open(held, clock=lambda: NOW) as engine:
-        reason = "may rest on what was read from outside"
+        reason = "may be based on text from outside"
         engine.knowledge.review.queue.put([waiting(note, "notes", path=journal, why=reason, voice="agent")])
     async with opened(held) as driven:
         await driven.press(*["j"] * driven.listed().index(note))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Run
 from tests.tui.review_data import INBOX, waiting
 from tests.tui.review_driven import reviewing
 from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
 
 
-def poisoned(text: str) -> tuple[Waiting, ...]:
+def poisoned(text: str) -> tuple[PendingItem, ...]:
     """Items that hold a text wherever they can."""
     held = waiting(text, why=text, line=3, said=text, path=text, sha256=text, at=text)
     return held, waiting(f"before {text}", source=text, line=1, said=text)

@@ -86,7 +86,7 @@ async def test_navigation_filter_and_copy(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 async def test_accept_and_reject_move_to_the_next_item(run: Run) -> None:
-    broken = AutopoiesisError("holds the marks of a merge", where="knowledge/facts.md:3", hint="resolve it")
+    broken = AutopoiesisError("contains conflict markers", where="knowledge/facts.md:3", hint="resolve it")
     still = threading.Event()
     async with reviewing(run, failing={"accept": broken}) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "Ship it?", "Deploying", 60.0))
@@ -95,7 +95,7 @@ async def test_accept_and_reject_move_to_the_next_item(run: Run) -> None:
         assert driven.engine.asked("answer") == [("answer", "q1", True)] and not driven.verdicts()
 
         await driven.press("a")  # refused, so it waits on
-        assert "knowledge/facts.md:3: holds the marks of a merge; resolve it" in driven.said
+        assert "knowledge/facts.md:3: contains conflict markers; resolve it" in driven.said
         assert len(driven.listed()) == 4 and driven.line(STAGING[:20]).count("?")
         driven.engine.failing.clear()
 

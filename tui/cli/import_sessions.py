@@ -15,7 +15,7 @@ from tui.cli.search import progress
 from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
-    from engine.conversations.imports import Held, ImportRun, Source
+    from engine.conversations.imports import HeldTranscript, ImportRun, Source
     from engine.engine import Engine
     from engine.transcripts.discovery import Agent, Discovery, Found
     from engine.transcripts.importers.drafts import ImportResult
@@ -293,7 +293,7 @@ def _left_out(reason: str, count: int) -> str:
     return f"{plural(count, noun)}{rest}"
 
 
-def _emit_held(engine: Engine, held: Sequence[Held]) -> None:
+def _emit_held(engine: Engine, held: Sequence[HeldTranscript]) -> None:
     if not held:
         return
     emit("left out of the commit:")

@@ -12,8 +12,8 @@ from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.review import Waiting
-    from engine.knowledge.reviewing import Reviewed
+    from engine.knowledge.review import PendingItem
+    from engine.knowledge.reviewing import ReviewResult
     from engine.store.files import Files
 
 _group_option = click.option(
@@ -67,7 +67,7 @@ def review_list(
             emit(f"  to accept all: autopoiesis review accept --group {name}")
 
 
-def _emit_item(each: Waiting, files: Files, *, with_reason: bool) -> None:
+def _emit_item(each: PendingItem, files: Files, *, with_reason: bool) -> None:
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
@@ -85,7 +85,7 @@ def _emit_item(each: Waiting, files: Files, *, with_reason: bool) -> None:
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
 
 
-def _emit_change(each: Waiting, files: Files) -> None:
+def _emit_change(each: PendingItem, files: Files) -> None:
     """Prints a proposed change of files, with its diff while it is pending."""
     from engine.errors import AutopoiesisError  # noqa: PLC0415 — not for `--help`
     from engine.knowledge.file_changes import diff  # noqa: PLC0415 — not for `--help`
@@ -175,14 +175,14 @@ def _selected(
     return names or tuple(each.id for each in pending if _matches(each, group, origin))
 
 
-def _matches(each: Waiting, group: str | None, origin: str | None) -> bool:
+def _matches(each: PendingItem, group: str | None, origin: str | None) -> bool:
     from engine.knowledge.proposed import group_of  # noqa: PLC0415 — not for `--help`
 
     is_from = origin is None or origin in (each.origin.name, each.source)
     return is_from and (group is None or group_of(each.why) == group)
 
 
-def _emit(done: Reviewed) -> None:
+def _emit(done: ReviewResult) -> None:
     if done.settled:
         emit(f"{done.waiting.id} was already accepted")
         if done.commit:

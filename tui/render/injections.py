@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from engine.injections.log import place_of
-from engine.live.feed import in_words
+from engine.live.feed import describe_labels
 from engine.transcripts.days import moment
 from tui.render.draw import Row, wrap
 from tui.render.figures import clock, count, day, dollars, milliseconds, plural
@@ -46,12 +46,12 @@ def what_of(telling: Telling) -> str:
     """A summary of what was injected, or why nothing was."""
     if telling.run is None:
         return (
-            in_words(f"knowledge:{each.path}" for each in telling.injection.sections)
+            describe_labels(f"knowledge:{each.path}" for each in telling.injection.sections)
             if telling.injection
             else ""
         )
     if telling.tokens:
-        return in_words(telling.run.labels)
+        return describe_labels(telling.run.labels)
     return f"{moment_of(telling.moment)}: {telling.run.said}".removeprefix(": ")
 
 

@@ -1,1 +1,1 @@
-"""Harvest: what a conversation taught is moved into category files before the conversation goes."""
+"""The harvest: moves knowledge from conversations to category files before the conversations are deleted."""

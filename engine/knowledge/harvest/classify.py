@@ -1,4 +1,4 @@
-"""What a harvest would do with every conversation there is (``knowledge-curation.md`` 5.4)."""
+"""Classifies every conversation by what a harvest would do with it (``knowledge-curation.md`` 5.4)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 WORKING = "conversations"
 TRANSCRIPTS = "raw/conversations"
 KEEP_FILE = "conversations/.keep"
-"""Names and patterns of conversations that a person keeps, one a line."""
+"""Names and patterns of conversations that a person keeps, one per line."""
 
 Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900
-"""Roughly the tokens around the text of a question, or that the summary of a part adds to the last one."""
+"""Approximate overhead of a question in tokens, and of each summarised part."""
 
 
 _TAIL_BYTES = 256 * 1024
@@ -44,37 +44,37 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 _SAME_MINUTES = 10
-"""Minutes by which the last turn and the file's own time may differ and still be one event."""
+"""Minutes by which the last turn and the mtime may differ and still count as the same event."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What is known of a content once it was read."""
+class ContentInfo:
+    """What is known about a content after reading it."""
 
-    text_size: int  # bytes of text that a model would be shown
+    text_size: int  # bytes of text for a model
     state: State  # as ``SourceText.state``
     why: str  # as ``SourceText.why``
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conversation and what a harvest would do with it."""
+    """A conversation, and what a harvest would do with it."""
 
     path: str  # workspace-relative
     kind: Kind
-    """``live`` is still written to; ``user-kept`` stays at a person's request; ``prune`` is reclaimed without
-    asking a model; ``harvest`` is harvested; ``keep`` stays for another reason."""
+    """``live``: still being written; ``user-kept``: kept by a person; ``prune``: reclaimed without asking a
+    model; ``harvest``: harvested; ``keep``: kept for another reason."""
     why: str  # one clause
-    size: int  # bytes of the file, which is what reclaiming it frees
-    sha256: str = ""  # empty if the bytes were not looked at
-    reclaimable: bool = True  # once its knowledge is safe
-    text_size: int = 0  # bytes of text that a model would be shown; 0 if there is nothing to harvest
+    size: int  # bytes of the file
+    sha256: str = ""  # empty if the file was not hashed
+    reclaimable: bool = True  # after it was harvested
+    text_size: int = 0  # bytes of text for a model; 0 if there is nothing to harvest
     state: State = "read"
-    """``too-large`` or ``unclear`` for what is kept because it cannot be harvested as it is."""
+    """``too-large``, ``unclear`` or ``unreadable`` if it is kept because it cannot be harvested."""
 
     @property
     def tokens(self) -> int:
-        """About how many tokens a model would be sent."""
+        """Estimated tokens sent to a model."""
         if not self.text_size:
             return 0
         questions = 1
@@ -85,23 +85,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Classifier:
-    """Says what a harvest would do with every conversation."""
+    """Classifies conversations for a harvest."""
 
     files: Files
-    ledger: Mapping[str, LedgerEntry]  # by sha256 of the contents
+    ledger: Mapping[str, LedgerEntry]  # by SHA-256
     now: datetime
-    idle_minutes: int  # one written to in so many last minutes is live
-    provider: str = MARKERS  # the one that would be asked
+    idle_minutes: int  # a conversation written to in the last so many minutes is live
+    provider: str = MARKERS  # the provider to be asked
     transcripts: bool = False
-    """Looks at the immutable transcripts instead, which are harvested and never reclaimed."""
-    named: Collection[str] = ()  # a live one among them is harvested as it is now, and stays
-    measured: MutableMapping[str, Measured] = field(default_factory=dict)
-    """What is already known of contents, by sha256; it is added to."""
+    """Classify the immutable transcripts instead, which are harvested but never reclaimed."""
+    named: Collection[str] = ()  # paths to harvest even if they are live
+    measured: MutableMapping[str, ContentInfo] = field(default_factory=dict)
+    """Cache of known contents, by SHA-256."""
 
     def all(self) -> tuple[Candidate, ...]:
-        """Every conversation, by path."""
+        """All conversations, by path."""
         paths = paths_in(self.files, TRANSCRIPTS if self.transcripts else WORKING)
-        found = [self._at(path) for path in paths]
+        found = [self._classify(path) for path in paths]
         return tuple(each for each in found if each is not None)
 
     @cached_property
@@ -116,8 +116,8 @@ class Classifier:
             return ()
         return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
-    def _at(self, path: str) -> Candidate | None:
-        """The conversation at a path; ``None`` if it is gone."""
+    def _classify(self, path: str) -> Candidate | None:
+        """The conversation at a path; ``None`` if it no longer exists."""
         try:
             real = self.files.workspace.resolve(path)
             status = real.stat()
@@ -129,7 +129,7 @@ class Classifier:
         head = read_head(real)
         fields = head_fields(head, ("keep", "session_id", "started", "ended"))
         if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
-            return Candidate(path, "user-kept", "a person keeps it", size)
+            return Candidate(path, "user-kept", "kept by a person", size)
         live = self.live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
         if live and path not in self.named:
             return Candidate(path, "live", live, size)
@@ -139,31 +139,31 @@ class Classifier:
             found = self._measured(sha256, path) if kind == "harvest" else None
         except (OSError, AutopoiesisError) as error:
             return Candidate(path, "keep", f"cannot be read: {error}", size)
-        free = not self.transcripts and not live
+        reclaimable = not self.transcripts and not live
         if found is not None and found.state in ("too-large", "unclear", "unreadable"):
-            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
+            return Candidate(path, "keep", found.why, size, sha256, reclaimable, 0, found.state)
         text_size = found.text_size if found is not None else 0
-        return Candidate(path, kind, why, size, sha256, free, text_size)
+        return Candidate(path, kind, why, size, sha256, reclaimable, text_size)
 
     def live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
-        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
+        """Why a conversation counts as still being written, one clause; empty if it does not."""
         if self.transcripts and fields["ended"]:
             return ""
         if self.transcripts and not _ended_before(self._horizon, real, written, fields):
             return "its session has not ended"
         if written <= self._horizon or _ended_before(self._horizon, real, written, fields):
             return ""
-        return "was written to a moment ago"
+        return "was written to moments ago"
 
-    def _measured(self, sha256: str, path: str) -> Measured:
+    def _measured(self, sha256: str, path: str) -> ContentInfo:
         if sha256 not in self.measured:
             source = read_source(self.files, path)
-            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
+            self.measured[sha256] = ContentInfo(source.text_size, source.state, source.why)
         return self.measured[sha256]
 
 
-def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
-    """How many transcripts have ended and were never harvested. They are hashed and not read."""
+def count_unharvested(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
+    """Number of ended transcripts that were never harvested. They are hashed but not parsed."""
     found = 0
     for path in paths_in(files, TRANSCRIPTS):
         if not head_fields(read_head(files.workspace.root / path), ("ended",))["ended"]:
@@ -176,11 +176,7 @@ def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> i
 
 
 def hash_of(files: Files, path: str) -> tuple[str, int]:
-    """sha256 and size of a file's bytes, read in blocks.
-
-    Raises:
-        FileNotFoundError, PathRefused, DocumentError: As ``Files.read``.
-    """
+    """SHA-256 and size of a file, read in blocks. Raises as ``Files.read``."""
     digest, size = hashlib.sha256(), 0
     for block in files.read_blocks(path):
         digest.update(block)
@@ -206,7 +202,7 @@ def paths_in(files: Files, folder: str) -> list[str]:
 def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: bool) -> tuple[Kind, str]:
     done: Kind = "keep" if transcript else "prune"
     if entry is not None and entry.restored:
-        return "user-kept", "a person took it back from the trash"
+        return "user-kept", "restored from the trash by a person"
     if not size:
         return done, "is empty"
     if entry is None:
@@ -232,14 +228,13 @@ def _named(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:
-    """Whether a file that was written a moment ago says that nothing was said in it since a time.
+    """True if a recently written file shows that its last turn is older than ``horizon``.
 
-    A copy, a checkout and an import give a file the time of now. When something was last said in it tells
-    more, where the file holds that for certain: in the header of a session that has ended, in the time stamps
-    of a log, in the last heading of a transcript of ours. Everything else is taken to be live.
+    Copies, checkouts and imports set the mtime to now. The time of the last turn is more reliable where the
+    file has it: in the header of an ended session, in the timestamps of a log, or in the last heading of one
+    of our transcripts. Anything else counts as live.
 
-    ``written`` is when the file was last written to, UTC; ``fields`` are ``started`` and ``ended`` of its
-    header.
+    ``written`` is the mtime, UTC; ``fields`` are ``started`` and ``ended`` of the header.
     """
     ended = _time(fields["ended"])
     if ended is not None:
@@ -255,7 +250,7 @@ def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapp
 
 
 def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
-    """When the last turn of a transcript was, at the latest by its headings; now if they do not tell."""
+    """The latest possible time of the last turn by the headings; ``written`` if they do not tell."""
     turns = _TURN.findall(tail)
     if not turns:
         return written
@@ -265,8 +260,7 @@ def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
         return written
     if day:
         return at
-    # Without a date the turn may be of any later day: of the day on which the file was written, if the times
-    # agree.
+    # Without a date, the turn may be from any later day; if the times agree, from the day of the mtime.
     apart = abs(written - at.replace(year=written.year, month=written.month, day=written.day))
     if min(apart, timedelta(days=1) - apart) <= timedelta(minutes=_SAME_MINUTES):
         return written
@@ -282,7 +276,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _tail(path: Path) -> bytes:
-    """The last kilobytes of a regular file; empty if it cannot be read."""
+    """The end of a regular file; empty if it cannot be read."""
     try:
         with os.fdopen(
             os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"

@@ -1,7 +1,7 @@
-"""Commands that build, test or check and that succeeded, as playbooks: "run the tests with …".
+"""Proposes playbooks from successful build, test and check commands: "run the tests with …".
 
-Only what runs a tool of the project is worth it: ``ls`` needs no playbook. How often a command
-succeeded is counted over all conversations (``engine.knowledge.review``); below a few times it is not shown.
+Only commands that run a project tool count: ``ls`` needs no playbook. Successes are counted across all
+conversations (``engine.knowledge.review``), and a command is shown only after a few.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from engine.knowledge.item import Item
 from engine.knowledge.proposed import WHY
 from engine.transcripts.turn import ToolCall, Turn
 
-MOST_COMMANDS = 4
-"""Commands that one conversation proposes."""
+MAX_COMMANDS = 4
+"""Maximum commands proposed from one conversation."""
 
 _SHELLS = frozenset({"bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "terminal"})
 _FAILED = re.compile(
@@ -59,20 +59,20 @@ _NARROWED = re.compile(
     r"|/home/|/Users/|[$`\"']"
     r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
 )
-"""One test, one file, one value of the moment: nothing to run again."""
+"""A single test, file or temporary value: not worth repeating."""
 _PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
-"""A folder of the tests and not all of them."""
+"""A subfolder rather than all tests."""
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Item]:
-    """The playbooks that the commands of a conversation are, the most frequent first."""
+    """Playbooks for the commands in a conversation, most frequent first."""
     counts: Counter[str] = Counter()
     for turn in turns:
         for tool in turn.tools:
             if tool.name.casefold() in _SHELLS and _succeeded(tool):
                 counts.update(dict.fromkeys(_commands(tool.summary), 1))
     found: list[Item] = []
-    for command, times in counts.most_common(MOST_COMMANDS):
+    for command, times in counts.most_common(MAX_COMMANDS):
         try:
             item = item_of("playbooks", _name(command), command, "agent")
         except ValueError:
@@ -86,10 +86,10 @@ def _succeeded(tool: ToolCall) -> bool:
 
 
 def _commands(line: str) -> Iterator[str]:
-    """The commands in a line of a shell that run a tool of the project, without what trims its output."""
+    """The commands in a shell line that run a project tool, without parts that trim the output."""
     line = _CHANGES_PLACE.sub("", line.strip())
     if line.endswith("…"):
-        return  # cut when it was written down
+        return  # truncated in the transcript
     for part in re.split(r"\s*(?:&&|;)\s*", line):
         command = " ".join(_DROPPED.sub("", part).split())
         match = _RUNNER.fullmatch(command)
@@ -103,7 +103,7 @@ _ALONE = frozenset(
 
 
 def _is_whole(command: str) -> bool:
-    """Whether a command is for something known, and for all of it."""
+    """True if a command has a known purpose and is not limited to a part."""
     name = _name(command)
     if not name or _NARROWED.search(command):
         return False
@@ -111,20 +111,20 @@ def _is_whole(command: str) -> bool:
 
 
 def _name(command: str) -> str:
-    """What a command is for; empty if that is unclear."""
+    """The purpose of a command; empty if unclear."""
     found = next((name for name, words in _KINDS if re.search(words, command)), "")
     return found or ("Build" if command == "make" else "")
 
 
-MOST_STEPS = 6
-"""Commands of a sequence; a longer one is no procedure but a day's work."""
+MAX_STEPS = 6
+"""Maximum commands in a sequence; a longer one is not a procedure."""
 
 
 def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
-    """The longest sequence of different commands that succeeded one after the other, with what they are for;
-    the last of several. ``None`` where no two did.
+    """The purpose and the commands of the longest sequence of distinct successful commands; the last of
+    equally long ones. ``None`` if there is no sequence of two.
 
-    A command that fails, or comes again, begins another one.
+    A failed or repeated command starts a new sequence.
     """
     best: list[str] = []
     run: list[str] = []
@@ -138,7 +138,7 @@ def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
                 if command in run:
                     run = []
                 run = [*run, command]
-                if len(best) <= len(run) <= MOST_STEPS:
+                if len(best) <= len(run) <= MAX_STEPS:
                     best = run
     if len(best) < 2:
         return None

@@ -1,7 +1,7 @@
-"""A model is asked about a conversation: questions that can be stopped, and replies that are asked for twice.
+"""Asks a model about a conversation, with cancellation and one retry.
 
-A second attempt is made only when a model wrote a bad reply. A service that does not answer is its provider's
-matter, which has tried as often as it may; a spent budget is the person's.
+A retry is made only after a bad reply. ExtractionFailed requests are retried by the provider itself, and a
+spent budget is the person's decision.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.context.replies import BadReply, quoted
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.prompt import prompt_of
-from engine.knowledge.harvest.reply import Reply, once
+from engine.knowledge.harvest.reply import Reply, distinct
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 MAX_ATTEMPTS = 2
-"""How often a model is asked for items before what it writes is given up."""
+"""Requests for items before giving up."""
 
-MOST_TOKENS = 65_536
-"""Tokens of the longest reply that is asked for after one was cut off."""
+MAX_TOKENS = 65_536
+"""Upper limit for longer replies after one was cut off."""
 
-_STOPPED = "stopped before it was finished"
+_STOPPED = "stopped before it finished"
 
 
 class Limits(Protocol):
-    """How long an answer may take and be; groups of settings have them."""
+    """Limits of time and length for a reply; implemented by groups of settings."""
 
     @property
     def max_tokens(self) -> int: ...
@@ -40,10 +40,10 @@ class Limits(Protocol):
     def deadline_s(self) -> float: ...
 
 
-class Failed(Exception):
-    """There will be no items; the message is one line.
+class ExtractionFailed(Exception):
+    """There are no items; the message is one line.
 
-    ``lasting``: every further question would fail alike until a person changes something.
+    ``lasting``: every further question would fail like this until a person intervenes.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -54,7 +54,7 @@ class Failed(Exception):
 class Asker:
     """Asks a model, one question at a time. ``stop`` may be called from any thread.
 
-    ``system`` is what the model is told that it is; ``setting`` is the one that limits its replies.
+    ``system`` is the system prompt; ``setting`` is the name of the setting that limits replies.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Asker:
         self._under_way: Question | None = None
 
     def stop(self) -> None:
-        """Gives up what is under way, and everything that would be asked after it."""
+        """Cancels the open question and refuses further ones."""
         with self._guard:
             self._stopped = True
             question = self._under_way
@@ -78,19 +78,19 @@ class Asker:
             question.give_up()
 
     def answer(self, prompt: str, session: str, limit: int = 0) -> Asked:
-        """What came of a question; ``limit`` is the tokens of its reply where they are not those set.
+        """Asks a question; ``limit`` overrides the maximum tokens of the reply.
 
         Raises:
             AutopoiesisError: The budget is spent.
-            Failed: It was stopped.
+            ExtractionFailed: It was stopped.
         """
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most runs ask no model
+        from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio, and most runs ask no model
 
         if self.spending is not None:
             self.spending.allow()
         with self._guard:
             if self._stopped:
-                raise Failed(_STOPPED)
+                raise ExtractionFailed(_STOPPED)
             limits = self.limits
             question = Question(
                 self.completer,
@@ -106,7 +106,7 @@ class Asker:
             with self._guard:
                 self._under_way = None
         if answer.completed is None and self._stopped:
-            raise Failed(_STOPPED)
+            raise ExtractionFailed(_STOPPED)
         if answer.completed is not None and self.spending is not None:
             self.spending.spent(answer.completed, (), session)
         return answer
@@ -114,25 +114,25 @@ class Asker:
 
 @dataclass(slots=True)
 class Inquiry:
-    """The questions about one conversation, and what they took so far."""
+    """The questions about one conversation, with their usage so far."""
 
     asker: Asker
     name: str  # of the conversation
     session: str
     model: str
-    attempts: int = 0  # how often the model was asked for items
+    attempts: int = 0  # number of requests for items
     input_tokens: int = 0
-    output_tokens: int = 0  # all calls together, as are the output tokens
+    output_tokens: int = 0  # of all calls, as are the input tokens
     cost_usd: float | None = 0.0  # ``None`` if a price is unknown
 
-    def reply(self, record: Sequence[str], wanted: str, read: Callable[[str, bool], Reply]) -> Reply:
-        """The items about a record. What a reply holds that was cut off is kept, and only the rest is asked
-        for, with room for a longer one.
+    def reply(self, record: Sequence[str], instructions: str, read: Callable[[str, bool], Reply]) -> Reply:
+        """Asks for the items in a record. Items in a reply that was cut off are kept, and only the rest is
+        requested, with a higher limit.
 
-        ``read`` gives the items of a reply and is told whether it was cut off; it raises ``BadReply``.
+        ``read`` parses a reply, given whether it was cut off, or raises ``BadReply``.
 
         Raises:
-            AutopoiesisError, Failed: There are none.
+            AutopoiesisError, ExtractionFailed: There are no items.
         """
         set_limit = self.asker.limits.max_tokens
         wrong, limit = "", set_limit
@@ -140,14 +140,14 @@ class Inquiry:
         for _ in range(MAX_ATTEMPTS):
             self.attempts += 1
             try:
-                completed = self.answer(record, wanted, wrong=wrong, limit=limit)
-            except (AutopoiesisError, Failed) as error:
+                completed = self.answer(record, instructions, wrong=wrong, limit=limit)
+            except (AutopoiesisError, ExtractionFailed) as error:
                 if kept is None:
                     raise
                 completed = str(error)
             if isinstance(completed, str):
                 if kept is None:
-                    raise Failed(completed)
+                    raise ExtractionFailed(completed)
                 return _cut_off(kept, completed)
             cut = f"it was cut off at the token limit ({self.asker.setting})"
             try:
@@ -160,29 +160,29 @@ class Inquiry:
                     return kept
                 wrong = cut
                 if kept.items:
-                    wrong += f"; give only the items behind “{quoted(kept.items[-1].text)}”"
+                    wrong += f"; give only the items after “{quoted(kept.items[-1].text)}”"
             if completed.cut:
-                limit = min(2 * limit, MOST_TOKENS)
+                limit = min(2 * limit, MAX_TOKENS)
                 if limit <= set_limit:
                     break
         if kept is not None and kept.items:
             return _cut_off(kept, f"raise {self.asker.setting}")
-        raise Failed(f"the reply could not be used after {self.attempts} attempts: {wrong}")
+        raise ExtractionFailed(f"no usable reply after {self.attempts} attempts: {wrong}")
 
     def answer(
-        self, record: Sequence[str], wanted: str, *, wrong: str = "", limit: int = 0
+        self, record: Sequence[str], instructions: str, *, wrong: str = "", limit: int = 0
     ) -> ChatReply | str:
-        """The reply to a question, or why there is none.
+        """The reply to a question, or the reason there is none.
 
         Raises:
-            AutopoiesisError, Failed: As ``Asker.answer``, or no further question would get an answer.
+            AutopoiesisError, ExtractionFailed: As ``Asker.answer``, or every further question would fail.
         """
-        prompt = prompt_of(record, wanted, name=redacted(self.name), wrong=wrong)
+        prompt = prompt_of(record, instructions, name=redacted(self.name), wrong=wrong)
         answer = self.asker.answer(prompt, self.session, limit)
         completed = answer.completed
         if completed is None:
             if answer.lasting:
-                raise Failed(answer.error, lasting=True)
+                raise ExtractionFailed(answer.error, lasting=True)
             return answer.error
         self.model = completed.model or self.model
         self.input_tokens += completed.usage.input_tokens
@@ -193,10 +193,10 @@ class Inquiry:
 
 
 def _both(first: Reply, second: Reply) -> Reply:
-    return Reply(once((*first.items, *second.items)), (*first.refused, *second.refused))
+    return Reply(distinct((*first.items, *second.items)), (*first.refused, *second.refused))
 
 
 def _cut_off(reply: Reply, why: str) -> Reply:
-    """A reply that is incomplete, and says so."""
-    said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
-    return replace(reply, refused=(*reply.refused, said))
+    """The reply with a note that it is incomplete."""
+    note = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
+    return replace(reply, refused=(*reply.refused, note))

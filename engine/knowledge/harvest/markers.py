@@ -1,7 +1,7 @@
-"""What a conversation marks itself, taken out of it without asking a model.
+"""Extracts what a conversation marks itself, without a model.
 
 =================================================================  =======================================
-A line that begins with                                            becomes
+A line that starts with                                            becomes
 =================================================================  =======================================
 ``Decision:`` ``Decided:`` ``Entscheidung:`` ``Beschluss:``        a decision
 ``Fact:`` ``Lesson:`` ``Lesson learned:`` ``Learned:``
@@ -9,15 +9,14 @@ A line that begins with                                            becomes
 ``TODO:`` ``Task:`` ``Action item:`` ``Aufgabe:`` ``- [ ]``        an open task
 ``DONE:`` ``Erledigt:`` ``- [x]``                                  a done task
 ``Open:`` ``Open question:`` ``Offen:`` ``Offene Frage:``          a question, unless ``A:`` follows
-``Q:`` ``Question:`` ``Frage:``                                    likewise, unless it is answered
+``Q:`` ``Question:`` ``Frage:``                                    likewise, unless someone answers
 ``Playbook:`` ``Runbook:`` ``Anleitung:`` and a name               a playbook with the list or code below it
-``File:`` ``Datei:`` path ``—`` note                               a note of a file
-``> [knowledge:…] path — summary``                                 a note of that file
+``File:`` ``Datei:`` path ``—`` note                               a file note
+``> [knowledge:…] path — summary``                                 a note on that file
 =================================================================  =======================================
 
-A bullet in front and bold type do not matter, nor does case. What is marked ends with its paragraph. Only
-what a person or the agent says is looked at, and of that neither code nor quotations. Most conversations mark
-nothing.
+Case, bold type and a leading bullet are ignored. A marked text ends with its paragraph. Only text by a person
+or the agent counts, without code and quotations. Most conversations mark nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.context.replies import is_control
-from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, item_of, once
+from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, distinct, item_of
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
 from engine.provenance.spoken import in_fences
 from engine.transcripts.turn import QUOTED, KnowledgeChange, Role, Text, Turn
@@ -66,19 +65,19 @@ _LABELS: dict[str, Category] = {
     "datei": "files",
 }
 _ASKED = frozenset({"q", "question", "frage"})
-"""Labels of a question to the other speaker, answered when that one speaks."""
+"""Labels of questions to the other speaker, which count as answered once that speaker replies."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
 _LABEL = re.compile(
-    rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<said>\S.*)",
+    rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<text>\S.*)",
     re.IGNORECASE,
 )
-_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<said>\S.*)")
+_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
 _ANSWER = re.compile(
     rf"{_BULLET}(?:\*\*|__)?(?:a|answer|antwort)(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]", re.IGNORECASE
 )
 _STOP = re.compile(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3}|~{3}|\|)")
-_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<said>\S.*)")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _DASH = re.compile(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
@@ -87,18 +86,15 @@ _VOICES: dict[Role, Voice] = {"user": "person", "agent": "agent"}
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
-    """What turns mark as worth keeping, in their order and each once; as ``labelled``."""
-    return once(item for _, item in labelled(turns))
+    """The marked items of turns, in order, without duplicates."""
+    return distinct(item for _, item in labelled(turns))
 
 
 def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
-    """What turns mark as worth keeping, in their order, each with its label in small letters; it is empty for
-    what has none.
+    """The marked items of turns in order, each with its lower-case label, which may be empty.
 
-    What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
-    is too long ends with an ellipsis.
-
-    ``turns`` are without what was injected into them.
+    Items that are not valid lines of knowledge, such as one with a fake provenance, are skipped; long ones
+    are shortened with an ellipsis. ``turns`` must not contain injected text.
     """
     turns = tuple(turns)
     last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}
@@ -107,7 +103,7 @@ def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
 
 
 def is_labelled(line: str) -> bool:
-    """Whether a line begins with a label, or is a task to be ticked."""
+    """True if a line starts with a label or a checkbox."""
     return _LABEL.fullmatch(line) is not None or _BOX.fullmatch(line) is not None
 
 
@@ -125,7 +121,7 @@ def _of_turn(turn: Turn, *, is_answered: bool) -> Iterator[tuple[str, Item]]:
 
 @dataclass(slots=True)
 class _Lines:
-    """A text and the place up to which it has been read."""
+    """A text and the current reading position."""
 
     text: str
     voice: Voice
@@ -140,30 +136,30 @@ class _Lines:
             box, label = (None, None) if is_code else (_BOX.fullmatch(line), _LABEL.fullmatch(line))
             if box is not None:
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
-                for item in _item(category, self._paragraph(lines, box["said"]), "", self.voice):
+                for item in _item(category, self._paragraph(lines, box["text"]), "", self.voice):
                     yield "", item
             elif label is not None:
                 name = label["label"].lower()
                 if not (self.is_answered and name in _ASKED):
-                    for item in self._labelled(_LABELS[name], label["said"], lines, fenced):
+                    for item in self._labelled(_LABELS[name], label["text"], lines, fenced):
                         yield name, item
 
     def _labelled(
-        self, category: Category, said: str, lines: Sequence[str], fenced: Sequence[bool]
+        self, category: Category, text: str, lines: Sequence[str], fenced: Sequence[bool]
     ) -> Iterator[Item]:
         if category == "playbooks":
-            yield from self._playbook(said, lines, fenced)
+            yield from self._playbook(text, lines, fenced)
             return
-        said = self._paragraph(lines, said)
+        text = self._paragraph(lines, text)
         if category == "files":
-            path, dash, note = _split(said)
+            path, dash, note = _split(text)
             yield from _item("files", path, note, self.voice) if dash else ()
         elif category != "questions" or not self._is_answered(lines):
-            yield from _item(category, said, "", self.voice)
+            yield from _item(category, text, "", self.voice)
 
-    def _paragraph(self, lines: Sequence[str], said: str) -> str:
-        """What is said on this line and on those that go on with it."""
-        parts = [said]
+    def _paragraph(self, lines: Sequence[str], text: str) -> str:
+        """The text of this line and its continuation lines."""
+        parts = [text]
         while self.place < len(lines):
             line = lines[self.place]
             if _STOP.match(line) or _LABEL.fullmatch(line) or _ANSWER.match(line):
@@ -178,9 +174,9 @@ class _Lines:
             place += 1
         return place < len(lines) and _ANSWER.match(lines[place]) is not None
 
-    def _playbook(self, said: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
-        """A name, and as its steps the list or the code under it, or what stands behind a dash."""
-        name, dash, rest = _split(said)
+    def _playbook(self, text: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
+        """A name with steps from the list or code below it, or after a dash."""
+        name, dash, rest = _split(text)
         place = self.place
         while place < len(lines) and not lines[place].strip():
             place += 1
@@ -194,17 +190,17 @@ class _Lines:
             end += 1
         else:
             while end < len(lines) and (found := _LIST.fullmatch(lines[end])) and not _BOX.match(lines[end]):
-                steps.append(found["said"])
+                steps.append(found["text"])
                 end += 1
         if steps:
             self.place = end
         elif dash:
-            steps, said = [rest], name
-        yield from _item("playbooks", said, " -> ".join(steps), self.voice)
+            steps, text = [rest], name
+        yield from _item("playbooks", text, " -> ".join(steps), self.voice)
 
 
 def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator[Item]:
-    """An item, if the text can be one."""
+    """An item, if the text is valid."""
     first, second = _line(first), _line(second)
     match category:
         case "playbooks":
@@ -222,9 +218,9 @@ def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator
         return
 
 
-def _split(said: str) -> tuple[str, str, str]:
-    found = _DASH.search(said)
-    return (said[: found.start()], found[0], said[found.end() :]) if found else (said, "", "")
+def _split(text: str) -> tuple[str, str, str]:
+    found = _DASH.search(text)
+    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
 
 
 def _line(text: str) -> str:
@@ -232,5 +228,5 @@ def _line(text: str) -> str:
     return " ".join("".join(" " if is_control(c) and c.isspace() else c for c in text).split())
 
 
-def _within(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"
+def _within(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rsplit(" ", 1)[0].rstrip() + "…"

@@ -1,18 +1,18 @@
-"""What can be known of a conversation without a model, as proposals for a person.
+"""Proposes knowledge from a conversation without a model, for a person to review.
 
 ====================================================  ====================================================
-What is read                                          becomes
+What is found                                         becomes
 ====================================================  ====================================================
 a sentence in which the person corrects the agent or  a decision
-sets it a rule that outlasts the task
+gives it a lasting rule
 a plan of the agent that the person approved          a decision: its title and its first sentence
-the sentence in which the agent sums up what it has   a done task; what it names as the cause, a fact
-done, at the end of the conversation
+the agent's summary of its work at the end of the     a done task; the cause it names, a fact
+conversation
 a command that builds, tests or checks and succeeded  a playbook (``engine.knowledge.harvest.commands``)
 ====================================================  ====================================================
 
-None of it is written without a person, so the measure is whether they are glad to read the list: few for
-each conversation, in full sentences that can be understood without it.
+Nothing is written without a review, so the list must be worth reading: few items per conversation, in full
+sentences that can be understood on their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.reply import item_of, once
+from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY, Group
 from engine.knowledge.signs import COMMON, stem
@@ -32,40 +32,40 @@ from engine.redaction.detect import redact
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
 
-MOST_CORRECTIONS = 4
-MOST_PLANS = 2
-MOST_SUMMARIES = 2
-"""Proposals of one kind that a conversation makes."""
+MAX_CORRECTIONS = 4
+MAX_PLANS = 2
+MAX_SUMMARIES = 2
+"""Maximum proposals of each kind per conversation."""
 
 _LONG_MESSAGE = 800
-"""Characters from which a message of the person is mostly pasted."""
+"""Length from which a person's message is probably pasted."""
 _SENTENCE_CHARACTERS = 280
-_LEAST_WORDS = 4
-_LEAST_TELLING = 2
+_MIN_WORDS = 4
+_MIN_DISTINCTIVE = 2
 _PLAIN_WORDS = 9
-"""Words from which a sentence of an agent that names nothing particular still says enough."""
+"""Words from which an agent's sentence is specific enough without naming anything."""
 _THANKS = 40
-"""Characters of a last message of the person that is only thanks."""
+"""Length up to which a person's last message counts as mere thanks."""
 
 
 def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
-    """What turns propose, each once; nothing that looks like a secret.
+    """The proposals from turns, without duplicates and possible secrets.
 
-    ``turns`` are without what was injected into them.
+    ``turns`` must not contain injected text.
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     found = [
-        *_most(_corrections(dialogue), MOST_CORRECTIONS),
-        *_most(_plans(dialogue), MOST_PLANS),
-        *_most(_summary(dialogue), MOST_SUMMARIES),
+        *_newest(_corrections(dialogue), MAX_CORRECTIONS),
+        *_newest(_plans(dialogue), MAX_PLANS),
+        *_newest(_summary(dialogue), MAX_SUMMARIES),
         *commands_of(dialogue),
     ]
-    return tuple(item for item in once(found) if not redact(f"{item.path} {item.text}")[1])
+    return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
 
 
-def _most(items: Iterable[Item], most: int) -> list[Item]:
-    """The newest so many: what a person said last holds."""
-    return list(once(items))[-most:]
+def _newest(items: Iterable[Item], limit: int) -> list[Item]:
+    """The last items, because a person's latest word counts."""
+    return list(distinct(items))[-limit:]
 
 
 def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
@@ -81,7 +81,7 @@ def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
 
 
 def _is_rule(sentence: str, *, corrected: bool) -> bool:
-    """Whether a sentence says what holds beyond the task, and says it in full."""
+    """True if a complete sentence states a rule that outlasts the task."""
     plain = _as_line(sentence)
     if plain.rstrip("\"')”").endswith(("?", ":", "…")) or not _stands_alone(plain):
         return False
@@ -107,7 +107,7 @@ def _plans(turns: Sequence[Turn]) -> Iterator[Item]:
 
 
 def _is_approved(turns: Sequence[Turn], number: int) -> bool:
-    """Whether the outcome of a plan, which stands behind it, says so."""
+    """True if the result after a plan says that the user approved it."""
     for turn in turns[number : number + 3]:
         results = [tool.result for tool in turn.tools]
         if any("rejected by the user" in result for result in results):
@@ -118,29 +118,32 @@ def _is_approved(turns: Sequence[Turn], number: int) -> bool:
 
 
 def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
-    """What the agent says at the end that it has done; nothing where it waits for an answer."""
-    said = [turn for turn in turns if turn.text.strip()]
+    """What the agent says at the end that it has done, unless it is waiting for an answer."""
+    spoken = [turn for turn in turns if turn.text.strip()]
     while (
-        said and said[-1].role == "user" and len(said[-1].text) < _THANKS and not is_correction(said[-1].text)
+        spoken
+        and spoken[-1].role == "user"
+        and len(spoken[-1].text) < _THANKS
+        and not is_correction(spoken[-1].text)
     ):
-        said.pop()
-    if not said or said[-1].role != "agent" or said[-1].kind:
+        spoken.pop()
+    if not spoken or spoken[-1].role != "agent" or spoken[-1].kind:
         return
-    sentences = [_bare(each) for each in _prose(said[-1].text)]
+    sentences = [_bare(each) for each in _prose(spoken[-1].text)]
     if any(each.endswith("?") and not wording.OFFER.search(each) for each in sentences[-2:]):
         return
     for each in sentences:
-        if (cause := wording.CAUSE.match(each)) and _is_told(cause[1]):
+        if (cause := wording.CAUSE.match(each)) and _is_informative(cause[1]):
             yield from _item("facts", "summary", f"The cause was: {cause[1]}", "agent")
             break
     done = [wording.LABEL.sub("", each) for each in sentences]
-    found = [each for each in done if wording.DONE.match(each) and _is_told(each)]
+    found = [each for each in done if wording.DONE.match(each) and _is_informative(each)]
     if found:
         yield from _item("tasks_done", "summary", _capital(found[0]), "agent")
 
 
-def _is_told(sentence: str) -> bool:
-    """Whether an agent's sentence is whole, names something, and says more than that all is well."""
+def _is_informative(sentence: str) -> bool:
+    """True if an agent's sentence is complete, specific, and says more than that all is well."""
     if not _stands_alone(sentence) or sentence.endswith(":"):
         return False
     if wording.PASSED.search(sentence) or wording.VAGUE.search(sentence):
@@ -157,7 +160,7 @@ def _item(category: Category, group: Group, text: str, voice: Voice) -> Iterator
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The sentences of a reply, without code, tables and headings; of a label in bold what it labels."""
+    """The sentences of a reply, without code, tables and headings."""
     lines = [
         "" if fenced or _NO_PROSE.match(line) else line
         for line, fenced in zip(text.split("\n"), in_fences(text), strict=True)
@@ -174,16 +177,16 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _stands_alone(sentence: str) -> bool:
-    """Whether a sentence can be understood by itself, is short enough to be read, and names its matter."""
+    """True if a sentence is understandable on its own, short enough, and names its subject."""
     if not 16 <= len(sentence) <= _SENTENCE_CHARACTERS:
         return False
     words = [word.casefold() for word in _WORD.findall(sentence)]
-    telling = {word for word in map(stem, words) if len(word) > 2 and word not in _EVERYDAY}
-    return len(words) >= _LEAST_WORDS and len(telling) >= _LEAST_TELLING
+    distinctive = {word for word in map(stem, words) if len(word) > 2 and word not in _EVERYDAY}
+    return len(words) >= _MIN_WORDS and len(distinctive) >= _MIN_DISTINCTIVE
 
 
 def _as_line(sentence: str) -> str:
-    """What a person said as a line of its own: without how they began, with a capital letter."""
+    """A person's sentence as a line: without filler words at the start, capitalised."""
     plain = wording.BEGINNING.sub("", sentence).strip()
     return _capital(plain or sentence)
 
@@ -196,8 +199,8 @@ def _bare(text: str) -> str:
     return " ".join(text.replace("**", "").replace("__", "").split()).strip(" -–—")
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rpartition(" ")[0] + "…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rpartition(" ")[0] + "…"
 
 
 _EVERYDAY = COMMON | {

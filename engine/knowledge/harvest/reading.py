@@ -1,7 +1,7 @@
-"""A working conversation as a harvest reads it: turns with who spoke, and what identifies the file.
+"""Reads a working conversation for a harvest: its turns with speakers, and the hash of the file.
 
-The bytes that are hashed are the bytes that are read, so that the ledger proves what was looked at (design
-6.2). A file that is too large is hashed as it passes and never held.
+The hashed bytes are the bytes that are read, so the ledger proves what was examined (design 6.2). A file that
+is too large is hashed in blocks and not kept in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.knowledge.harvest.others import calls_in, is_own_output, spoken, tool_output, turns_of
+from engine.knowledge.harvest.generic_formats import (
+    calls_in,
+    is_own_output,
+    labelled_turns,
+    tool_output,
+    turns_of,
+)
 from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
@@ -31,11 +37,11 @@ from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, ToolC
 if TYPE_CHECKING:
     from engine.store.files import Files
 
-MOST_TEXT_BYTES = 1024 * 1024
-"""Bytes of text that the largest conversation shows which is harvested (``knowledge-curation.md`` 5.3). An
-agent's log has many times as many bytes as it shows text, and only the text is ever sent."""
-MOST_FILE_BYTES = 64 * 1024 * 1024
-"""Bytes of the largest file that is read at all."""
+MAX_TEXT_BYTES = 1024 * 1024
+"""Maximum bytes of text in a conversation to harvest (``knowledge-curation.md`` 5.3). An agent's log is many
+times larger than its text, and only the text is sent."""
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Maximum size of a file to read."""
 UNCLEAR = "could not tell who speaks"
 
 State = Literal["read", "empty", "unclear", "unreadable", "too-large"]
@@ -43,37 +49,36 @@ State = Literal["read", "empty", "unclear", "unreadable", "too-large"]
 
 @dataclass(frozen=True)
 class SourceText:
-    """A conversation as far as it could be read."""
+    """A conversation as read for a harvest."""
 
     path: str  # workspace-relative
     sha256: str  # of the file's bytes, hexadecimal
     size: int  # bytes of the file
     state: State
-    """``empty``: read, but nobody says anything in it. ``unclear``: there is text, but nothing tells who
-    speaks."""
+    """``empty``: no turn has content. ``unclear``: there is text, but no speakers."""
     why: str = ""  # the reason for any state but ``read``, one clause
     turns: tuple[Turn, ...] = ()
-    """In order, without what was injected: quotes of memory have no blocks left, and only these are memory
-    operations."""
-    sizes: tuple[int, ...] = ()  # bytes of the file for each turn; the first includes what stands before it
+    """In order, without injected text: quotes of memory keep no blocks, memory operations only their
+    changes."""
+    sizes: tuple[int, ...] = ()  # bytes of the file for each turn; the first includes what precedes it
     session: str = ""  # empty if the file names none
     outside: str = ""
-    """What tools brought from outside, whole, as far as the file keeps more than the turns do."""
-    local: str = ""  # what the agent's own commands printed, likewise
+    """Complete outside text from tools, if the file has more of it than the turns."""
+    local: str = ""  # complete output of the agent's own commands, likewise
 
     @property
     def name(self) -> str:
-        """The file's name without its ending, safe inside a provenance."""
+        """The file name without suffix, safe for a provenance."""
         return safe_name(self.path)
 
     @property
     def read(self) -> int:
-        """Bytes of the file that could be read."""
+        """Bytes of the file covered by turns."""
         return sum(self.sizes)
 
     @property
     def shown(self) -> tuple[tuple[int, Turn], ...]:
-        """The turns that a model is shown, by number from 1: those in which somebody speaks or acts."""
+        """The turns for a model, by number from 1: those in which someone speaks or acts."""
         return tuple(
             (number, turn)
             for number, turn in enumerate(self.turns, 1)
@@ -82,26 +87,26 @@ class SourceText:
 
     @cached_property
     def text_size(self) -> int:
-        """Bytes of the text that a model is shown, without what says who speaks."""
+        """Bytes of the text for a model, without the speakers' markup."""
         return sum(len(said_in(turn).encode("utf-8", "replace")) for _, turn in self.shown)
 
     @cached_property
-    def said(self) -> Voices:
-        """What was said by whom. What a person or the agent quotes counts as neither's own."""
-        from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only where something was found
+    def voices(self) -> Voices:
+        """Who said what; quoted text belongs to neither the person nor the agent."""
+        from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only if something was found
 
         return voices_of(self.turns, self.outside, self.local)
 
 
 def safe_name(path: str) -> str:
-    """The name of a conversation from its path: what could end a provenance or a line is a hyphen."""
+    """The name of a conversation, with hyphens for characters that could end a provenance or a line."""
     stem = unicodedata.normalize("NFC", PurePosixPath(path).stem)
     plain = "".join(c if c.isalnum() or c in "._ -" else "-" for c in stem)
     return re.sub(r"[\s-]{2,}|\s", "-", plain).strip("-. ")[:120] or "conversation"
 
 
 def read_source(files: Files, path: str) -> SourceText:
-    """A conversation of the workspace, whichever program wrote it.
+    """Reads a conversation in any supported format.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -113,41 +118,39 @@ def read_source(files: Files, path: str) -> SourceText:
     for block in files.read_blocks(path):
         digest.update(block)
         size += len(block)
-        if size <= MOST_FILE_BYTES:
+        if size <= MAX_FILE_BYTES:
             held.append(block)
         else:
             held.clear()
     blank = SourceText(path, digest.hexdigest(), size, "read")
-    if size > MOST_FILE_BYTES:
-        why = f"has {size:,} bytes, more than the {MOST_FILE_BYTES:,} that are read"
+    if size > MAX_FILE_BYTES:
+        why = f"has {size:,} bytes, more than the maximum of {MAX_FILE_BYTES:,}"
         return replace(blank, state="too-large", why=why)
     data = b"".join(held)
     if not _is_text(data):
-        return replace(blank, state="unreadable", why="is no text")
+        return replace(blank, state="unreadable", why="is not text")
     found = (_log if PurePosixPath(path).suffix.lower() == ".jsonl" else _text)(path, data)
     if found is None:
         return replace(blank, state="unclear", why=UNCLEAR)
     source = replace(
         blank,
-        turns=tuple(map(_kept, found.turns)),
+        turns=tuple(map(_without_injected, found.turns)),
         sizes=tuple(found.sizes),
         session=found.session,
         outside="\n".join(found.outside),
         local="\n".join(found.local),
     )
     if not any(turn.blocks for turn in source.turns):
-        return replace(source, state="empty", why="nobody says anything in it")
-    if source.text_size > MOST_TEXT_BYTES:
-        why = (
-            f"shows {source.text_size:,} bytes of text, more than the {MOST_TEXT_BYTES:,} that are harvested"
-        )
+        return replace(source, state="empty", why="it contains no messages")
+    if source.text_size > MAX_TEXT_BYTES:
+        why = f"has {source.text_size:,} bytes of text, more than the maximum of {MAX_TEXT_BYTES:,}"
         return replace(blank, state="too-large", why=why)
     return source
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What was read of a file; the fields are those of ``SourceText``."""
+class _Parsed:
+    """The content of a file; fields as in ``SourceText``."""
 
     turns: Sequence[Turn]
     sizes: Sequence[int]
@@ -157,35 +160,35 @@ class _Read:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether bytes are mostly text: a stray NUL or a damaged character does not make them something else."""
+    """True if bytes are mostly text, despite a few control or damaged characters."""
     sample = data[: 64 * 1024]
     odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
     broken = sample.decode("utf-8", "replace").count("\ufffd")
     return 10 * (odd + broken) <= len(sample)
 
 
-def _text(path: str, data: bytes) -> _Read | None:
+def _text(path: str, data: bytes) -> _Parsed | None:
     transcript = parse(data, path)
     turns: Sequence[Turn] = transcript.turns
     if any(turn.line for turn in turns):
         places = [0, *(match.end() for match in re.finditer(b"\n", data))]
         starts = [places[max(turn.line - 1, 0)] for turn in turns]
     else:
-        # Of the same length, so that places in it are places in the file.
+        # Keeps the length, so that positions match those in the file.
         text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
-        found = spoken(text)
+        found = labelled_turns(text)
         if not found and any(turn.text.strip() for turn in turns):
             return _chat(path, data)
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
-    return _Read(turns, sizes, transcript.session_id)
+    return _Parsed(turns, sizes, transcript.session_id)
 
 
-def _chat(path: str, data: bytes) -> _Read | None:
-    """A history or an export of another program; ``None`` if it is neither.
+def _chat(path: str, data: bytes) -> _Parsed | None:
+    """A chat history or export of another program; ``None`` if it is neither.
 
-    Which bytes a turn takes is not known there: each gets its share by the length of its text.
+    The byte ranges of its turns are unknown, so each turn gets a share by the length of its text.
     """
     found = read_chat(data, path)
     if found is None:
@@ -193,7 +196,7 @@ def _chat(path: str, data: bytes) -> _Read | None:
     weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in found.turns]
     ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
     sizes = [end - start for start, end in pairwise([0, *ends])]
-    return _Read(found.turns, sizes, found.session_id)
+    return _Parsed(found.turns, sizes, found.session_id)
 
 
 def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
@@ -204,7 +207,7 @@ def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
         yield total
 
 
-def _log(path: str, data: bytes) -> _Read | None:
+def _log(path: str, data: bytes) -> _Parsed | None:
     stream = BytesIO(data)
     kind = kind_of(stream)
     read = _records(stream) if kind is None else _agents(path, kind, stream)
@@ -220,8 +223,8 @@ def _log(path: str, data: bytes) -> _Read | None:
     return replace(read, outside=outside, local=local)
 
 
-def _agents(path: str, kind: Kind, stream: BytesIO) -> _Read:
-    """The turns of an agent's session log, and the bytes of the lines that went into each."""
+def _agents(path: str, kind: Kind, stream: BytesIO) -> _Parsed:
+    """The turns of an agent's session log, each with the bytes of its lines."""
     log = SessionLog(kind, Path(path), stream)
     turns: list[Turn] = []
     reader = log.reader(turns.append, START)
@@ -237,32 +240,32 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> _Read:
             sizes[-1] += taken + before
         before = 0 if sizes else before + taken
     turns += reader.unfinished
-    # What was typed ahead counted as a turn until it was taken back.
+    # Text typed ahead counted as a turn until it was withdrawn.
     beyond = sum(sizes[len(turns) :])
     del sizes[len(turns) :]
     if sizes:
         sizes[-1] += beyond
-    return _Read(turns, sizes, log.session_id())
+    return _Parsed(turns, sizes, log.session_id())
 
 
-def _records(stream: BytesIO) -> _Read:
-    """The turns of JSON lines that name a role, and the bytes of each; other lines are not read."""
+def _records(stream: BytesIO) -> _Parsed:
+    """The turns of JSON lines with a role, each with its bytes; other lines are skipped."""
     turns: list[Turn] = []
     sizes: list[int] = []
     for line in read_lines(stream):
         if found := turns_of(line):
             turns += found
             sizes += [line.end - line.start] + [0] * (len(found) - 1)
-    return _Read(turns, sizes)
+    return _Parsed(turns, sizes)
 
 
-def _kept(turn: Turn) -> Turn:
-    """A turn without what memory itself put into it."""
+def _without_injected(turn: Turn) -> Turn:
+    """A turn without text injected by memory."""
     if turn.kind == QUOTED:
         return replace(turn, blocks=())
     if turn.kind == MEMORY:
         changes = tuple(block for block in turn.blocks if isinstance(block, KnowledgeChange))
         return replace(turn, blocks=changes)
-    said = bare(turn)
-    blocks = tuple(block for block in said.blocks if not isinstance(block, Text) or block.text.strip())
-    return replace(said, blocks=blocks)
+    own = bare(turn)
+    blocks = tuple(block for block in own.blocks if not isinstance(block, Text) or block.text.strip())
+    return replace(own, blocks=blocks)

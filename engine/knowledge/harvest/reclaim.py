@@ -1,9 +1,9 @@
-"""Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4), with a
-brake on too many of them (robustness L8).
+"""Moves harvested conversations to the trash and back (``knowledge-curation.md`` 4), with a safeguard against
+moving too many (robustness L8).
 
-A conversation goes only if its harvest is proven: the ledger has it, every line it gave is in a file or
-in the history, the conversation itself is in the history with the same bytes, and all of it was looked at.
-What is not proof by itself, a summary or an empty harvest, needs a person's word.
+A conversation is reclaimed only if its harvest is proven: it is in the ledger, every line from it is in a
+file or in the history, the conversation itself is in the history with the same bytes, and all of it was
+examined. A summary or an empty harvest is not sufficient proof and needs a person's consent.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 FEW = 5
-"""Conversations that go to the trash without their number being typed, however large a share they are."""
+"""Number of conversations that never needs confirmation, however large a share they are."""
 
-STILL = "it was written to a moment ago, so it stays until it is quiet"
+STILL = "written to moments ago; kept until it is idle"
 
 
 @dataclass(eq=False)
 class Reclaimer:
-    """Reclaims and restores."""
+    """Reclaims and restores conversations."""
 
     files: Files
     ledger: Ledger
@@ -46,32 +46,32 @@ class Reclaimer:
     on_problem: Callable[[str], None]
     _known: tuple[str, dict[str, bytes | None]] = field(default_factory=lambda: ("", {}), init=False)
 
-    def move(self, results: Sequence[Result], request: HarvestRequest, most: int) -> Iterator[Result]:
-        """Moves to the trash what may go of the conversations of one run; all of it or, where a number has to
-        be typed because they are more than ``most``, nothing.
+    def move(self, results: Sequence[Result], request: HarvestRequest, limit: int) -> Iterator[Result]:
+        """Moves the reclaimable conversations of one run to the trash; none of them if there are more than
+        ``limit`` and their number was not confirmed.
         """
-        may_go: list[Result] = []
+        reclaimable: list[Result] = []
         blocked = self._blocked()
         for each in results:
             if each.outcome not in ("harvested", "unharvested") or each.entry is None:
                 continue
             why = blocked or (STILL if each.stays else "")
             try:
-                why = why or self.why_not(each.path, each.entry, request.consent)
+                why = why or self.reason_to_keep(each.path, each.entry, request.consent)
             except AutopoiesisError as error:
                 why = str(error)
             if not why:
-                may_go.append(each)
+                reclaimable.append(each)
             elif not self._is_taken(each.path):
                 yield replace(each, kept=why)
         try:
-            refuse_too_many(self.files, len(may_go), request, most)
+            refuse_too_many(self.files, len(reclaimable), request, limit)
         except HarvestRefused as error:
-            for each in may_go:
+            for each in reclaimable:
                 yield replace(each, kept=str(error))
             return
-        gone: list[str] = []
-        for each in may_go:
+        moved: list[str] = []
+        for each in reclaimable:
             try:
                 sha256 = hash_of(self.files, each.path)[0]
                 known = self.ledger.get(sha256)
@@ -79,75 +79,73 @@ class Reclaimer:
                     assert each.entry is not None
                     self.ledger.record(sha256, each.entry)
                 self.reclaim(each.path, sha256)
-                gone.append(each.path)
+                moved.append(each.path)
                 yield replace(each, reclaimed=True, entry=self.ledger.get(sha256))
             except (OSError, AutopoiesisError) as error:
                 if not self._is_taken(each.path):
                     yield replace(each, kept=str(error))
-        self._commit_gone(gone)
+        self._commit_moved(moved)
 
     def _is_taken(self, path: str) -> bool:
-        """Whether another program has moved a conversation to the trash since it was looked at."""
-        # The process that moves one holds the lock until it is in the ledger too.
+        """True if another program has moved a conversation to the trash in the meantime."""
+        # The process that moves a conversation holds the lock until the ledger is updated.
         with self.files.lock():
             if self.files.workspace.root.joinpath(path).exists():
                 return False
             return any(entry.path == path and entry.deleted for entry in self.ledger.entries().values())
 
-    def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
-        """Why a conversation may not go, one clause; empty when it may."""
+    def reason_to_keep(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
+        """Why a conversation may not be reclaimed, one clause; empty if it may."""
         if entry.status == "deleted-unharvested":
             return self._not_in_history(path, ())
         if entry.status != "harvested":
-            return f"the ledger says {entry.status}"
+            return f"its ledger status is {entry.status}"
         if not (entry.total or entry.known or entry.held) and not consent.empty:
-            return "nothing was found in it (--reclaim-empty)"
+            return "no items found (--reclaim-empty)"
         if entry.provider == MARKERS and not consent.partial:
             return "it was read without a model (--reclaim-partial)"
         if entry.refused and not consent.partial:
-            return f"{len(entry.refused)} of the model's items could not be used (--reclaim-partial)"
+            return f"{len(entry.refused)} of the model's items were unusable (--reclaim-partial)"
         if (entry.summarised or entry.coverage < 1) and not consent.partial:
-            return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"
+            return f"{entry.coverage:.0%} of it was read, by summary (--reclaim-partial)"
         return self._not_in_history(path, entry.lines)
 
     def _blocked(self) -> str:
-        """Why nothing may go at all, because nothing can be committed; empty when it may."""
+        """Why nothing can be committed and therefore nothing reclaimed; empty if it can."""
         state = self.repository.state(count=False)
         if state.can_commit:
             return ""
         return f"{state.why}; {state.hint}" if state.hint else state.why
 
     def reclaim(self, path: str, sha256: str) -> None:
-        """Moves a conversation to the trash; what may go was found out before, ``_commit_gone`` comes after.
+        """Moves a conversation to the trash, without checks and without a commit.
 
         Raises:
-            HarvestRefused: Its bytes have changed; it is kept.
-            LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` has the rest to do.
+            HarvestRefused: Its content has changed; it is kept.
+            LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` does the rest.
         """
         with self.files.lock():
             entry = self.ledger.get(sha256)
             if entry is None:
-                raise HarvestRefused("the ledger has no entry of it", where=path)
+                raise HarvestRefused("it has no ledger entry", where=path)
             self.trash.put(path, sha256, entry.status)
             self.ledger.change(sha256, deleted=True)
 
-    def _commit_gone(self, paths: Sequence[str]) -> None:
-        """Commits that conversations are in the trash."""
+    def _commit_moved(self, paths: Sequence[str]) -> None:
         if paths:
             made = self.commit([*paths, LEDGER], gone_message(paths))
             if made.failed:
-                self.on_problem(f"{_in_the_trash(paths)}, which is not committed: {made.why}")
+                self.on_problem(f"{_in_the_trash(paths)}, but that is not committed: {made.why}")
 
     def recover(self) -> tuple[str, ...]:
-        """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths
-        of both.
+        """Finishes interrupted moves and restores files that changed while being moved; returns the paths.
 
         Raises:
             LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
         """
         if self.files.read_only:
             return ()
-        back = self.trash.recover()
+        restored = self.trash.recover()
         done: list[str] = []
         for each in self.trash.all():
             entry = self.ledger.get(each.sha256)
@@ -155,23 +153,23 @@ class Reclaimer:
             if entry is not None and not entry.deleted and not entry.restored and not still_there:
                 self.ledger.change(each.sha256, deleted=True)
                 done.append(each.path)
-        self._commit_gone(done)
-        return (*back, *done)
+        self._commit_moved(done)
+        return (*restored, *done)
 
     def restore(self, sha256: str) -> str:
-        """Puts a conversation back, from the trash or else from the history; gives its path.
+        """Restores a conversation from the trash or the history; returns its path.
 
-        From then on it is a person's own and no harvest touches it.
+        From then on, no harvest touches it.
 
         Raises:
-            HarvestRefused: Its bytes are lost, or another file has its name.
-            LedgerBroken, WriteFailed, ReadOnly: It was not put back.
+            HarvestRefused: Its content is lost, or another file has its name.
+            LedgerBroken, WriteFailed, ReadOnly: It was not restored.
         """
         with self.files.lock():
             entry = self.ledger.get(sha256)
             if entry is None:
                 raise HarvestRefused(
-                    f"the ledger has no entry {sha256[:12]}", hint="see: autopoiesis ledger list"
+                    f"no such ledger entry: {sha256[:12]}", hint="see: autopoiesis ledger list"
                 )
             data = self.trash.content(sha256)
             if data is None:
@@ -184,11 +182,11 @@ class Reclaimer:
                 )
             self.ledger.change(sha256, deleted=False, restored=True)
             self.trash.forget(sha256)
-            self.commit([entry.path, LEDGER], commit_message("memory", f"{entry.path} is back"))
+            self.commit([entry.path, LEDGER], commit_message("memory", f"restored {entry.path}"))
             return entry.path
 
     def keep_in_history(self, path: str) -> str:
-        """Commits a conversation that is to go; gives why that is impossible, empty when it is committed."""
+        """Commits a conversation before it is reclaimed; returns the reason if that is impossible."""
         try:
             data = self.files.read(path)
         except (FileNotFoundError, AutopoiesisError) as error:
@@ -196,7 +194,7 @@ class Reclaimer:
         if self.committed(path) == data:
             return ""
         if holds_secret(data):
-            return "it holds what looks like a secret, so it does not belong into the history; take that out"
+            return "it contains what looks like a secret and so cannot be committed; remove the secret"
         self.commit([path], kept_message(path))
         return "" if self.committed(path) == data else "it is not in the history"
 
@@ -207,11 +205,11 @@ class Reclaimer:
         files = {line.path: self.committed(line.path) or b"" for line in lines}
         for line in lines:
             if line.text.encode() not in files[line.path] and not self._was_there(line):
-                return f"a line it gave is not in the history: {line.path}: {line.text[:60]}"
+                return f"a line from it is not in the history: {line.path}: {line.text[:60]}"
         return ""
 
     def _was_there(self, line: LedgerLine) -> bool:
-        """Whether a line that a person has changed since was in the history once."""
+        """True if the history has a line that a person has changed since."""
         try:
             found = self.repository.git.run(
                 "log", "-1", "--format=%H", f"-S{line.text}", "HEAD", paths=[line.path]
@@ -221,7 +219,7 @@ class Reclaimer:
         return bool(found.text.strip())
 
     def committed(self, path: str) -> bytes | None:
-        """A file as the newest commit has it; ``None`` if it has none, or there is no commit."""
+        """A file in the newest commit; ``None`` if there is none."""
         revision = self.repository.revision() or ""
         if revision != self._known[0]:
             self._known = revision, {}
@@ -235,12 +233,12 @@ class Reclaimer:
 
 
 def kept_message(path: str) -> str:
-    """What the commit says that has a conversation in the history, so that it may go."""
+    """The commit message for a conversation that is about to be reclaimed."""
     return commit_message("memory", f"{path} before it is reclaimed")
 
 
 def gone_message(paths: Sequence[str]) -> str:
-    """What the commit of conversations says that went to the trash."""
+    """The commit message for conversations moved to the trash."""
     return commit_message("memory", f"{_in_the_trash(paths)}, knowledge kept")
 
 
@@ -250,27 +248,24 @@ def _in_the_trash(paths: Sequence[str]) -> str:
     )
 
 
-def refuse_too_many(files: Files, number: int, request: HarvestRequest, most: int) -> None:
-    """The brake on mass deletion.
+def refuse_too_many(files: Files, number: int, request: HarvestRequest, limit: int) -> None:
+    """The safeguard against mass deletion: raises ``HarvestRefused`` until the number is confirmed.
 
-    A few that go by mistake are soon back, and what they taught is safe. What a conversation taught that is
-    discarded unharvested is not, so there over half counts however few they are.
-
-    Raises:
-        HarvestRefused: So many go only after their number was typed.
+    A few conversations moved by mistake are quickly restored, and their knowledge is safe. Knowledge in
+    conversations discarded without a harvest is not, so there more than half always needs confirmation.
     """
-    why = too_many(number, len(paths_in(files, WORKING)), most, FEW if request.harvest else 0)
+    why = too_many(number, len(paths_in(files, WORKING)), limit, FEW if request.harvest else 0)
     if not why or (request.consent.number is not None and number <= request.consent.number):
         return
     raise HarvestRefused(
-        f"{number} would go to the trash, {why}", hint=f"say so by their number: --reclaim {number}"
+        f"{number} would go to the trash, {why}", hint=f"confirm the number with: --reclaim {number}"
     )
 
 
-def too_many(number: int, total: int, most: int, few: int = FEW) -> str:
-    """Why a number has to be typed before so many of ``total`` go: they are more than ``most``, or over half
-    and more than ``few``; empty where they may just go.
+def too_many(number: int, total: int, limit: int, few: int = FEW) -> str:
+    """Why moving so many of ``total`` needs confirmation: more than ``limit``, or more than half and more
+    than ``few``; empty if it does not.
     """
-    if number > most:
-        return f"more than {most}"
+    if number > limit:
+        return f"more than {limit}"
     return f"over half of {total}" if number * 2 > total and number > few else ""

@@ -1,4 +1,4 @@
-"""What a harvest is asked for, what it would do, and what it has done (``knowledge-curation.md`` 5.4)."""
+"""Requests, surveys and results of a harvest (``knowledge-curation.md`` 5.4)."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.knowledge.edit import Known
+from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.ledger import LedgerEntry
 
 Outcome = Literal["harvested", "failed", "too-large", "unclear", "changed", "unharvested"]
-"""What became of a conversation; ``unharvested`` was discarded without a harvest, of one that is ``unclear``
-nothing tells who speaks."""
+"""``unharvested``: discarded without a harvest. ``unclear``: the speakers are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a harvest would do; nothing has been changed (``knowledge-curation.md`` 5.4)."""
+    """What a harvest would do (``knowledge-curation.md`` 5.4)."""
 
     candidates: tuple[Candidate, ...]  # by path
-    provider: str  # ``markers`` asks no model
+    provider: str  # ``markers`` works without a model
     model: str
     transcripts: bool = False  # of ``raw/``, instead of working conversations
-    left: int = 0  # transcripts of ``raw/`` that were never harvested, when these are working conversations
+    left: int = 0  # unharvested transcripts in ``raw/``, if this is about working conversations
 
     def of(self, kind: Kind) -> tuple[Candidate, ...]:
-        """Those of one kind."""
+        """The candidates of one kind."""
         return tuple(each for each in self.candidates if each.kind == kind)
 
     def size(self, kind: Kind) -> int:
-        """Bytes of one kind: the text of those that are harvested, the files of all others."""
+        """Bytes of one kind: of text for ``harvest``, of files for all others."""
         return sum(each.text_size if kind == "harvest" else each.size for each in self.of(kind))
 
     @property
     def tokens(self) -> int:
-        """About how many tokens would be sent."""
+        """Estimated tokens to be sent."""
         return sum(each.tokens for each in self.of("harvest"))
 
 
@@ -45,61 +44,61 @@ class Consent:
     """What a person has agreed to."""
 
     number: int | None = None
-    """How many conversations may go, where the number has to be typed; ``None`` if it was not."""
-    empty: bool = False  # conversations without findings may go
-    partial: bool = False  # those that were read in part, or only for their markers, may go
+    """Confirmed number of conversations to reclaim; ``None`` if not confirmed."""
+    empty: bool = False  # also reclaim conversations without items
+    partial: bool = False  # also reclaim those read in part or without a model
 
 
 @dataclass(frozen=True, slots=True)
 class HarvestRequest:
-    """What a harvest shall do."""
+    """What a harvest should do."""
 
-    paths: tuple[str, ...] = ()  # all there are if empty
-    transcripts: bool = False  # those of ``raw/``, which are never reclaimed, instead of the working ones
-    harvest: bool = True  # ask for knowledge; otherwise conversations are given up unharvested
-    reclaim: bool = True  # move those to the trash whose knowledge is safe
+    paths: tuple[str, ...] = ()  # all if empty
+    transcripts: bool = False  # harvest ``raw/``, which is never reclaimed, instead of working conversations
+    harvest: bool = True  # otherwise conversations are discarded without a harvest
+    reclaim: bool = True  # move harvested conversations to the trash
     consent: Consent = field(default_factory=Consent)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one conversation."""
+    """The result for one conversation."""
 
     path: str  # workspace-relative
     size: int  # bytes
     outcome: Outcome
-    entry: LedgerEntry | None = None  # ``None`` if it was left as it was
+    entry: LedgerEntry | None = None  # ``None`` if it was not processed
     error: str = ""  # why it was not harvested
-    commit: str = ""  # object name; empty when there is no commit
+    commit: str = ""  # hash; empty if there is no commit
     uncommitted: str = ""  # why there is no commit
     reclaimed: bool = False
     kept: str = ""  # why it was not reclaimed
-    known: tuple[Known, ...] = ()  # not written, because the same is already there
+    known: tuple[KnownItem, ...] = ()  # not written, because they are already known
     items: Mapping[str, int] = field(default_factory=dict)  # written by this run, by category
-    held: int = 0  # items that this run put up for review
-    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
-    stays: bool = False  # still written to, or a transcript: not reclaimed
+    held: int = 0  # items that this run queued for review
+    refused: tuple[str, ...] = ()  # one line for each unusable part of the reply
+    stays: bool = False  # still being written, or a transcript: not reclaimed
 
     @property
     def is_new(self) -> bool:
-        """Whether this run harvested it; others were harvested before and only looked at again."""
+        """True if this run harvested it, rather than an earlier one."""
         return self.outcome == "harvested" and bool(self.commit or self.uncommitted)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a harvest has done."""
+    """The result of a harvest."""
 
     results: tuple[Result, ...]  # in order
     recovered: tuple[str, ...] = ()  # conversations whose interrupted harvest was finished first
-    purged: tuple[str, ...] = ()  # conversations that left the trash for good
+    purged: tuple[str, ...] = ()  # conversations deleted from the trash
     stopped: str = ""
-    """Why the rest was not looked at: ``stopped`` by a person, or a cause that every other conversation would
-    meet too, such as a missing key; empty if all were."""
+    """Why the rest was skipped: ``stopped`` by a person, or a problem that affects all conversations, such as
+    a missing key; empty if nothing was skipped."""
 
     @property
     def items(self) -> dict[str, int]:
-        """Items that this run has written, by category."""
+        """Items written by this run, by category."""
         counts: Counter[str] = Counter()
         for each in self.results:
             counts.update(each.items)
@@ -107,10 +106,10 @@ class Report:
 
     @property
     def held(self) -> int:
-        """Items that this run has put up for review."""
+        """Items queued for review by this run."""
         return sum(each.held for each in self.results)
 
     @property
     def reclaimed(self) -> int:
-        """Bytes that were reclaimed."""
+        """Bytes reclaimed."""
         return sum(each.size for each in self.results if each.reclaimed)

@@ -1,4 +1,4 @@
-"""The harvest: survey, conversation by conversation, then what may go (``knowledge-curation.md`` 5, 7)."""
+"""Runs a harvest: survey, extraction per conversation, then reclaiming (``knowledge-curation.md`` 5, 7)."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from engine.knowledge.harvest.classify import (
     WORKING,
     Candidate,
     Classifier,
-    Measured,
+    ContentInfo,
+    count_unharvested,
     hash_of,
-    left_in,
     paths_in,
 )
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.said import where_said
 from engine.knowledge.harvest.settle import Finding, Settler
+from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.store.sparse import refuse_elsewhere
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.knowledge.edit import Known
+    from engine.knowledge.edit import KnownItem
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 
-_SAID_ONCE: dict[str, Outcome] = {"too-large": "too-large", "unclear": "unclear", "unreadable": "failed"}
-"""What becomes of conversations that cannot be harvested as they are, by their state."""
+_UNHARVESTABLE: dict[str, Outcome] = {"too-large": "too-large", "unclear": "unclear", "unreadable": "failed"}
+"""Outcomes of conversations that cannot be harvested, by state."""
 
 _OUTCOMES: dict[Status, Outcome] = {
     "harvested": "harvested",
@@ -58,20 +58,20 @@ _OUTCOMES: dict[Status, Outcome] = {
 
 
 class Extracts(Protocol):
-    """Takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
+    """Extracts knowledge; implemented by ``engine.knowledge.harvest.extract.Extractor``."""
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
-        """What it taught; never raises for what a provider does."""
+        """Extracts the knowledge; never raises because of a provider."""
         ...
 
     def stop(self) -> None:
-        """Gives up what is under way, from another thread."""
+        """Cancels the extraction from another thread."""
         ...
 
 
 @dataclass(eq=False)
 class Harvest:
-    """Harvests conversations. One run at a time for each object. ``zone`` is the one whose days count."""
+    """Harvests conversations, one run at a time. ``zone`` is the time zone that determines the day."""
 
     files: Files
     ledger: Ledger
@@ -85,16 +85,16 @@ class Harvest:
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: Extracts | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
-    _measured: dict[str, Measured] = field(default_factory=dict, init=False)
+    _measured: dict[str, ContentInfo] = field(default_factory=dict, init=False)
 
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
-        """What there is, and what a harvest would do with it.
+        """Surveys what a harvest would do.
 
-        ``transcripts`` looks at those of ``raw/`` instead of working conversations; see
-        ``means_transcripts``. ``named`` are paths that a person has named.
+        ``transcripts`` selects ``raw/`` instead of working conversations and defaults to
+        ``means_transcripts``. ``named`` are paths given by a person.
 
         Raises:
-            LedgerBroken: The ledger is damaged or gone.
+            LedgerBroken: The ledger is damaged or lost.
         """
         settings, ledger = self.settings(), self.ledger.entries()
         if transcripts is None:
@@ -109,17 +109,17 @@ class Harvest:
             frozenset(named),
             self._measured,
         ).all()
-        left = 0 if transcripts else left_in(self.files, ledger, settings.provider)
+        left = 0 if transcripts else count_unharvested(self.files, ledger, settings.provider)
         return Survey(found, settings.provider, settings.model, transcripts, left)
 
     def means_transcripts(self, paths: Collection[str] = ()) -> bool:
-        """Whether a harvest means the transcripts without saying so: they are named, or all there is."""
+        """True if a harvest is implicitly about transcripts: they are named, or there is nothing else."""
         if paths:
             return all(path.startswith(f"{TRANSCRIPTS}/") for path in paths)
         return not paths_in(self.files, WORKING) and bool(paths_in(self.files, TRANSCRIPTS))
 
     def recover(self) -> tuple[str, ...]:
-        """Finishes what was interrupted; the conversations it was about.
+        """Finishes interrupted work and returns the conversations concerned.
 
         Raises:
             LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
@@ -135,16 +135,16 @@ class Harvest:
         on_result: Callable[[Result], None] = lambda _result: None,
         on_start: Callable[[str], None] = lambda _path: None,
     ) -> Report:
-        """Harvests.
+        """Runs a harvest.
 
-        ``on_result`` is told of each conversation when it is done, and again when it was reclaimed or kept.
-        ``on_start`` is told before a model is asked about it.
+        ``on_start`` is called before each conversation, ``on_result`` after it and again when it was
+        reclaimed or kept.
 
         Raises:
-            LedgerBroken: The ledger is damaged or gone; nothing was asked or changed.
+            LedgerBroken: The ledger is damaged or lost; nothing was asked or changed.
             DocumentError: A category file cannot be added to; nothing was asked or changed.
-            HarvestRefused: A path is not a conversation, or more would go than was agreed to.
-            WriteFailed, ReadOnly: The workspace cannot be written at all.
+            HarvestRefused: A path is not a conversation, or more would be reclaimed than was confirmed.
+            WriteFailed, ReadOnly: The workspace cannot be written.
         """
         self.files.refuse_read_only("conversations")
         refuse_elsewhere(self.files.workspace.root, LEDGER.split("/"))
@@ -164,25 +164,25 @@ class Harvest:
                 break
             on_start(each.path)
             try:
-                result = self._one(each, request)
+                result = self._harvest_one(each, request)
             except AutopoiesisError as error:
                 if error.lasting:
                     stopped = str(error)
                     break
                 result = Result(each.path, each.size, "failed", error=str(error))
             except FileNotFoundError:
-                result = self._gone(each)
+                result = self._missing(each)
             results[each.path] = result
             on_result(result)
         if request.reclaim and not request.transcripts:
-            most = self.settings().most_reclaimed
-            for result in self.reclaimer.move(tuple(results.values()), request, most):
+            limit = self.settings().most_reclaimed
+            for result in self.reclaimer.move(tuple(results.values()), request, limit):
                 results[result.path] = result
                 on_result(result)
         return Report(tuple(results.values()), recovered, purged, stopped)
 
     def stop(self) -> None:
-        """Ends a run after what is under way, from another thread."""
+        """Stops the run from another thread, cancelling the current extraction."""
         with self._guard:
             self._stopped = True
             under_way = self._under_way
@@ -190,13 +190,13 @@ class Harvest:
             under_way.stop()
 
     def _chosen(self, request: HarvestRequest) -> list[Candidate]:
-        """What is to be looked at: what there is to harvest, and what only waits to be reclaimed."""
+        """The conversations to process: those to harvest, and those only to reclaim."""
         survey = self.survey(transcripts=request.transcripts, named=request.paths)
         found = {each.path: each for each in survey.candidates}
         for path in request.paths:
             if path not in found:
                 raise HarvestRefused(
-                    "is no conversation that waits", where=path, hint="see: autopoiesis harvest"
+                    "is not a working conversation", where=path, hint="see: autopoiesis harvest"
                 )
             if found[path].kind == "user-kept":
                 raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)
@@ -206,37 +206,37 @@ class Harvest:
             each
             for each in named
             if each.kind in kinds
-            or (each.state in _SAID_ONCE and (request.paths or self.ledger.get(each.sha256) is None))
+            or (each.state in _UNHARVESTABLE and (request.paths or self.ledger.get(each.sha256) is None))
         ]
 
-    def _one(self, candidate: Candidate, request: HarvestRequest) -> Result:
-        """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
+    def _harvest_one(self, candidate: Candidate, request: HarvestRequest) -> Result:
+        """Harvests one conversation, or determines that it only needs to be reclaimed."""
         result = partial(Result, candidate.path, candidate.size)
         stays = not candidate.reclaimable
         known = self.ledger.get(candidate.sha256)
         settings = self.settings()
         if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
-            # The latter under another name, a moment ago.
+            # In the latter case, harvested under another name moments ago.
             return result(_OUTCOMES[known.status], known, stays=stays)
         if not request.harvest or candidate.kind == "prune":
-            # Recorded in the ledger when it goes, so that one that cannot go may still be harvested.
+            # Recorded in the ledger when it is reclaimed, so that one that is kept may still be harvested.
             at = self.clock().isoformat()
-            given_up = LedgerEntry(candidate.path, "deleted-unharvested", at, size=candidate.size)
-            return result("unharvested", given_up, stays=stays)
-        if candidate.state in _SAID_ONCE:
-            return self._left_alone(candidate)
+            discarded = LedgerEntry(candidate.path, "deleted-unharvested", at, size=candidate.size)
+            return result("unharvested", discarded, stays=stays)
+        if candidate.state in _UNHARVESTABLE:
+            return self._unharvestable(candidate)
         source = read_source(self.files, candidate.path)
-        extraction = self._asked_about(source, settings)
+        extraction = self._extract(source, settings)
         if extraction.lasting and not extraction.input_tokens:
-            # Neither the conversation's fault nor worth a line in its record.
+            # Not a problem of this conversation, so it is not recorded.
             raise HarvestRefused(extraction.error).until_changed()
         entry = self._entry(candidate.path, extraction)
         with self.files.lock():
             if hash_of(self.files, candidate.path)[0] != source.sha256:
-                return result("changed", error="it was changed meanwhile, and is kept")
+                return result("changed", error="it changed in the meantime and is kept")
             known = self.ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
-                # By another program, or under another name, while a model was asked here.
+                # By another program, or under another name, while the model was asked.
                 return result("harvested", known, stays=stays)
             if extraction.outcome != "extracted":
                 if known is None or known.status != "harvested":
@@ -246,15 +246,15 @@ class Harvest:
             done = self.settler.settle(finding)
         return replace(done, known=known_lines, refused=extraction.refused, stays=stays)
 
-    def _gone(self, candidate: Candidate) -> Result:
-        """One that is gone: another program has harvested it and moved it to the trash."""
-        with self.files.lock():  # held by the process that moves one until the ledger says so too
+    def _missing(self, candidate: Candidate) -> Result:
+        """The result for a missing file, which another program may have harvested and moved to the trash."""
+        with self.files.lock():  # held by the process that moves it until the ledger is updated
             known = self.ledger.get(candidate.sha256)
         if known is not None and known.deleted:
             return Result(candidate.path, candidate.size, _OUTCOMES[known.status], known, stays=True)
-        return Result(candidate.path, candidate.size, "changed", error="it was taken away meanwhile")
+        return Result(candidate.path, candidate.size, "changed", error="it was removed in the meantime")
 
-    def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
+    def _extract(self, source: SourceText, settings: HarvestSettings) -> Extraction:
         extractor = self.extractor(settings)
         with self._guard:
             self._under_way = extractor
@@ -268,25 +268,25 @@ class Harvest:
 
     def _finding(
         self, source: SourceText, extraction: Extraction, entry: LedgerEntry
-    ) -> tuple[Finding, tuple[Known, ...]]:
-        """What is to be written, and what stands there already."""
+    ) -> tuple[Finding, tuple[KnownItem, ...]]:
+        """What to write, and what is already known."""
         day = local_day(datetime.fromisoformat(entry.at), self.zone()).isoformat()
         origin = Origin(source.name, day)
         data = self.files.read(source.path)
-        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.said))
+        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
             day=day,
             entry=replace(entry, known=len(decided.known)),
             edits=decided.edits,
-            waiting=waiting_for(
+            waiting=pending_items(
                 decided.held,
                 at=entry.at,
                 origin=origin,
                 source=source.path,
                 sha256=source.sha256,
-                where=lambda item: where_said(item, data),
+                locate=lambda item: find_source_line(item, data),
             ),
         )
         return finding, decided.known
@@ -309,9 +309,9 @@ class Harvest:
             error=extraction.error,
         )
 
-    def _left_alone(self, candidate: Candidate) -> Result:
-        """One that cannot be harvested as it is. It is recorded in the ledger once."""
-        outcome, error = _SAID_ONCE[candidate.state], f"{candidate.why}; kept"
+    def _unharvestable(self, candidate: Candidate) -> Result:
+        """The result for a conversation that cannot be harvested; recorded in the ledger once."""
+        outcome, error = _UNHARVESTABLE[candidate.state], f"{candidate.why}; kept"
         if self.ledger.get(candidate.sha256) is None:
             status: Status = "too-large" if outcome == "too-large" else "harvest-failed"
             at = self.clock().isoformat()

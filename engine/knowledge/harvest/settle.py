@@ -1,8 +1,8 @@
-"""Writes down what a harvest has found; a run that is killed loses and duplicates nothing (design 6.2).
+"""Writes the findings of a harvest; a killed run loses and duplicates nothing (design 6.2).
 
-The order, under the workspace's lock: journal, lines, a look whether each stands in the file that now has
-the name, items that wait for review, ledger, digest, commit; last the journal goes. Every step may be
-repeated, so a journal that is found is worked through from its beginning.
+The steps, under the workspace's lock: journal, lines (each checked after writing), held items, ledger,
+digest, commit, delete the journal. All steps are repeatable, so a leftover journal is simply worked through
+again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.knowledge.item import CATEGORIES, Origin, counted
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.redaction.detect import redact
 from engine.store.commit_message import commit_message
 
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 JOURNALS = "scratch/harvest"
-"""Where a harvest that is being written down leaves its journal."""
+"""Folder of the journals of harvests that are being written."""
 
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Work):
-    """What a harvest has found in one conversation."""
+    """The findings of a harvest in one conversation."""
 
     sha256: str  # of the conversation's bytes
     path: str  # workspace-relative
-    entry: LedgerEntry  # without its lines, which are known only once they are written
-    day: str = ""  # of the harvest, as its lines say it
+    entry: LedgerEntry  # without lines, which are known only after writing
+    day: str = ""  # of the harvest, as in its lines
 
 
 @dataclass(eq=False)
 class Settler:
-    """Writes findings down."""
+    """Writes findings."""
 
     files: Files
     ledger: Ledger
@@ -62,15 +62,15 @@ class Settler:
 
     @cached_property
     def _journal(self) -> Journal[Finding]:
-        lost = "its conversation is harvested anew"
+        lost = "its conversation will be harvested again"
         return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
 
     def settle(self, finding: Finding) -> Result:
-        """Writes a finding down.
+        """Writes a finding.
 
         Raises:
-            WriteFailed, ReadOnly: It is not written down, or only in part; ``recover`` does the rest.
-            LedgerBroken: The ledger is damaged or gone; ``recover`` does the rest then.
+            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest.
+            LedgerBroken: The ledger is damaged or lost; ``recover`` does the rest once it is fixed.
         """
         journal = finding.sha256[:16]
         with self.files.lock():
@@ -78,24 +78,23 @@ class Settler:
             return self._settle(journal, finding)
 
     def recover(self) -> list[Result]:
-        """Finishes what was interrupted.
+        """Finishes interrupted findings.
 
         Raises:
-            WriteFailed, ReadOnly, LedgerBroken: It cannot be finished now; its journal stays.
+            WriteFailed, ReadOnly, LedgerBroken: One cannot be finished now; its journal is kept.
         """
         return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
-        """Commits what stands in knowledge uncommitted: what an earlier commit could not take, because the
-        disk was full or git was busy, and what a person has edited. So a harvest's commits are its own. The
-        digest follows what was edited.
+        """Commits uncommitted knowledge, so that a harvest's commits contain only its own changes: leftovers
+        of failed commits and edits by a person. The digest is updated first.
         """
         self.digest.follow(self.on_problem)
         entries = self.ledger.entries().values()
         lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
         written = (LEDGER, *lines, *self.digest.paths, *self.review.paths)
-        gone = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
-        paths = [*filter(self._exists, written), *gone]
+        missing = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
+        paths = [*filter(self._exists, written), *missing]
         self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
 
     def _exists(self, path: str) -> bool:
@@ -107,12 +106,12 @@ class Settler:
         lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
         waiting = (
             *finding.waiting,
-            *waiting_for(
+            *pending_items(
                 refused, at=finding.entry.at, origin=origin, source=finding.path, sha256=finding.sha256
             ),
         )
-        put = self.review.put(waiting)
-        entry, items = self._entry(finding, lines, put.ids)
+        queued = self.review.put(waiting)
+        entry, items = self._entry(finding, lines, queued.ids)
         self.ledger.record(finding.sha256, entry)
         digest = self.digest.paths if self.digest.follow(self.on_problem) else ()
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
@@ -128,15 +127,13 @@ class Settler:
             commit=done.revision,
             uncommitted=done.why,
             items=items,
-            held=put.new,
+            held=queued.new,
         )
 
     def _entry(
         self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
     ) -> tuple[LedgerEntry, Mapping[str, int]]:
-        """What the ledger shall say: what was written now beside what an earlier harvest has written; and the
-        counts of the former.
-        """
+        """The ledger entry, including the lines of an earlier harvest, and the counts of the new lines."""
         before = self.ledger.get(finding.sha256)
         kept = before.lines if before is not None and before.status == "harvested" else ()
         known = {line.id for line in kept}
@@ -156,7 +153,7 @@ class Settler:
         return entry, items
 
     def _source(self, finding: Finding) -> Sequence[str]:
-        """The conversation itself belongs in the history, unless that would put a secret there."""
+        """The conversation itself is committed, too, unless it contains a secret."""
         with contextlib.suppress(FileNotFoundError, AutopoiesisError):
             if not holds_secret(self.files.read(finding.path)):
                 return (finding.path,)
@@ -164,12 +161,12 @@ class Settler:
 
 
 def holds_secret(data: bytes) -> bool:
-    """Whether something in a file looks like a key or a password."""
+    """True if a file contains what looks like a key or a password."""
     return bool(redact(data.decode("utf-8", "replace"))[1])
 
 
 def message_of(path: str, entry: LedgerEntry) -> str:
-    """What the commit of a conversation's harvest says (spec 10.1)."""
+    """The commit message for the harvest of a conversation (spec 10.1)."""
     name = safe_name(path)
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
     return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])

@@ -1,6 +1,6 @@
-"""How people set a rule and how an agent says what it has done: patterns over single sentences.
+"""Patterns for single sentences in which people give rules and agents report their work.
 
-Each is conservative: a miss is still in the conversation, a false positive costs a look.
+All are conservative: a miss is still in the conversation, a false positive costs a review.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LASTING = re.compile(
     r"|voortaan|впредь|отныне|всегда|никогда)\s+\w{2,}",
     re.IGNORECASE,
 )
-"""A sentence that holds beyond the task in which it is said."""
+"""A sentence that applies beyond the current task."""
 
 FORBIDS = re.compile(
     r"\b(?:do not|don['’]?t|never|stop \w+ing|must ?n[o'’]t|should ?n[o'’]t)\b"
@@ -45,7 +45,7 @@ FORBIDS = re.compile(
     r"|\b(?:nicht|kein\w*|statt|stattdessen|pas|jamais|niet|geen|nunca|não|нельзя)\b",
     re.IGNORECASE,
 )
-"""A correction that says what must not be done, or what takes its place."""
+"""A correction that forbids something or names the alternative."""
 
 WILL = re.compile(
     rf"{_BEFORE}(?:i think )?(?:i|we) (?:(?:do not|don['’]t|really|definitely) )?(?:want|prefer)\b"
@@ -54,7 +54,7 @@ WILL = re.compile(
     r"|, let['’]?s (?:not|avoid|use|keep|call)\b|\bi['’]d (?:personally )?prefer\b",
     re.IGNORECASE,
 )
-"""What a person wants who has just stopped the agent."""
+"""A wish of a person who has just stopped the agent."""
 
 MOMENT = re.compile(
     r"\b(?:don['’]?t|do not) (?:worry|know|think|see|understand|have|need|want|forget|get|recall"
@@ -67,7 +67,7 @@ MOMENT = re.compile(
     r"|\blet['’]?s just\b|\bfirst\W*$|^(?:remove|revert|undo) .{0,12}\b(?:again|changes?)\b",
     re.IGNORECASE,
 )
-"""What is said about this moment, or about something that only this moment knows."""
+"""A statement about the current moment."""
 
 TOLD = re.compile(
     r"\b(?:used to|it (?:always|never)|(?:was|were|has|have|had|did|does|is|are) (?:always|never)|never mind"
@@ -78,7 +78,7 @@ TOLD = re.compile(
     r"|]{2}|:=|#",
     re.IGNORECASE,
 )
-"""What is told, guessed, asked or pasted."""
+"""A report, guess, question or paste."""
 
 MACHINE = re.compile(
     r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted|^Caveat:"
@@ -86,7 +86,7 @@ MACHINE = re.compile(
     r"|^(?:Base directory for this skill|Stop hook feedback)",
     re.MULTILINE,
 )
-"""What a program has put into the person's mouth."""
+"""Text that a program inserted into a person's message."""
 
 BEGINNING = re.compile(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
@@ -94,19 +94,19 @@ BEGINNING = re.compile(
     r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
     re.IGNORECASE,
 )
-"""How a person begins before they come to it."""
+"""Filler words at the start of a sentence."""
 
 OFFER = re.compile(
     r"\b(?:would you like|want me to|shall i|should i|let me know|do you want|anything else)\b", re.IGNORECASE
 )
-"""How an agent asks politely at an end."""
+"""A polite closing question of an agent."""
 
 CAUSE = re.compile(
     r"^(?:the )?(?:\*\*)?(?:root cause|cause|problem|the bug|issue)(?:\*\*)?\s*(?:was"
     r"|is)?\s*:(?:\*\*)?\s*(.+)",
     re.IGNORECASE,
 )
-"""What an agent names as the cause."""
+"""The cause named by an agent."""
 
 _VERBS = (
     "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
@@ -119,20 +119,20 @@ DONE = re.compile(
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)",
     re.IGNORECASE,
 )
-"""What an agent says that it has done, or that is so now."""
+"""What an agent says it has done, or what is now the case."""
 
 PASSED = re.compile(
     r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b", re.I
 )
-"""That all is well is worth no line."""
+"""A statement that all is well, which is not worth keeping."""
 
 VAGUE = re.compile(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
-"""What cannot be understood without the sentence before it."""
+"""A sentence that depends on the previous one."""
 
 LABEL = re.compile(
     r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
 )
-"""What stands before what was done."""
+"""A label before what was done."""
 
 PARTICULAR = re.compile(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
-"""Something by its name: code, a path, an identifier, a number."""
+"""Something specific: code, a path, an identifier, a number."""

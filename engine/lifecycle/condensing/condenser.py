@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError
-from engine.knowledge.inventory import take
+from engine.knowledge.inventory import take_inventory
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import WHY, why_held
 from engine.knowledge.session_notes import projects
@@ -127,7 +127,7 @@ class Condenser:
             day: The reference day for idle projects; by default today.
         """
         day, files, knowledge = day or self.today, self.knowledge.files, self.knowledge
-        inventory = take(files.workspace, ["knowledge"])
+        inventory = take_inventory(files.workspace, ["knowledge"])
         journals = sorted(path for path in inventory.files if journal_day(path) is not None)
         found = [self.memory()]
         people = self.retention.specific(("knowledge/projects/", "knowledge/people/"))
@@ -259,5 +259,5 @@ def _doubt(bullets: Sequence[Bullet], sessions: Sequence[Session], path: str) ->
         for text in (bullet.text, bullet.topic):
             doubt = why_held(Item("notes", text, path, "agent"), voices)
             if doubt is not None:
-                return doubt.why
+                return doubt.reason
     return WHY["upkeep"]

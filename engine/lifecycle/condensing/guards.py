@@ -16,7 +16,7 @@ from engine.errors import DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step, digest
 from engine.knowledge.proposed import WHY
-from engine.knowledge.session_notes import MEMORY_BYTES, counted
+from engine.knowledge.session_notes import MEMORY_BYTES, with_line_count
 from engine.knowledge.similarity import overlap
 from engine.lifecycle.retention.memory import archive_steps, day_of, header_steps, text_of
 from engine.provenance.hold import doubt_of
@@ -153,7 +153,7 @@ def _doubt(before: bytes, after: bytes, known: str) -> str:
             raise BadReply(f"a line of the reply imitates markup of the program: “{plain(text)[:60]}”")
         doubt = doubt_of(text, voices, needs_ground=False)
         if doubt is not None:
-            why = doubt.why
+            why = doubt.reason
     return why
 
 
@@ -184,4 +184,4 @@ def _written(before: bytes, after: bytes, now: datetime) -> Iterator[Step]:
     # One step, so that a rerun recognizes the text if it was already written.
     for step in header_steps(after, now):
         after = after.replace(step.old.encode(), step.text.encode(), 1)
-    yield Step("write", MEMORY, counted(MEMORY, after).decode("utf-8"), old=digest(before))
+    yield Step("write", MEMORY, with_line_count(MEMORY, after).decode("utf-8"), old=digest(before))

@@ -100,7 +100,7 @@ def _items(before: Sequence[Turn], turns: Sequence[Turn]) -> tuple[tuple[Item, .
     held = 0
     for item in (*marked(turns), *summaries):
         doubt = why_held(item, voices)
-        if doubt is not None and doubt.why != WHY["summary"]:
+        if doubt is not None and doubt.reason != WHY["summary"]:
             held += 1
         elif item.category in _KEPT:
             found.append(item)

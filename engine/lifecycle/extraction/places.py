@@ -114,7 +114,7 @@ def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
 
 def _is_named(name: str, session: Session, *, aloud: bool = False) -> bool:
     """True if the user or the agent uses a name; with ``aloud`` only the user counts."""
-    said = session.source.said
+    said = session.source.voices
     text = said.person if aloud else f"{said.person}\n{said.agent}"
     words = re.escape(" ".join(name.split()))
     return bool(name.strip()) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None

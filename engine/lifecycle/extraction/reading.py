@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.inquiry import Failed, Inquiry
-from engine.knowledge.harvest.parts import MOST_IN_A_ROW, SourcePart, parts_of
+from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry
+from engine.knowledge.harvest.parts import MAX_FAILURES, SourcePart, parts_of
 from engine.knowledge.harvest.prompt import prompt_of, without_secrets
-from engine.knowledge.harvest.reply import Reply, once, read_rows
+from engine.knowledge.harvest.reply import Reply, distinct, read_rows
 from engine.lifecycle.extraction.log import By, digest_of
 from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
@@ -100,7 +100,7 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
     try:
         by = by_of(extractor, asker, files)
         if asker is None or not by.provider:
-            return Reading(by, once(extractor.without_model(session)))
+            return Reading(by, distinct(extractor.without_model(session)))
         return _ask(extractor, session, asker, by, extractor.task(files))
     except AutopoiesisError as error:
         return Reading(by, error=str(error), lasting=error.lasting)
@@ -121,22 +121,22 @@ def _ask(extractor: Extractor, session: Session, asker: Asker, by: By, task: str
         return read_rows(text, (extractor.name,), lambda _name, row: extractor.read(row, session), cut=cut)
 
     for number, window in enumerate(windows, 1):
-        if in_a_row == MOST_IN_A_ROW or lasting:
+        if in_a_row == MAX_FAILURES or lasting:
             errors.append(f"{len(windows) - number + 1} windows were skipped")
             break
         try:
             reply = inquiry.reply([window.text], wanted, reply_in)
-        except (Failed, AutopoiesisError) as failed:
+        except (ExtractionFailed, AutopoiesisError) as failed:
             errors.append(f"window {number} of {len(windows)}: {failed}" if len(windows) > 1 else str(failed))
             lasting, in_a_row = failed.lasting, in_a_row + 1
             continue
         in_a_row = 0
         found += reply.items
         refused += reply.refused
-    said = session.source.said
+    said = session.source.voices
     return Reading(
         by,
-        once(replace(item, voice=voice_of(item.text, said)) for item in found),
+        distinct(replace(item, voice=voice_of(item.text, said)) for item in found),
         tuple(refused),
         inquiry.input_tokens,
         inquiry.output_tokens,

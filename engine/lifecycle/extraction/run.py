@@ -19,11 +19,11 @@ from engine.errors import AutopoiesisError, ExtractionRefused, ReadOnly, WriteFa
 from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
-from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import ReviewQueue, waiting_for
+from engine.knowledge.review import ReviewQueue, pending_items
 from engine.lifecycle.extraction.heuristics import ASKED
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
@@ -120,7 +120,7 @@ def _doubt(item: Item, said: Voices) -> Doubt | None:
     would because it rests on outside content.
     """
     doubt = why_held(item, said)
-    if doubt is not None and doubt.why == OUTSIDE and item.text.startswith(ASKED):
+    if doubt is not None and doubt.reason == OUTSIDE and item.text.startswith(ASKED):
         words = normalised(item.text.removeprefix(ASKED).rstrip("…"))
         if words in normalised(said.person):
             return None
@@ -351,7 +351,7 @@ class Runner:
         origin = Origin(source.name, session.day, session=source.session)
         items = [item for each in readings for item in each.items]
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
-        return plan(new, origin, self.target, held=lambda item: _doubt(item, source.said))
+        return plan(new, origin, self.target, held=lambda item: _doubt(item, source.voices))
 
     def _finding(self, session: Session, readings: Sequence[Reading], done: Done) -> Finding:
         source = session.source
@@ -386,12 +386,12 @@ class Runner:
             path=source.path, sha256=source.sha256, session=source.session, day=session.day,
             records=tuple(records),
             edits=decided.edits,
-            waiting=waiting_for(
+            waiting=pending_items(
                 decided.held,
                 at=at,
                 origin=origin,
                 source=source.path,
                 sha256=source.sha256,
-                where=lambda item: where_said(item, data),
+                locate=lambda item: find_source_line(item, data),
             ),
         )  # fmt: skip

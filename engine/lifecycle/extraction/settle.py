@@ -16,7 +16,7 @@ from engine.knowledge.apply import write_all
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.item import Origin
 from engine.knowledge.journal import Journal, Work, decoded, encoded
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.lifecycle.extraction.log import ExtractionLog, ExtractionRecord, WrittenItem
 from engine.store.commit_message import commit_message
 
@@ -116,7 +116,7 @@ class Settler:
         at = finding.records[0].at if finding.records else ""
         waiting = (
             *finding.waiting,
-            *waiting_for(refused, at=at, origin=origin, source=finding.path, sha256=finding.sha256),
+            *pending_items(refused, at=at, origin=origin, source=finding.path, sha256=finding.sha256),
         )
         put = self.review.put(waiting)
         held = {each.id for each in waiting}

@@ -12,7 +12,7 @@ from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.harvest.reclaim import too_many
-from engine.knowledge.inventory import hidden, take
+from engine.knowledge.inventory import hidden, take_inventory
 from engine.knowledge.links import Links
 from engine.lifecycle.proposals import Outcome, Proposal, apply, shown
 from engine.lifecycle.retention.eviction import (
@@ -29,7 +29,7 @@ from engine.lifecycle.retention.places import ARCHIVE, archived, journal_day, re
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.knowledge.changing import Made
+    from engine.knowledge.changing import ChangeResult
     from engine.knowledge.knowledge import Knowledge
     from engine.settings.model import LifecycleSettings
 
@@ -68,7 +68,7 @@ class Retention:
     def _settings(self) -> LifecycleSettings:
         return self.knowledge.config().lifecycle
 
-    def recover(self) -> tuple[Made, ...]:
+    def recover(self) -> tuple[ChangeResult, ...]:
         """Finishes interrupted changes."""
         return self.knowledge.changes.recover()
 
@@ -80,7 +80,7 @@ class Retention:
         """
         files, settings, now = self.knowledge.files, self._settings, self.knowledge.clock()
         links = Links(files, scan_entries(files))
-        inventory = take(files.workspace, ["knowledge"])
+        inventory = take_inventory(files.workspace, ["knowledge"])
         old = self._old(inventory.files)
         chosen = [
             each
@@ -125,7 +125,7 @@ class Retention:
         """The entries of more specific files than MEMORY.md."""
         files = self.knowledge.files
         found: list[Entry] = []
-        for path in sorted(take(files.workspace, ["knowledge"]).files):
+        for path in sorted(take_inventory(files.workspace, ["knowledge"]).files):
             if path.startswith(tuple(folders)) and path.endswith(".md") and not hidden(path):
                 try:
                     found += entries(files.read(path), path)
@@ -161,13 +161,13 @@ class Retention:
             )
 
     def _why_too_many(self, number: int) -> str:
-        found = take(self.knowledge.files.workspace, ["knowledge"]).files
+        found = take_inventory(self.knowledge.files.workspace, ["knowledge"]).files
         return too_many(number, sum(not why_kept(path) for path in found), self._settings.most_archived)
 
     def old_journals(self) -> Proposal:
         """The proposal to archive journals past their retention time."""
         files = self.knowledge.files
-        found = take(files.workspace, ["knowledge"]).files
+        found = take_inventory(files.workspace, ["knowledge"]).files
         links = Links(files, scan_entries(files))
         return self._moving(links, self._old(found), JOURNALS, "old journals")[1]
 
@@ -182,7 +182,7 @@ class Retention:
 
     def listed(self) -> list[tuple[str, int]]:
         """Archived files with their size in bytes, by path, without knowledge entries."""
-        found = take(self.knowledge.files.workspace, [ARCHIVE]).files
+        found = take_inventory(self.knowledge.files.workspace, [ARCHIVE]).files
         return sorted((path, size) for path, size in found.items() if not hidden(path))
 
     def archive(self, paths: Iterable[str]) -> tuple[Proposal, tuple[Move, ...]]:
@@ -243,7 +243,7 @@ class Retention:
 
     def _chosen(self, paths: Iterable[str], folders: Sequence[str]) -> list[str]:
         """The given files, and all files of given folders."""
-        known = take(self.knowledge.files.workspace, folders).files
+        known = take_inventory(self.knowledge.files.workspace, folders).files
         found: dict[str, None] = {}
         for path in (each.strip().strip("/") for each in paths):
             inside = [name for name in known if name == path or name.startswith(f"{path}/")]

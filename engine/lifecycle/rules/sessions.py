@@ -200,7 +200,7 @@ def read_session(files: Files, path: str) -> SessionRead:
         for each in _sayings(turn, day):
             text = plain(each.text)
             # The name of a failing check is a quotation: only a whole sentence could be a tool's.
-            if text not in plain(source.said.tool) if each.fails else not is_from_tool(text, source.said):
+            if text not in plain(source.voices.tool) if each.fails else not is_from_tool(text, source.voices):
                 said.append(each)
     return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
 

@@ -14,8 +14,8 @@ from tui.render.safe import first_line
 from tui.screens.review.queue import text_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
-    from engine.knowledge.reviewing import Reviewed, Reviewing
+    from engine.knowledge.review import PendingItem
+    from engine.knowledge.reviewing import Reviewing, ReviewResult
 
 Verb = Literal["accept", "reject"]
 NAMED = 40
@@ -26,7 +26,7 @@ NAMED = 40
 class Decision:
     """Items to accept or reject."""
 
-    items: tuple[Waiting, ...]
+    items: tuple[PendingItem, ...]
     verb: Verb
     text: str = ""
     """The edited text to accept instead of the single item's own."""
@@ -45,7 +45,7 @@ class Decision:
             ended: Called with each item's id and whether it succeeded.
             tell: Shows a notification.
         """
-        done: list[Reviewed] = []
+        done: list[ReviewResult] = []
         for item in self.items:
             try:
                 done.append(self._one(review, item))
@@ -59,13 +59,13 @@ class Decision:
         elif done:
             tell(_summary_of_all(done))
 
-    def _one(self, review: Reviewing, item: Waiting) -> Reviewed:
+    def _one(self, review: Reviewing, item: PendingItem) -> ReviewResult:
         if self.verb == "reject":
             return review.reject(item.id)
         return review.accept(item.id, self.text, sure=self.sure)
 
 
-def _summary(done: Reviewed, verb: Verb) -> str:
+def _summary(done: ReviewResult, verb: Verb) -> str:
     after = committed(done.commit, done.uncommitted)
     if verb == "reject":
         return f"rejected: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
@@ -75,7 +75,7 @@ def _summary(done: Reviewed, verb: Verb) -> str:
     return f"{'already there' if done.known else 'accepted'}: {place} · {after}"
 
 
-def _summary_of_all(done: list[Reviewed]) -> str:
+def _summary_of_all(done: list[ReviewResult]) -> str:
     """The number of lines by file, and the last commit."""
     paths = Counter(path for each in done for path in (each.path, *each.paths) if path)
     counts = [f"{path} {number}" for path, number in paths.items()]

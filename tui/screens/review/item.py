@@ -19,7 +19,7 @@ from tui.render.safe import first_line
 from tui.screens.review.queue import KINDS, SAVING, ReviewItem, why_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
     from engine.store.files import Files
 
 
@@ -53,7 +53,7 @@ class SourceLines:
     """Whether the line is unchanged since the item was queued."""
 
 
-def source_lines(files: Files, each: Waiting) -> SourceLines:
+def source_lines(files: Files, each: PendingItem) -> SourceLines:
     """Reads the context of an item's line in its conversation, or the diff of a change of files."""
     if each.change is not None:
         return _changes(files, each)
@@ -68,7 +68,7 @@ def source_lines(files: Files, each: Waiting) -> SourceLines:
     return lines_around(data.decode("utf-8", "replace"), each)
 
 
-def _changes(files: Files, each: Waiting) -> SourceLines:
+def _changes(files: Files, each: PendingItem) -> SourceLines:
     assert each.change is not None
     if each.verdict:
         return SourceLines(lines=each.change.about)
@@ -78,7 +78,7 @@ def _changes(files: Files, each: Waiting) -> SourceLines:
         return SourceLines(lines=each.change.about, problem=str(error))
 
 
-def lines_around(text: str, each: Waiting) -> SourceLines:
+def lines_around(text: str, each: PendingItem) -> SourceLines:
     lines = text.replace("\r\n", "\n").split("\n")
     if each.line < 1:
         return SourceLines(problem="no line of it says this verbatim")
@@ -122,7 +122,7 @@ def draw_whole(
     return [*rows, *_source(each, source, LOW_AROUND if low else AROUND, width, roles)]
 
 
-def place(each: Waiting) -> str:
+def place(each: PendingItem) -> str:
     """``conversations/x.md:12``."""
     return f"{each.source}:{each.line}" if each.line else each.source
 
@@ -131,7 +131,9 @@ def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> lis
     return labelled(label, first_line(value) or "–", width, _LABEL, style, tone=roles.muted)
 
 
-def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:
+def _source(
+    each: PendingItem, source: SourceLines | None, around: int, width: int, roles: Roles
+) -> list[Row]:
     if each.change is not None:
         return _difference(source, width, roles)
     if not each.source:

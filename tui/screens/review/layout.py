@@ -19,7 +19,7 @@ from tui.screens.review.queue import QueuePanel, draw_none
 from tui.screens.review.state import ReviewState
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
     from tui.kit.bench import Bench
 
 NARROW = 100
@@ -38,7 +38,7 @@ class ReviewLayout(ListDetail):
         super().__init__(bench, "queue")
         self.state = ReviewState()
         engine = bench.engine
-        self._looks: Lane[None, tuple[Waiting, ...]] = self.lane(
+        self._looks: Lane[None, tuple[PendingItem, ...]] = self.lane(
             lambda _none: engine.knowledge.review.queue.all(),
             lambda _none, items: self._take(items),
             lambda _none, problem: self._take(None, problem),
@@ -90,12 +90,12 @@ class ReviewLayout(ListDetail):
 
     # Results
 
-    def _take(self, items: tuple[Waiting, ...] | None, problem: str = "") -> None:
+    def _take(self, items: tuple[PendingItem, ...] | None, problem: str = "") -> None:
         if not self.state.take(items, problem):
             self.say(problem, error=True)
         self.show()
 
-    def _take_source(self, item: Waiting, lines: SourceLines) -> None:
+    def _take_source(self, item: PendingItem, lines: SourceLines) -> None:
         self.state.sources = {item.id: lines}
         self.show_item()
 

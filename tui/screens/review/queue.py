@@ -18,7 +18,7 @@ from tui.render.safe import first_line
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Category
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
 
 
 PENDING, ACCEPTED, REJECTED, REPLACED, SAVING = "?", "✓", "✗", "↻", "…"
@@ -46,7 +46,7 @@ WIDE = 84
 class ReviewItem:
     """A row of the list."""
 
-    waiting: Waiting
+    waiting: PendingItem
     sign: str
     age: str
     """Time since it was queued."""
@@ -56,7 +56,7 @@ class ReviewItem:
         return self.sign == PENDING
 
 
-def item_of(waiting: Waiting, now: datetime, *, saving: bool = False) -> ReviewItem:
+def item_of(waiting: PendingItem, now: datetime, *, saving: bool = False) -> ReviewItem:
     signs = {"": PENDING, "accepted": ACCEPTED, "rejected": REJECTED, "replaced": REPLACED}
     return ReviewItem(waiting, SAVING if saving else signs[waiting.verdict], age(waiting.at, now))
 
@@ -74,12 +74,12 @@ def age(at: str, now: datetime) -> str:
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} d"
 
 
-def text_of(waiting: Waiting) -> str:
+def text_of(waiting: PendingItem) -> str:
     """The item's text, as edited on acceptance if it was."""
     return waiting.text or waiting.item.text
 
 
-def why_of(waiting: Waiting) -> str:
+def why_of(waiting: PendingItem) -> str:
     """Why the item needs review, preceded by how often it was said if more than once."""
     often = ""
     if waiting.times > 1:

@@ -22,7 +22,7 @@ from tui.screens.review.layout import ReviewLayout
 from tui.screens.review.queue import KINDS, text_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
     from tui.kit.bench import Bench
 
 NAMED = 42
@@ -130,11 +130,11 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     # Accepting and rejecting
 
-    def selected(self) -> Waiting | None:
+    def selected(self) -> PendingItem | None:
         item = self.queue.selected
         return item.waiting if item is not None else None
 
-    def listed_pending(self) -> tuple[Waiting, ...]:
+    def listed_pending(self) -> tuple[PendingItem, ...]:
         """The pending items in the list, oldest first."""
         queue = self.queue
         rows = (queue.item_at(at) for at in range(queue.row_count))
@@ -147,7 +147,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         if item is not None:
             self._accept(item)
 
-    def _accept(self, item: Waiting, text: str = "") -> None:
+    def _accept(self, item: PendingItem, text: str = "") -> None:
         """Accepts an item; asks for confirmation if it is risky."""
         if not is_risky(item, text):
             self._decide((item,), "accept", text)
@@ -223,7 +223,9 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         )
         self.ask("accept all", question, f"Accept {len(items):,}", partial(self._decide, items, "accept"))
 
-    def _decide(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
+    def _decide(
+        self, items: tuple[PendingItem, ...], verb: Verb, text: str = "", *, sure: bool = False
+    ) -> None:
         after = self.queue.next_pending(frozenset(each.id for each in items))
         fresh = self.state.begin(items)
         if not fresh:
@@ -293,6 +295,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             self.show()
 
 
-def _named(item: Waiting, width: int) -> str:
+def _named(item: PendingItem, width: int) -> str:
     """An item's kind and text."""
     return f"{KINDS[item.item.category]}: {clip(first_line(item.item.text), width)}"

@@ -10,18 +10,18 @@ from tui.screens.review.item import SourceLines
 from tui.screens.review.queue import ReviewItem, item_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
 
 Phase = Literal["loading", "error", "empty", "found"]
 
 
 class ReviewState:
     def __init__(self) -> None:
-        self.all: tuple[Waiting, ...] | None = None
+        self.all: tuple[PendingItem, ...] | None = None
         self.problem = ""
         self.with_reviewed = False
         self.query = ""
-        self.rewording: Waiting | None = None
+        self.rewording: PendingItem | None = None
         self._saving: set[str] = set()
         self._saved: set[str] = set()
         self.sources: dict[str, SourceLines] = {}
@@ -38,7 +38,7 @@ class ReviewState:
         """Number of items already reviewed."""
         return sum(bool(each.verdict) for each in self.all or ())
 
-    def take(self, items: tuple[Waiting, ...] | None, problem: str) -> bool:
+    def take(self, items: tuple[PendingItem, ...] | None, problem: str) -> bool:
         """Stores what was read; ``False`` if reading failed but an older result is shown."""
         if items is None:
             self.problem = problem
@@ -48,7 +48,7 @@ class ReviewState:
         self._saved.clear()
         return True
 
-    def listed(self) -> list[Waiting]:
+    def listed(self) -> list[PendingItem]:
         """The listed items by group, most frequent first, before filtering."""
         shown = [
             each
@@ -60,7 +60,7 @@ class ReviewState:
     def items(self, now: datetime) -> list[ReviewItem]:
         return [item_of(each, now, saving=each.id in self._saving) for each in self.listed()]
 
-    def begin(self, items: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
+    def begin(self, items: tuple[PendingItem, ...]) -> tuple[PendingItem, ...]:
         """Marks items as being saved; returns those that were still pending."""
         fresh = tuple(each for each in items if not each.verdict and each.id not in self._saving)
         self._saving.update(each.id for each in fresh)

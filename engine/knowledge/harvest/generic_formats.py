@@ -1,8 +1,7 @@
-"""Conversations in forms that no importer of ours knows: labelled plain text, and JSON lines with a role.
+"""Reads conversations in generic formats: labelled plain text, and JSON lines with a role.
 
-Neither is unambiguous: anyone able to write a paragraph that begins with ``user:`` into such a file has
-spoken as the person. So a label counts only at the start of a paragraph, and never inside fenced code or a
-quotation.
+Both can be forged: anyone who can add a paragraph that starts with ``user:`` speaks as the person. A label
+therefore counts only at the start of a paragraph, and never in fenced code or a quotation.
 """
 
 from __future__ import annotations
@@ -42,37 +41,34 @@ _LABEL = re.compile(
 )
 
 
-def spoken(text: str) -> list[tuple[Turn, int]]:
-    """The turns of a plain text whose paragraphs say who speaks, as ``user: …``.
+def labelled_turns(text: str) -> list[tuple[Turn, int]]:
+    """The turns of a plain text with labelled paragraphs such as ``user: …``, each with its start index.
 
-    ``text`` has ``\\n`` line ends.
-
-    Returns:
-        Each turn and the place at which it begins; nothing where not both a person and an agent are named.
-        What stands before the first label is a system turn.
+    ``text`` has ``\\n`` line ends. Text before the first label is a system turn. Empty unless both a person
+    and an agent speak.
     """
     labels = list(outside(Fences(text).blocks(), _LABEL.finditer(text), lambda match: match.start("label")))
-    labels_said = [match["who"].lower() for match in labels]
-    if not {"user", "agent"} <= {_ROLES[label] for label in labels_said}:
+    speakers = [match["who"].lower() for match in labels]
+    if not {"user", "agent"} <= {_ROLES[label] for label in speakers}:
         return []
     starts = [match.start("label") for match in labels]
     ends = [*starts[1:], len(text)]
     turns = [
-        (_said(label, text[match.end() : end]), start)
-        for label, match, start, end in zip(labels_said, labels, starts, ends, strict=True)
+        (_labelled_turn(label, text[match.end() : end]), start)
+        for label, match, start, end in zip(speakers, labels, starts, ends, strict=True)
     ]
     above = text[: starts[0]].strip("\ufeff \t\n")
-    return [(_said("system", above), 0), *turns] if above else turns
+    return [(_labelled_turn("system", above), 0), *turns] if above else turns
 
 
-def _said(label: str, text: str) -> Turn:
+def _labelled_turn(label: str, text: str) -> Turn:
     plain = "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip()
     return Turn(_ROLES[label], "", (Text(plain),) if plain else (), TOOL if label in _OUTSIDE else "")
 
 
 def turns_of(line: Line) -> list[Turn]:
-    """The turns of a JSON line of the common forms: ``{"role": …, "content": …}``, alone, as a ``message``,
-    or in a list of ``messages``; none when nothing on it says who speaks.
+    """The turns in a JSON line of a common format: ``{"role": …, "content": …}``, alone, as a ``message``, or
+    in a list of ``messages``; empty if there is no role.
     """
     return [turn for record in line.records for turn in _turns_of(record)]
 
@@ -107,7 +103,7 @@ def _clock(record: Record) -> str:
 
 
 def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
-    """The tool calls in a record of a log, each by the id under which its result comes."""
+    """The tool calls in a log record, each with the id of its result."""
     for part in _objects(record):
         name, kind = text_of(part, "name"), text_of(part, "type")
         call = text_of(part, "call_id") or text_of(part, "id")
@@ -120,9 +116,9 @@ def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
 
 
 def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
-    """Whether a record of a log holds what the agent's own commands gave back, and no document.
+    """True if a log record has output of the agent's own commands that is not a document.
 
-    ``calls`` are those before it, by id.
+    ``calls`` are the earlier calls by id.
     """
     answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in _objects(record)]
     known = [calls[name] for name in answered if name in calls]
@@ -130,22 +126,22 @@ def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
 
 
 def tool_output(record: Any) -> Iterator[str]:
-    """What tools gave back as it stands in a record of a log, whole.
+    """The complete tool output in a log record.
 
-    A transcript keeps one short line of it; text planted in the rest is seen only here.
+    A transcript keeps only a short line of it, so text planted in the rest is visible only here.
     """
-    waiting: list[tuple[Any, bool]] = [(record, False)]
-    while waiting:
-        value, within = waiting.pop()
+    stack: list[tuple[Any, bool]] = [(record, False)]
+    while stack:
+        value, within = stack.pop()
         if isinstance(value, str):
             if within:
                 yield value
         elif isinstance(value, list):
-            waiting += [(each, within) for each in reversed(value)]
+            stack += [(each, within) for each in reversed(value)]
         elif isinstance(value, dict):
             kind = text_of(value, "type")
             within = within or "result" in kind or "output" in kind or text_of(value, "role") in _OUTSIDE
-            waiting += [
+            stack += [
                 (each, within or key in ("toolUseResult", "tool_result", "output"))
                 for key, each in reversed(value.items())
                 if key not in ("type", "id", "tool_use_id", "call_id", "role", "name")
@@ -153,15 +149,15 @@ def tool_output(record: Any) -> Iterator[str]:
 
 
 def _objects(record: Any) -> Iterator[Record]:
-    """Every object in a record."""
-    waiting: list[Any] = [record]
-    while waiting:
-        value = waiting.pop()
+    """All JSON objects in a record."""
+    stack: list[Any] = [record]
+    while stack:
+        value = stack.pop()
         if isinstance(value, dict):
             yield value
-            waiting += value.values()
+            stack += value.values()
         elif isinstance(value, list):
-            waiting += value
+            stack += value
 
 
 _OUTSIDE = frozenset({"tool", "function"})

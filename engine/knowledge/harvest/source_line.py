@@ -1,4 +1,4 @@
-"""Which line of a conversation says an item, so that a reviewer sees it in its context."""
+"""Finds the line of a conversation that an item comes from, to show it in context in the review."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from bisect import bisect_left
 from engine.knowledge.item import Item, normalised
 
 EXCERPT = 240
-"""Characters of the line that are kept."""
+"""Characters of the line to keep."""
 
 _WORD = re.compile(r"[^\W_]{2,}")
 _TOOL = re.compile(r'\[tool:|"(?:command|cmd|arguments|tool_use)"')
-"""What a line has in which a tool is called, in a transcript or in a log."""
-_LEAST = 0.34
-"""Share of an item's words that a line must have; below it, the origin of the item is uncertain."""
+"""Marks a tool call in a transcript or log."""
+_MIN_SHARE = 0.34
+"""Share of an item's words that a line must contain to count as its origin."""
 
 
-def where_said(item: Item, data: bytes) -> tuple[int, str]:
-    """The line that has most of an item's words, from 1, and what it says around them; 0 and nothing where no
-    line has enough of them. Of equals the first. Of a command that was run, the line that ran it.
+def find_source_line(item: Item, data: bytes) -> tuple[int, str]:
+    """The number, from 1, and an excerpt of the first line with the most words of an item; 0 and an empty
+    string if no line has enough of them. For a command, the line that ran it.
     """
     wanted = set(_words(item.text))
     if not wanted:
@@ -35,7 +35,7 @@ def where_said(item: Item, data: bytes) -> tuple[int, str]:
         shared = len(wanted.intersection(_words(line)))
         if shared > best:
             best, found = shared, (number, line)
-    if best < _LEAST * len(wanted):
+    if best < _MIN_SHARE * len(wanted):
         return 0, ""
     number, line = found
     return number, _excerpt(line.strip(), wanted)
@@ -46,11 +46,11 @@ def _words(text: str) -> list[str]:
 
 
 def _excerpt(line: str, wanted: set[str]) -> str:
-    """The part of a line that has the words; whole where it is short."""
+    """The part of a line with the words; all of it if it is short."""
     if len(line) <= EXCERPT:
         return line
     starts = [match.start() for match in _WORD.finditer(line) if match[0].casefold() in wanted]
-    # The window that holds most of the words begins at one of them.
+    # The window with the most words starts at one of them.
     counts = (bisect_left(starts, place + EXCERPT) - number for number, place in enumerate(starts))
     _, best = max(zip(counts, starts, strict=True), key=lambda each: each[0], default=(0, 0))
     start = max(0, best - 8)

@@ -1,10 +1,10 @@
-"""Where an item comes from is shown, and nothing is made up where that is not known."""
+"""The source line of an item is found, and none is invented if it is unknown."""
 
 from __future__ import annotations
 
 import json
 
-from engine.knowledge.harvest.said import EXCERPT, where_said
+from engine.knowledge.harvest.source_line import EXCERPT, find_source_line
 from engine.knowledge.item import Item
 
 TALK = (
@@ -15,19 +15,19 @@ TALK = (
 
 def test_the_line_with_most_of_the_words_is_shown() -> None:
     item = Item("facts", "The gateway of Vestrand speaks plain HTTP without TLS.")
-    assert where_said(item, TALK) == (4, "The gateway speaks plain HTTP, no TLS.")
+    assert find_source_line(item, TALK) == (4, "The gateway speaks plain HTTP, no TLS.")
 
 
-def test_what_stands_nowhere_is_not_shown_anywhere() -> None:
-    assert where_said(Item("facts", "Backups of db-2 take 112 minutes on Sundays."), TALK) == (0, "")
-    assert where_said(Item("facts", "…"), TALK) == (0, "")
-    assert where_said(Item("facts", "x y z"), b"") == (0, "")
+def test_an_item_without_a_source_line_has_no_location() -> None:
+    assert find_source_line(Item("facts", "Backups of db-2 take 112 minutes on Sundays."), TALK) == (0, "")
+    assert find_source_line(Item("facts", "…"), TALK) == (0, "")
+    assert find_source_line(Item("facts", "x y z"), b"") == (0, "")
 
 
 def test_of_a_long_line_the_part_is_shown_that_says_it() -> None:
     said = "The broker passwords were rotated on the boat."
     line = json.dumps({"content": "filler word " * 400 + said + " more filler" * 400})
-    number, excerpt = where_said(Item("facts", said), f"{{}}\n{line}\n".encode())
+    number, excerpt = find_source_line(Item("facts", said), f"{{}}\n{line}\n".encode())
     assert number == 2
     assert said in excerpt
     assert len(excerpt) <= EXCERPT + 2
@@ -35,10 +35,10 @@ def test_of_a_long_line_the_part_is_shown_that_says_it() -> None:
 
 
 def test_any_bytes_are_read() -> None:
-    assert where_said(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1
+    assert find_source_line(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1
 
 
 def test_of_a_command_the_line_is_found_that_ran_it() -> None:
     data = b"## 10:00 - user\nmake test shows errors, run the tests\n\n> [tool:Bash] cd x && make test\n"
     item = Item("playbooks", "**Run the tests**: make test")
-    assert where_said(item, data) == (4, "> [tool:Bash] cd x && make test")
+    assert find_source_line(item, data) == (4, "> [tool:Bash] cd x && make test")
