@@ -127,7 +127,16 @@ class LedgerBroken(AutopoiesisError):
 
 
 class HarvestRefused(AutopoiesisError):
-    """Conversations are not harvested or reclaimed, because something would be lost or is not certain."""
+    """Conversations are not harvested or reclaimed, because something would be lost or is not certain.
+
+    Attributes:
+        to_confirm: The number of conversations to confirm before that many are reclaimed; 0 if that is not
+            the reason.
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "", to_confirm: int = 0) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.to_confirm = to_confirm
 
 
 class ChangeRefused(AutopoiesisError):

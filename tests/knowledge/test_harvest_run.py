@@ -248,7 +248,10 @@ def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
     report = desk.harvest(HarvestRequest(consent=Consent(empty=True)))
     assert {each.outcome for each in report.results} == {"harvested"}
     assert not any(each.reclaimed for each in report.results)
-    assert all("7 would go to the trash, more than 5" in each.kept for each in report.results)
+    assert all(
+        "7 would go to the trash, more than 5" in each.kept and each.to_confirm == 7
+        for each in report.results
+    )
     assert not any(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(6))).results)
     assert all(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(7))).results)
     assert len(desk.extractor.asked) == 7

@@ -123,13 +123,13 @@ STOOD_THERE = KnownItem(
 BRAKE = "2 would go to the trash, over half of 3; confirm the number with: --reclaim 2"
 
 
-def results(kept: str = "") -> tuple[Result, ...]:
-    """What became of all of them; what could go is kept for that reason, where there is one."""
+def results(kept: str = "", to_confirm: int = 0) -> tuple[Result, ...]:
+    """Results of all of them; the reclaimable ones are kept for a reason, if one is given."""
     failed = LedgerEntry(
         PARSER, "harvest-failed", "2026-06-12T18:47:30+00:00", provider="anthropic", model="claude-haiku-4-5",
         input_tokens=900, output_tokens=40, cost_usd=0.0011, size=3_600, error=INVALID,
     )  # fmt: skip
-    gone = {"kept": kept} if kept else {"reclaimed": True}
+    gone = {"kept": kept, "to_confirm": to_confirm} if kept else {"reclaimed": True}
     return (
         Result(PARSER, 3_600, "failed", failed, error=INVALID),
         harvested(DEPLOY, 14_200, known=(STOOD_THERE,), **gone),

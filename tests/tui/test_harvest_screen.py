@@ -17,7 +17,7 @@ from tests.tui.ledger_driven import Harvesting, harvesting
 CHOSEN = ["2026-06-10-parser.md", "2026-06-12-deploy.md", "2026-06-12-mails.md", "2026-06-12-schema.md"]
 
 
-BRAKED = (Report(results(BRAKE)), Report((
+BRAKED = (Report(results(BRAKE, 2)), Report((
     harvested(DEPLOY, 14_200, commit="", reclaimed=True), replace(results()[3], reclaimed=True),
 )))  # fmt: skip
 
@@ -298,7 +298,7 @@ async def test_large_move_needs_exactly_the_right_number(run: Run) -> None:
         assert driven.step == "survey" and "would be moved to the trash" not in driven.text
 
         # a run that is refused as a whole for its number asks for it too
-        refused = HarvestRefused("4 would go to the trash, over half of 4", hint="--reclaim 4")
+        refused = HarvestRefused("4 would go, over half of 4", hint="--reclaim 4", to_confirm=4)
         driven.engine.failing["harvest"] = refused
         driven.engine.calls.clear()
         await driven.press("enter", "2", "G", "space", "enter", "enter")

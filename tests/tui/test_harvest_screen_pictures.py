@@ -61,7 +61,7 @@ async def test_options_and_the_brake(run: Run, picture: Picture) -> None:
         picture(driven, "harvest/1-survey-120x40")
         await driven.press("enter", "2", "space", "G", "space")
         picture(driven, "harvest/options-120x40")
-        driven.ledger.reported.append(Report(results(BRAKE)))
+        driven.ledger.reported.append(Report(results(BRAKE, 2)))
         await driven.press("space", "g", "space", "enter", "enter")
         await driven.type("2")
         picture(driven, "harvest/brake-120x40")

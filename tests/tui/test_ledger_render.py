@@ -25,7 +25,7 @@ from tests.tui.ledger_data import (
 from tui.render.roles import PLAIN
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
-from tui.screens.harvest.run import HarvestRun, Progress, brake_of, summary
+from tui.screens.harvest.run import HarvestRun, Progress, summary
 from tui.screens.harvest.state import HarvestState, Price, SurveyRead
 from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
 from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
@@ -74,13 +74,16 @@ def test_price_is_proportional_to_the_selection() -> None:
     assert "price unknown" in str(Price.of(survey, None))
 
 
-def test_number_is_parsed_from_refusals_only() -> None:
-    assert brake_of(BRAKE) == 2 and brake_of("no items found") == 0
-    assert Progress({}, ended=True, problem=BRAKE).brake == 2
+def test_number_to_confirm_comes_from_results_or_the_refusal() -> None:
+    assert Progress({each.path: each for each in results(BRAKE, 2)}, ended=True).brake == 2
+    assert Progress({}, ended=True, problem=BRAKE, to_confirm=3).brake == 3
+    assert Progress({each.path: each for each in results(BRAKE)}, ended=True, problem=BRAKE).brake == 0
 
 
 def test_second_run_keeps_the_results_of_the_first() -> None:
-    first = Progress({each.path: each for each in results(BRAKE)}, ended=True, report=Report(results(BRAKE)))
+    first = Progress(
+        {each.path: each for each in results(BRAKE, 2)}, ended=True, report=Report(results(BRAKE, 2))
+    )
     run = HarvestRun(HarvestState().request, CANDIDATES, 0.0, first)
     run.add_result(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
     run.end(Report(()))

@@ -157,7 +157,7 @@ def _confirm_number(engine: Engine, request: HarvestRequest, report: Report) -> 
     """Asks for the number of conversations to move to the trash, when it has to be confirmed."""
     from dataclasses import replace  # noqa: PLC0415 — rarely needed
 
-    waiting = [each for each in report.results if "would go to the trash" in each.kept]
+    waiting = [each for each in report.results if each.to_confirm]
     if not waiting or request.consent.number is not None:
         return report
     emit(waiting[0].kept.partition(";")[0])

@@ -68,7 +68,7 @@ class Reclaimer:
             refuse_too_many(self.files, len(reclaimable), request, limit)
         except HarvestRefused as error:
             for each in reclaimable:
-                yield replace(each, kept=str(error))
+                yield replace(each, kept=str(error), to_confirm=error.to_confirm)
             return
         moved: list[str] = []
         for each in reclaimable:
@@ -258,7 +258,9 @@ def refuse_too_many(files: Files, number: int, request: HarvestRequest, limit: i
     if not why or (request.consent.number is not None and number <= request.consent.number):
         return
     raise HarvestRefused(
-        f"{number} would go to the trash, {why}", hint=f"confirm the number with: --reclaim {number}"
+        f"{number} would go to the trash, {why}",
+        hint=f"confirm the number with: --reclaim {number}",
+        to_confirm=number,
     )
 
 

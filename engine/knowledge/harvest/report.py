@@ -73,6 +73,7 @@ class Result:
     uncommitted: str = ""  # why there is no commit
     reclaimed: bool = False
     kept: str = ""  # why it was not reclaimed
+    to_confirm: int = 0  # number to confirm before it is reclaimed; 0 if that is not why it was kept
     known: tuple[KnownItem, ...] = ()  # not written, because they are already known
     items: Mapping[str, int] = field(default_factory=dict)  # written by this run, by category
     held: int = 0  # items that this run queued for review

@@ -168,10 +168,10 @@ def _kept(results: Iterable[Result], width: int, roles: Roles) -> list[Row]:
     reasons: dict[str, list[str]] = {}
     for each in results:
         if each.kept:
-            reasons.setdefault(each.kept, []).append(each.path)
+            reason = each.kept.partition(";")[0] if each.to_confirm else _without_flags(each.kept)
+            reasons.setdefault(reason, []).append(each.path)
     rows = [Row(), Row(("not reclaimed", roles.strong))] if reasons else []
     for reason, paths in sorted(reasons.items(), key=lambda item: -len(item[1])):
-        reason = _without_flags(reason)
         rows += wrap([(f"{count(len(paths))}  ", roles.strong), (reason, roles.normal)], width, indent=3)
         named = ", ".join(map(short_path, paths[:_NAMED]))
         more = f" and {count(len(paths) - _NAMED)} more" if len(paths) > _NAMED else ""
@@ -181,8 +181,6 @@ def _kept(results: Iterable[Result], width: int, roles: Roles) -> list[Row]:
 
 def _without_flags(reason: str) -> str:
     """A reason with command-line flags replaced by the names of this screen's options."""
-    if "would go to the trash" in reason:
-        return reason.partition(";")[0]
     for flag, option in _OPTIONS.items():
         reason = reason.replace(flag, option)
     return reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result
 from tui.kit.messages import Notice
 from tui.render.figures import plural
@@ -18,8 +17,6 @@ from tui.render.figures import plural
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.knowledge.harvest.classify import Candidate
-
-_BRAKE = re.compile(r"(\d+) would go to the trash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +32,20 @@ class Progress:
     """``None`` while the run is in progress, and if it was refused."""
     problem: str = ""
     """Why the run was refused."""
+    to_confirm: int = 0
+    """The number to confirm, if the run was refused for that."""
     stopping: bool = False
     """The user asked it to stop."""
 
     @property
     def brake(self) -> int:
         """The number the user must type before that many conversations go to the trash; 0 for none."""
-        return max([brake_of(self.problem), *(brake_of(each.kept) for each in self.results.values())])
+        return max([self.to_confirm, *(each.to_confirm for each in self.results.values())])
 
     @property
     def held_back(self) -> tuple[str, ...]:
         """The paths of those conversations; empty if the whole run was refused because of them."""
-        return tuple(path for path, each in self.results.items() if brake_of(each.kept))
-
-
-def brake_of(text: str) -> int:
-    """The number the user has to type, from the engine's refusal; 0 if it names none."""
-    found = _BRAKE.search(text)
-    return int(found[1]) if found else 0
+        return tuple(path for path, each in self.results.items() if each.to_confirm)
 
 
 class HarvestRun:
@@ -103,7 +96,7 @@ class HarvestRun:
             harvest = engine.knowledge.harvest
             self.end(harvest.run(self.request, self.add_result, on_start))
         except (AutopoiesisError, OSError) as error:
-            self.end(None, str(error))
+            self.end(None, str(error), error.to_confirm if isinstance(error, HarvestRefused) else 0)
 
     def started(self, path: str) -> None:
         self._set(lambda now: replace(now, current=path))
@@ -118,12 +111,12 @@ class HarvestRun:
     def stop(self) -> None:
         self._set(lambda now: replace(now, stopping=True))
 
-    def end(self, report: Report | None, problem: str = "") -> None:
+    def end(self, report: Report | None, problem: str = "", to_confirm: int = 0) -> None:
         def ended(now: Progress) -> Progress:
             whole = report
             if report is not None and self._before is not None and self._before.report is not None:
                 whole = replace(report, recovered=self._before.report.recovered + report.recovered)
-            return replace(now, current="", ended=True, report=whole, problem=problem)
+            return replace(now, current="", ended=True, report=whole, problem=problem, to_confirm=to_confirm)
 
         self._set(ended)
 
@@ -132,7 +125,13 @@ class HarvestRun:
         old = self._before.results.get(result.path) if self._before is not None else None
         if old is None or old.outcome != "harvested" or result.outcome != "harvested":
             return result
-        return replace(old, entry=result.entry or old.entry, reclaimed=result.reclaimed, kept=result.kept)
+        return replace(
+            old,
+            entry=result.entry or old.entry,
+            reclaimed=result.reclaimed,
+            kept=result.kept,
+            to_confirm=result.to_confirm,
+        )
 
     def _set(self, change: Callable[[Progress], Progress]) -> None:
         with self._guard:
