@@ -11,7 +11,7 @@ import pytest
 from engine.errors import HarvestRefused
 from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item, Origin, item_id
-from engine.knowledge.proposed import WHY, group_of
+from engine.knowledge.proposed import FORMER, WHY, group_of
 from engine.knowledge.review import (
     PendingItem,
     QueueResult,
@@ -52,6 +52,13 @@ def test_a_pending_item_is_shown_with_its_source_line(queue: ReviewQueue) -> Non
     assert queue.waiting() == (first, second)
     assert (first.line, first.said) == (7, "> [tool:web] … → …")
     assert queue.paths == ("logs/review-2026-06.jsonl",)
+
+
+def test_reasons_of_earlier_versions_are_read_as_the_current_ones() -> None:
+    for former, current in FORMER.items():
+        read = pending_item_in({**tree_of(waiting("One.")), "why": former})
+        assert read is not None and read.why == current
+        assert group_of(read.why) != "other"
 
 
 def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
