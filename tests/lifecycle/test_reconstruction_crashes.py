@@ -19,8 +19,8 @@ POINTS = {
     "commit:tree", "commit:object", "commit:reference", "tag:reference",
 }  # fmt: skip
 BATCH_SWEEPS = [
-    pytest.param(400, ("batch:note",), id="some"),
-    pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
+    pytest.param("anthropic", 400, ("batch:note",), id="some"),
+    *(pytest.param(name, 1, (), marks=pytest.mark.thorough, id=name) for name in ("anthropic", "openai")),
 ]
 BATCH_POINTS = {"batch:submit", "batch:note", "batch:poll", "batch:results"}
 
@@ -33,8 +33,7 @@ def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]
 
 
 @pytest.mark.timeout(4_800)
-@pytest.mark.parametrize("service", ["anthropic", "openai"])
-@pytest.mark.parametrize(("step", "points"), BATCH_SWEEPS)
+@pytest.mark.parametrize(("service", "step", "points"), BATCH_SWEEPS)
 def test_in_a_batch_that_is_paid_once(
     tmp_path: Path, service: str, step: int, points: tuple[str, ...]
 ) -> None:
