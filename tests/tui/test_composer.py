@@ -67,7 +67,7 @@ async def test_only_a_message_has_several_lines(run: Run) -> None:
         await paste(driven, "topics\n  check\x1b[31m\n")
         await driven.press("ctrl+j")
         assert value(driven) == "topics check[31m"
-        assert "only a message has several lines" in driven.text
+        assert "only messages can have several lines" in driven.text
 
 
 async def test_composer_grows_and_then_scrolls(run: Run) -> None:
