@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
 
 _HEADS: dict[Moment, str] = {
-    "session_start": "What the person's own memory holds for this session. It is theirs: go by it.",
-    "prompt": "From the person's own memory, for this message. Rules and corrections are theirs: keep to"
-    " them. The rest is background.",
+    "session_start": "From the user's own memory, for this session. It is theirs: follow it.",
+    "prompt": "From the user's own memory, for this message. Rules and corrections are theirs: follow them."
+    " The rest is background.",
 }
 _NAMED = 4
 

@@ -23,7 +23,7 @@ CALLED = "rules:now"
 
 IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
-CALLED_FOR = "Mind, of my rules:"
+CALLED_FOR = "Of my rules, these apply here:"
 
 _MAX_READ = 1_000
 """Rules considered for a prompt: anyone can edit the file, and a prompt must not wait for it."""

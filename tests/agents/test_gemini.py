@@ -109,7 +109,7 @@ def test_what_gemini_has_compressed_away_is_told_again_once(
     assert gemini.hears("ok, do it", compresses=True) == "", "it compresses after its hook was asked"
     told = gemini.hears(REVIEW)
     assert (
-        told.count("What the person's own memory holds for this session.") == told.count("Marit Oksanen") == 1
+        told.count("From the user's own memory, for this session.") == told.count("Marit Oksanen") == 1
     )
     assert rule.text in told and "topic:github-pr-review" in told and len(told.encode()) <= 9_500
     again = gemini.hears(REVIEW)
