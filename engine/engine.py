@@ -1,4 +1,4 @@
-"""The one object that every face uses: an open workspace and what can be done with it (design 1)."""
+"""The engine, the one object that every user interface works with (design 1)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 class Engine(Parts):
     """An open workspace.
 
-    What is said of decisions and learned from it is the part ``labels``, what topics are tuned with the part
-    ``tuning``, what puts messages to models the part ``discussions``; see ``Parts``.
-
-    Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
+    Decision labels are in ``labels``, topic tuning in ``tuning``, messages to models in ``discussions``; see
+    ``Parts``. Use ``Engine.open`` and close it, or use it as a context manager. Thread-safe.
     """
 
     def __init__(self, workspace: Workspace, counting: Counting, *, files: Files, clock: Clock) -> None:
@@ -62,10 +60,9 @@ class Engine(Parts):
         """Opens a workspace.
 
         Args:
-            read_only: Refuse every write. A workspace that the system does not let be written is read-only by
-                itself.
-            clock: Where the time comes from, UTC.
-            local_vectors: Search with the vectors that ship with the program, whatever the settings say.
+            read_only: Refuse every write. A workspace without write permission is always read-only.
+            clock: Source of the current UTC time.
+            local_vectors: Search with the bundled vectors, whatever the settings say.
 
         Raises:
             WorkspaceError: The folder is not a workspace.
@@ -87,14 +84,14 @@ class Engine(Parts):
         self.close()
 
     def close(self) -> None:
-        """Stops watching; lets go of the index and of the gate, and writes down what they have cost."""
+        """Stops watching, closes the index and the gate, and flushes the cost log."""
         self.stop()
         self.drop("index", "pipeline", "costs")
 
     # Events.
 
     def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
-        """Calls ``handler`` with every event, on the thread on which it happens; the result ends that."""
+        """Calls ``handler`` with every event, on the publishing thread. Returns the unsubscribe function."""
         with self._guard:
             self._handlers.append(handler)
 
@@ -106,7 +103,7 @@ class Engine(Parts):
         return unsubscribe
 
     def publish(self, event: EngineEvent) -> None:
-        """Tells every face of something that happened."""
+        """Publishes an event to every subscriber."""
         self.lately.take(event)
         with self._guard:
             handlers = tuple(self._handlers)
@@ -114,20 +111,20 @@ class Engine(Parts):
             handler(event)
 
     def report_error(self, text: str) -> None:
-        """Tells every face of something that failed without stopping the work."""
+        """Publishes a non-fatal failure to every subscriber."""
         from engine.events import ErrorReported  # noqa: PLC0415 — most commands end without one
 
         self.publish(ErrorReported(self.clock(), text))
 
     @part
     def schedule(self) -> Schedule:
-        """What is done by the clock; who runs it says so before ``start``, or it is the workbench."""
+        """Scheduled jobs. Anything other than the workbench sets the runner before ``start``."""
         from engine.jobs.table import schedule_of  # noqa: PLC0415 — only where something runs by the clock
 
         return schedule_of(self, self.publish, lambda: self.counting.standing.counts)
 
     def start(self) -> None:
-        """Begins to watch the workspace and to work on what happens in it and by the clock, in threads."""
+        """Starts the threads that watch the workspace, process changes and run scheduled jobs."""
         from engine.live.live import Live  # noqa: PLC0415 — brings the watcher
 
         self.recover()
@@ -141,7 +138,7 @@ class Engine(Parts):
                     self._live.trace_the_past()
 
     def stop(self) -> None:
-        """Ends what ``start`` began."""
+        """Stops the threads started by ``start``."""
         self.drop("schedule", "signals")
         with self._guard:
             live, self._live = self._live, None
@@ -150,19 +147,19 @@ class Engine(Parts):
 
     @property
     def is_live(self) -> bool:
-        """Whether it watches the workspace and traces what arrives."""
+        """True while the workspace is watched and new turns are traced."""
         return self._live is not None
 
     def rescan(self) -> None:
-        """Looks at every file again."""
+        """Rescans every file."""
         if self._live is not None:
             self._live.rescan()
 
     def answer(self, question_id: str, yes: bool) -> None:
-        """Answers a question of ``GateAsked``; one that is settled stays as it is."""
+        """Answers a ``GateAsked`` question; ignored if the question is already closed."""
         self.questions.answer(question_id, yes)
 
-    # A message goes in, a trace comes out.
+    # Traces.
 
     def trace(
         self,
@@ -173,33 +170,33 @@ class Engine(Parts):
         event: str | None = None,
         record: bool = False,
     ) -> Trace:
-        """The trace of a message that stands in no transcript; with ``record`` the decisions are logged.
+        """Traces a message outside any transcript; ``record`` logs the decisions.
 
-        ``direction`` is ``output`` for what the agent wrote, ``event`` is ``source:event`` of a webhook, or
-        ``cron:schedule``, in place of a message.
+        ``direction`` is ``output`` for an agent's text. Instead of a message, ``event`` may be a webhook's
+        ``source:event`` or ``cron:schedule``.
         """
         happened = Event(*event.partition(":")[::2]) if event else None
         message = Message(text, direction, at=self.clock(), paths=tuple(paths), event=happened)
         return self.pipeline.process(message, record=record)
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
-        """The trace of a message from no transcript, under a key for ``trace_of``."""
+        """Traces a message outside any transcript and stores it under a key for ``trace_of``."""
         return self.turns.trace_message(message, key=key, record=record, ask=ask)
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
-        """The trace of a turn that arrived; ``None`` where there is nothing to trace."""
+        """Traces a new turn; ``None`` if there is nothing to trace."""
         return self.turns.trace_turn(key, record=record, ask=ask)
 
     def trace_of(self, key: str) -> Trace | None:
-        """What activation did with a message of the feed, or would do with an old one. Asks no one."""
+        """The trace of a message in the feed, computed now for an old one; never asks a person."""
         return self.turns.trace_of(key)
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
-        """What a message would do, without it being said anywhere; no ``ask`` while it is being typed."""
+        """Previews the effect of a message without storing it; leave ``ask`` off while it is being typed."""
         trace = self.pipeline.process(Message(text, at=self.clock()), record=False, ask=ask)
         return trace, self.prompts.compile(text, trace)
 
-    # A prompt comes out.
+    # Prompts.
 
     def compile(
         self,
@@ -214,14 +211,14 @@ class Engine(Parts):
         """The prompt for a message.
 
         Args:
-            budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
-            session_id: The session whose earlier turns belong to it.
-            record: Log what the prompt holds, because it is really sent; its reply shows what was of use.
+            budget: Tokens for the prompt and reply reserve; defaults to the workspace setting.
+            session_id: The session whose earlier turns to include.
+            record: Log the prompt's contents because it is really sent; the reply then shows what was useful.
             tools: As in ``CompileRequest``.
 
         Raises:
-            BudgetError: What may never be dropped exceeds the budget.
-            TranscriptError: There is no such session.
+            BudgetError: The required sections exceed the budget.
+            TranscriptError: No such session.
         """
         message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
@@ -229,31 +226,31 @@ class Engine(Parts):
         compiled = self.prompts.compile(text, trace, before, budget=budget, tools=tools)
         if record:
             turn = f"{before.path}#{before.ordinal}" if before.path else ""
-            # A log that cannot be written has been told once; the other one would fail likewise.
+            # An unwritable log was already reported once; the other log would fail the same way.
             if self.injections.record(compiled, text, session_id=session_id, turn=turn):
                 self.prefixes.note(compiled, session_id)
         return compiled
 
     @part
     def discussions(self) -> Discussions:
-        """Messages put to models, and the caches of their prompts."""
+        """Messages sent to models, and their prompt caches."""
         from engine.discussions.discussions import Discussions  # noqa: PLC0415 — most commands ask no model
 
         return Discussions(self)
 
     @property
     def revisions(self) -> Revisions:
-        """The workspace as it was at any commit: prompts of the past."""
+        """The workspace at any commit, for compiling prompts of the past."""
         from engine.context.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
 
-        # No service is sent the texts of the past, as the gate is not asked about it.
+        # Texts of the past are never sent to a service, just as the gate is not asked about them.
         engines = partial(Engine.open, local_vectors=True)
         return Revisions(self.files, self.repository, engines=engines, now=self, clock=self.clock)
 
     def compile_of(
         self, key: str, *, budget: int | None = None, tools: tuple[ToolDefinition, ...] | None = None
     ) -> Compiled | None:
-        """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
+        """The prompt for a person's turn in the feed; for an agent's turn, the prompt it answered."""
         found = self.turns.asked_at(key)
         return None if found is None else self.prompts.compile(*found, budget=budget, tools=tools)
 
@@ -263,40 +260,40 @@ class Engine(Parts):
         return None if found is None else self.prompts.compile(*found, budget=budget)
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
-        """The line of its file for each line of a section, 0 for one that stands in none; see ``lines``."""
+        """The source line of each line of a section, 0 for lines that are in no file; see ``lines``."""
         from engine.context.lines import source_lines  # noqa: PLC0415 — only a face shows them
 
         return source_lines(section, self.files)
 
     def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
-        """Writes a prompt into a file below ``scratch/``; whether the name was free, or ``replace`` is on."""
+        """Writes a prompt to ``scratch/``; False if the file exists and ``replace`` is off."""
         from engine.context.keeping import keep_prompt  # noqa: PLC0415 — hardly ever needed
 
         return keep_prompt(self.files, path, text, replace=replace)
 
-    # Finding.
+    # Search.
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """What was said and written about a query, best first."""
+        """Search results, best first."""
         return self.index.search(query, limit=limit, category=category)
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
     ) -> IndexReport | None:
-        """Brings the index up to date; a workspace that cannot be written keeps the one it has."""
+        """Updates the index; a read-only workspace keeps its current one."""
         if self.files.read_only:
             return None
         return self.index.refresh(progress, paths)
 
     def catch_up_index(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Brings the index up to date before it is asked; where that fails, the files are searched."""
+        """Updates the index before a search; on failure the files are searched directly."""
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
-            self.report_error(f"{error}; meanwhile the files themselves are searched")
+            self.report_error(f"{error}; searching the files directly meanwhile")
 
     def seed_index(self, database: Path) -> None:
-        """Begins the index, where there is none yet, with a copy of another workspace's."""
+        """Starts a missing index from a copy of another workspace's."""
         self.index.seed(database)
 
     # Topics and settings.
@@ -305,7 +302,7 @@ class Engine(Parts):
         """The topic with a name.
 
         Raises:
-            TopicError: There is none.
+            TopicError: No such topic.
         """
         topic = self.library.get(name)
         if topic is None:
@@ -313,11 +310,11 @@ class Engine(Parts):
         return topic
 
     def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta:
-        """Reads topics again after their files changed."""
+        """Reloads topics after their files changed."""
         return self.library.refresh(paths)
 
     def edited(self, path: str) -> None:
-        """Reads a topic's file again that the engine itself has written, and tells every face."""
+        """Reloads a topic file written by the engine itself and publishes the change."""
         from engine.events import TopicsReloaded  # noqa: PLC0415 — most commands end without one
 
         delta = self.reload_topics([path])
@@ -325,7 +322,7 @@ class Engine(Parts):
         self.publish(TopicsReloaded(self.clock(), changed, len(self.library.topics), delta.problems))
 
     def reload_config(self) -> None:
-        """Reads memory-config.yaml again. A broken file leaves the settings as they were, and says so.
+        """Reloads memory-config.yaml. An invalid file leaves the settings unchanged.
 
         Raises:
             ConfigError: The file cannot be used.
@@ -340,19 +337,19 @@ class Engine(Parts):
         self.turns.forget()
 
     def decide_trust(self, *, trusted: bool) -> None:
-        """Lets the settings of this workspace act, or keeps that they are not to, until they change.
+        """Trusts or distrusts this workspace's settings until they change.
 
         Raises:
-            WriteFailed, ConfigError: It cannot be kept; the file cannot be used.
+            WriteFailed, ConfigError: The decision cannot be stored; the file cannot be used.
         """
         written, _ = config_file.read(self.files)
         (trust.trust if trusted else trust.decline)(self.workspace.root, written)
         self.reload_config()
 
-    # What a face shows.
+    # Views.
 
     def feed(self, limit: int) -> list[FeedEntry]:
-        """The last ``limit`` things that happened, oldest first."""
+        """The last ``limit`` feed entries, oldest first."""
         with self._filling:
             if not self._feed_filled:
                 from engine.live.feed import KEPT_ENTRIES, recent_past  # noqa: PLC0415 — only a face with a feed needs it
@@ -364,23 +361,23 @@ class Engine(Parts):
         return self.lately.recent(limit)
 
     def digest(self) -> DigestView:
-        """``knowledge/digest.md`` as it is."""
+        """The current ``knowledge/digest.md``."""
         from engine.context.views import read_digest  # noqa: PLC0415 — only a face shows it
 
         return read_digest(self.files)
 
     def ledger(self) -> LedgerView:
-        """``knowledge/ledger.json`` as it is."""
+        """The current ``knowledge/ledger.json``."""
         return self.knowledge.ledger.view()
 
     def problems(self) -> tuple[Problem, ...]:
-        """What was found wrong with settings and topics, while they were read or since."""
+        """Problems found in settings and topics."""
         unusable = self.pipeline.problems if self.has("pipeline") else ()
         found = (*self.counting.problems, *self.library.problems, *unusable)
         return tuple(dict.fromkeys(found))
 
     def status(self) -> StatusView:
-        """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""
+        """Summary of workspace and engine. Calls git, so it takes about 10 ms."""
         from engine.context.views import StatusView, read_told_again  # noqa: PLC0415 — only a face shows it
 
         state = self.repository.state()

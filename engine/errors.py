@@ -1,6 +1,6 @@
-"""Every error the engine raises on purpose: what happened, where, and what to do about it.
+"""The engine's own errors: what happened, where, and what to do about it.
 
-A face prints ``str(error)`` as one line and exits with 1; it never needs to look further.
+The command line prints ``str(error)`` as one line and exits with 1.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ class AutopoiesisError(Exception):
 
     Args:
         what: The failure in one clause, without a full stop.
-        where: The file, ``file:line`` or setting concerned; may be empty.
-        hint: What the person can do about it, in one clause; may be empty.
+        where: The file, ``file:line`` or setting; may be empty.
+        hint: How to fix it, in one clause; may be empty.
 
     Attributes:
-        lasting: The same would fail again until a person changes a key, a setting or a budget: a caller with
-            more to ask reports it once and stops.
+        lasting: Retrying cannot help until a person changes a key, a setting or a budget; a caller with more
+            work reports the error once and stops.
     """
 
     lasting = False
@@ -32,7 +32,7 @@ class AutopoiesisError(Exception):
         self.hint = hint
 
     def until_changed(self) -> Self:
-        """The error as a ``lasting`` one."""
+        """Marks the error as ``lasting``."""
         self.lasting = True
         return self
 
@@ -58,11 +58,11 @@ class ReadOnly(AutopoiesisError):
 
 
 class DocumentError(AutopoiesisError):
-    """A Markdown file or its header cannot be read as what it says it is."""
+    """A Markdown file or its header cannot be parsed."""
 
 
 class ConfigError(AutopoiesisError):
-    """memory-config.yaml holds a setting that cannot be used."""
+    """memory-config.yaml contains an invalid setting."""
 
     lasting = True
 
@@ -72,7 +72,7 @@ class TranscriptError(AutopoiesisError):
 
 
 class NoSession(TranscriptError):
-    """There is no session of that name."""
+    """No such session."""
 
 
 class ImportFailed(AutopoiesisError):
@@ -84,11 +84,11 @@ class TopicError(AutopoiesisError):
 
 
 class EntryError(AutopoiesisError):
-    """A knowledge entry does not exist, is not the only one of its name, or cannot be moved."""
+    """A knowledge entry does not exist, has an ambiguous name, or cannot be moved."""
 
 
 class GateError(AutopoiesisError):
-    """The gate could not answer: no key, time-out, refusal, nonsense."""
+    """The gate could not answer: no key, timeout, refusal or invalid reply."""
 
 
 class IndexFailed(AutopoiesisError):
@@ -96,16 +96,16 @@ class IndexFailed(AutopoiesisError):
 
 
 class EmbeddingFailed(AutopoiesisError):
-    """An embedding model could not answer: not installed, no key, time-out, refusal, nonsense."""
+    """An embedding model could not answer: not installed, no key, timeout, refusal or invalid reply."""
 
 
 class SendFailed(AutopoiesisError):
-    """A model did not answer a prompt, or not to the end: no key, time-out, refusal, nonsense.
+    """A model's reply is missing or incomplete: no key, timeout, refusal or invalid reply.
 
     Attributes:
-        partial: The text of the reply that had come.
-        usage: What was used all the same, ``engine.providers.chat.Usage``; ``None`` where the provider did
-            not say.
+        partial: The text received before the failure.
+        usage: Tokens used anyway, an ``engine.providers.chat.Usage``; ``None`` if the provider did not report
+            them.
     """
 
     def __init__(self, what: str, *, where: str = "", hint: str = "", partial: str = "") -> None:
@@ -115,19 +115,19 @@ class SendFailed(AutopoiesisError):
 
 
 class GatewayFailed(AutopoiesisError):
-    """The hook API cannot be served: its port is taken, or its token is unfit."""
+    """The hook API cannot be served: its port is in use or its token is invalid."""
 
 
 class HookRefused(AutopoiesisError):
-    """What an agent's hook was told cannot be understood, or asks for what is not to be done."""
+    """A hook's input is invalid, or requests something that is not allowed."""
 
 
 class LedgerBroken(AutopoiesisError):
-    """The ledger is damaged or gone; it proves nothing until it is rebuilt."""
+    """The ledger is damaged or missing and has to be rebuilt."""
 
 
 class HarvestRefused(AutopoiesisError):
-    """Conversations are not harvested or reclaimed, because something would be lost or is not certain.
+    """Conversations are not harvested or reclaimed, because something could be lost.
 
     Attributes:
         to_confirm: The number of conversations to confirm before that many are reclaimed; 0 if that is not
@@ -140,45 +140,45 @@ class HarvestRefused(AutopoiesisError):
 
 
 class ChangeRefused(AutopoiesisError):
-    """Files are not changed as was proposed: they are not what it was made for, or too much would be lost."""
+    """A proposed change is not applied: the files have changed since, or too much would be lost."""
 
 
 class ExtractionRefused(AutopoiesisError):
-    """Knowledge is not taken out of a session: there is none of that name, or no such extractor is set."""
+    """No extraction: the session does not exist, or the extractor is not configured."""
 
 
 class JobError(AutopoiesisError):
-    """A job does not exist, is running already, or may not run."""
+    """A job does not exist, is already running, or is not allowed to run."""
 
 
 class CostLimit(AutopoiesisError):
-    """A call was not made: the budget of the day or of the month is spent."""
+    """A call was not made: the daily or monthly budget is spent."""
 
     lasting = True
 
 
 class BudgetError(AutopoiesisError):
-    """The text that may never be dropped does not fit the token budget."""
+    """The required sections of a prompt exceed the token budget."""
 
 
 class RepositoryError(AutopoiesisError):
-    """Git is missing, refuses, or is in a state in which a commit would do harm."""
+    """Git is missing, fails, or is in a state where a commit would do harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong in a file, found without stopping the work."""
+    """A non-fatal problem in a file."""
 
     path: str
     """Workspace-relative path with forward slashes."""
     line: int
-    """1-based line, or 0 where the whole file is meant."""
+    """1-based line, or 0 for the whole file."""
     what: str
     """What is wrong, in one clause."""
     hint: str = ""
-    """What to do about it, in one clause."""
+    """How to fix it, in one clause."""
     severity: Literal["error", "warning"] = "error"
-    """``error`` keeps the file from working as meant; ``warning`` does not."""
+    """``error`` keeps the file from working as intended; ``warning`` does not."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path

@@ -1,4 +1,4 @@
-"""The typed events a face can receive. They carry the engine's values; a face only renders them."""
+"""The typed events that the engine publishes to user interfaces."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ ChangeKind = Literal["added", "changed", "removed"]
 class TurnArrived:
     """A transcript grew by a turn. ``key`` is stable: ``{path}#{ordinal of the turn in the file}``.
 
-    ``past`` is one of a conversation that was restored or imported: it was spoken long before, and nothing is
-    activated for it.
+    ``past`` marks a turn of a restored or imported conversation, for which nothing is activated.
     """
 
     at: datetime
@@ -36,7 +35,7 @@ class TurnArrived:
 
 @dataclass(frozen=True, slots=True)
 class TurnTraced:
-    """Activation is done with a turn that arrived. ``key`` as in ``TurnArrived``."""
+    """Activation of a new turn is complete. ``key`` as in ``TurnArrived``."""
 
     key: str
     trace: Trace
@@ -44,8 +43,9 @@ class TurnTraced:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A schedule came due or a webhook arrived; its trace follows as a ``TurnTraced`` with the same key. That
-    is empty, and none follows, where another program fired it.
+    """A schedule came due or a webhook arrived; its trace follows as a ``TurnTraced`` with the same key.
+
+    The key is empty, and no trace follows, if another program fired it.
     """
 
     at: datetime
@@ -56,20 +56,20 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class AgentTold:
-    """An agent's hook ran: what it was told, why it was told nothing, or what was captured of its session."""
+    """An agent's hook ran: what was injected, why nothing was, or what was captured of the session."""
 
-    at: datetime  # when it began, as in the log of hooks
+    at: datetime  # start time, as in the hook log
     agent: str
     moment: str  # as in ``engine.agents.contracts.Moment``
     session_id: str
-    tokens: int  # that it was told
-    labels: tuple[str, ...]  # of the sections that it was told
-    said: str  # one clause; empty where it was told something
+    tokens: int  # injected
+    labels: tuple[str, ...]  # of the injected sections
+    said: str  # one clause; empty if something was injected
 
 
 @dataclass(frozen=True, slots=True)
 class PromptCompiled:
-    """A prompt was compiled for a turn (``key``) or for a message tried by hand (``key`` empty)."""
+    """A prompt was compiled for a turn (``key``) or for a test message (``key`` empty)."""
 
     key: str
     compiled: Compiled
@@ -77,10 +77,10 @@ class PromptCompiled:
 
 @dataclass(frozen=True, slots=True)
 class FlushDue:
-    """Turns of a conversation are about to leave the window; notes of them are taken now (spec 6.4).
+    """Turns are about to leave the window; notes of them are taken now (spec 6.4).
 
     Attributes:
-        first, last: Numbers of the first and the last turn of a part that is flushed at once, from 1.
+        first, last: 1-based turn numbers of the part being flushed.
     """
 
     at: datetime
@@ -92,7 +92,7 @@ class FlushDue:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """What became of a part of ``FlushDue``."""
+    """Result of flushing a part announced by ``FlushDue``."""
 
     at: datetime
     record: FlushRecord
@@ -100,7 +100,7 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """A file of the workspace changed on disk, by us or by another program."""
+    """A workspace file changed on disk, by us or by another program."""
 
     at: datetime
     path: str
@@ -109,7 +109,7 @@ class FileChanged:
 
 @dataclass(frozen=True, slots=True)
 class TopicsReloaded:
-    """The topic library was read again."""
+    """The topic library was reloaded."""
 
     at: datetime
     changed: tuple[str, ...]
@@ -140,7 +140,7 @@ class GateAsked:
 
 @dataclass(frozen=True, slots=True)
 class GateClosed:
-    """A question of ``GateAsked`` is settled, by an answer or by its deadline."""
+    """A ``GateAsked`` question was answered or timed out."""
 
     question_id: str
     answer: Literal["yes", "no", "failed"]
@@ -148,7 +148,7 @@ class GateClosed:
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
-    """How changes are noticed: ``live`` native events, ``polling``, or ``off``; ``why`` when not live."""
+    """How changes are detected: ``live`` native events, ``polling`` or ``off``; ``why`` when not live."""
 
     mode: Literal["live", "polling", "off"]
     why: str = ""
@@ -164,14 +164,14 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """Search finds other things than before: so many files were indexed anew, or are gone from the index."""
+    """The index changed: number of files re-indexed or removed."""
 
     files: int
 
 
 @dataclass(frozen=True, slots=True)
 class CacheGivenUp:
-    """The cache of a discussion's stable prefix does not count any more; ``why`` is one clause."""
+    """A discussion's prompt cache was invalidated; ``why`` is one clause."""
 
     at: datetime
     discussion_id: str
@@ -189,7 +189,7 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """A job ended; ``said`` is what came of it. That it failed follows as an ``ErrorReported``."""
+    """A job ended; ``said`` is its outcome. A failure is also published as an ``ErrorReported``."""
 
     at: datetime
     job: str
@@ -199,7 +199,7 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReported:
-    """Something failed that the person should know of; the engine goes on."""
+    """A non-fatal failure that the person should know about."""
 
     at: datetime
     text: str

@@ -1,4 +1,4 @@
-"""All parts of an open workspace: those on which a prompt rests, and those that look after the memory."""
+"""All parts of an open workspace: those behind a prompt and those that maintain the memory."""
 
 from __future__ import annotations
 
@@ -33,33 +33,31 @@ if TYPE_CHECKING:
 
 
 class Parts(BasicParts):
-    """What an engine consists of."""
+    """The parts of an engine."""
 
     def recover(self) -> None:
-        """Finishes an undo that was cut short, before somebody takes what it has changed for a change of a
-        person's. What keeps it from being finished is told.
-        """
+        """Finishes an interrupted undo before its changes are mistaken for a person's; reports failures."""
         if self.files.read_only or not any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
             return
         try:
             self.history.undoing.recover()
         except (AutopoiesisError, OSError) as error:
-            self.report_error(f"an undo was cut short and cannot be finished now: {error}")
+            self.report_error(f"an interrupted undo cannot be finished now: {error}")
 
     def publish(self, event: EngineEvent) -> None:
-        """Tells whoever listens."""
+        """Publishes an event to all subscribers."""
         raise RuntimeError(str(event))
 
     @part
     def signals(self) -> Signals:
-        """Schedules that came due and webhooks, handed out to agents."""
+        """Due schedules and webhooks, delivered to agents."""
         from engine.signals.signals import Signals  # noqa: PLC0415 — only where something arrives
 
         return Signals(self, self.publish)
 
     @part
     def sync(self) -> Sync:
-        """Keeps this memory and those of the person's other machines equal."""
+        """Synchronises this memory with the person's other machines."""
         from engine.settings.trust import read  # noqa: PLC0415 — only where something is sent
         from engine.sync.sync import Sync  # noqa: PLC0415 — likewise
 
@@ -67,7 +65,7 @@ class Parts(BasicParts):
 
     @part
     def sharing(self) -> Sharing:
-        """The knowledge of others, each in a repository of its own."""
+        """Shared knowledge of others, each in its own repository."""
         from engine.settings.trust import read  # noqa: PLC0415 — only where something is fetched
         from engine.sharing.shared import Sharing  # noqa: PLC0415 — likewise
 
@@ -80,7 +78,7 @@ class Parts(BasicParts):
 
     @part
     def private(self) -> Private:
-        """What is committed encrypted."""
+        """Encrypted files in the repository."""
         from engine.sharing.private import Private  # noqa: PLC0415 — only where it is set up or looked at
 
         return Private(
@@ -92,7 +90,7 @@ class Parts(BasicParts):
 
     @part
     def commits(self) -> Commits:
-        """Commits what people and agents have changed."""
+        """Commits changes by people and agents."""
         from engine.commits.commits import Commits  # noqa: PLC0415 — only where something is committed
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
@@ -100,8 +98,8 @@ class Parts(BasicParts):
 
     @part
     def history(self) -> History:
-        """The memory's past: what happened, who taught what, and the way back."""
-        from engine.history.history import History  # noqa: PLC0415 — only where somebody looks back
+        """The memory's history, attribution and undo."""
+        from engine.history.history import History  # noqa: PLC0415 — only where history is viewed
 
         return History(
             self.files,
@@ -114,7 +112,7 @@ class Parts(BasicParts):
 
     @part
     def extraction(self) -> Extraction:
-        """Takes knowledge out of sessions."""
+        """Extracts knowledge from sessions."""
         from engine.lifecycle.extraction.extraction import Extraction  # noqa: PLC0415 — only where one is read
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
@@ -130,7 +128,7 @@ class Parts(BasicParts):
 
     @part
     def reconstruction(self) -> Reconstruction:
-        """Makes knowledge anew on branches, compares them, and takes them over."""
+        """Rebuilds knowledge on branches, compares them and adopts them."""
         from engine.lifecycle.reconstruction.reconstruction import Reconstruction  # noqa: PLC0415 — only where it is asked for
         from engine.settings.trust import read  # noqa: PLC0415 — likewise
 
@@ -168,8 +166,8 @@ class Parts(BasicParts):
 
     @part
     def kept_rules(self) -> KeptRules:
-        """What becomes of these rules: elsewhere, since they were accepted, and where they are broken."""
-        from engine.lifecycle.rules.kept import KeptRules  # noqa: PLC0415 — only where somebody asks
+        """Tracks accepted rules: copies elsewhere, changes since, and violations."""
+        from engine.lifecycle.rules.kept import KeptRules  # noqa: PLC0415 — only on request
 
         return KeptRules(
             self.rules, lambda: self.conversations, lambda: self.injections, lambda: self.history, self.edited
@@ -192,8 +190,8 @@ class Parts(BasicParts):
 
     @part
     def tuning(self) -> Tuning:
-        """Tunes topics by what was decided."""
-        from engine.activation.tuning.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
+        """Tunes topics from logged decisions."""
+        from engine.activation.tuning.tuning import Tuning  # noqa: PLC0415 — only for tuning
 
         return Tuning(
             self.files,
@@ -207,7 +205,7 @@ class Parts(BasicParts):
 
     @part
     def configuration(self) -> Configuration:
-        """The settings, each with what it means; changes them in their file."""
+        """Describes the settings and edits them in their file."""
         from engine.settings.editing import Configuration  # noqa: PLC0415 — only where one is changed or shown
 
         return Configuration(self.files, lambda: self.repository, lambda: self.config, self.reload_config)

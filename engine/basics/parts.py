@@ -1,6 +1,6 @@
-"""The parts of an open workspace on which a message and its prompt rest, each made when it is first needed.
+"""The parts of an open workspace behind a message and its prompt, each created on first use.
 
-So a command that only traces a message never pays for the search index, and one that only lists topics never
+A command that only traces a message never pays for the search index, and one that only lists topics never
 pays for the gate.
 """
 
@@ -43,12 +43,12 @@ Made = TypeVar("Made")
 
 
 def utc_now() -> datetime:
-    """The clock of the engine."""
+    """The engine's default clock."""
     return datetime.now(UTC)
 
 
 class part(Generic[Made]):
-    """A property that is made once, whichever thread asks first, and kept until it is dropped."""
+    """A lazy property: created once (thread-safe) and kept until dropped."""
 
     def __init__(self, make: Callable[[Any], Made]) -> None:
         self._make = make
@@ -75,11 +75,7 @@ class part(Generic[Made]):
 
 
 class BasicParts:
-    """What an engine consists of.
-
-    Args:
-        clock: Where the time comes from, UTC.
-    """
+    """The basic parts of an engine. ``clock`` gives the current UTC time."""
 
     questions: Questions
 
@@ -89,26 +85,26 @@ class BasicParts:
         self.files = files
         self.clock = clock
         self.pace: Callable[[float], object] = lambda _worked_s: None
-        """Told by background work how long it has just worked, seconds; who serves others slows it so."""
+        """Called by background work with the seconds it just worked; a server uses it to throttle it."""
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
 
     def report_error(self, text: str) -> None:
-        """Tells of something that failed without stopping the work."""
+        """Reports a non-fatal failure."""
         raise RuntimeError(text)
 
     def edited(self, path: str) -> None:
-        """Takes over a topic's file that the engine itself has written."""
+        """Reloads a topic file written by the engine itself."""
         self.library.refresh([path])
 
     def reload_config(self) -> None:
-        """Takes over memory-config.yaml as it is now."""
+        """Reloads memory-config.yaml."""
         from engine.settings.trust import read  # noqa: PLC0415 — only where it was changed
 
         self.config = read(self.files).config
 
     def look_again(self) -> None:
-        """Takes over what changed in settings and topics: where nothing watches them."""
+        """Reloads changed settings and topics when nothing is watching them."""
         from engine.errors import ConfigError  # noqa: PLC0415 — as above
 
         try:
@@ -119,11 +115,11 @@ class BasicParts:
             self.library.catch_up()
 
     def has(self, name: str) -> bool:
-        """Whether a part has been made."""
+        """True if the part was created."""
         return name in self.made
 
     def drop(self, *names: str) -> None:
-        """Lets go of parts; they are made anew when they are needed again."""
+        """Closes parts; they are recreated on next use."""
         for name in names:
             with self.making:
                 dropped = self.made.pop(name, None)
@@ -140,7 +136,7 @@ class BasicParts:
 
     @part
     def lately(self) -> FeedLog:
-        """What happened since the workspace was opened, and before it once a face asks."""
+        """Events since the workspace was opened; earlier ones are added on request."""
         from engine.live.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
 
         return FeedLog()
@@ -148,14 +144,14 @@ class BasicParts:
     @part
     def conversations(self) -> Conversations:
         """Reads transcripts and working conversations."""
-        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
+        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — a test message needs none
 
         return Conversations(self.workspace, self.files)
 
     @part
     def turns(self) -> Turns:
-        """Traces of their turns."""
-        from engine.conversations.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
+        """Traces conversation turns."""
+        from engine.conversations.turns import Turns  # noqa: PLC0415 — a test message needs none
 
         return Turns(
             self.conversations,
@@ -165,14 +161,14 @@ class BasicParts:
 
     @part
     def capture(self) -> ConversationCapture:
-        """Writes sessions down."""
+        """Writes session transcripts."""
         from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
 
         return ConversationCapture(self.files, clock=self.clock, redact=self.config.capture.redact)
 
     @part
     def repository(self) -> Repository:
-        """The workspace's git repository, if it is one."""
+        """The workspace's git repository, if any."""
         from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only where something is committed
         from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
 
@@ -182,15 +178,15 @@ class BasicParts:
 
     @part
     def decision_log(self) -> DecisionLog:
-        """What was decided, and labels for it."""
+        """Activation decisions and their labels."""
         from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
 
         return DecisionLog(self.files, clock=self.clock, on_problem=self.report_error)
 
     @part
     def labels(self) -> Labels:
-        """Labels decisions, and learns from that."""
-        from engine.pipeline.labels import Labels  # noqa: PLC0415 — a message tried by hand needs none
+        """Labels decisions and learns from the labels."""
+        from engine.pipeline.labels import Labels  # noqa: PLC0415 — a test message needs none
 
         return Labels(
             self.files,
@@ -204,36 +200,36 @@ class BasicParts:
 
     @part
     def injections(self) -> Injections:
-        """Prompts that were used, and which files were of use in them."""
+        """Prompts that were sent, and which of their files were useful."""
         from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
 
         return Injections(self.files, lambda: self.turns, self.clock, self.report_error)
 
     @part
     def caches(self) -> DiscussionCaches:
-        """What providers keep of each discussion's prompts."""
+        """Provider-side prompt caches by discussion."""
         from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only where one is sent or shown
 
         return DiscussionCaches(self.files, self.clock, self.report_error)
 
     @part
     def prefixes(self) -> PrefixLog:
-        """The stable prefixes of prompts that were used."""
+        """Stable prefixes of the prompts that were sent."""
         from engine.stability.log import PrefixLog  # noqa: PLC0415 — only where one is used or checked
 
         return PrefixLog(self.files, self.clock, self.report_error)
 
     @part
     def costs(self) -> Costs:
-        """What calls of models have cost, and whether more may be spent."""
+        """Costs of model calls, and budgets."""
         from engine.costs.costs import Costs  # noqa: PLC0415 — only where a service is asked
 
         return Costs(self.files, lambda: self.config.costs, self.clock, self.report_error)
 
     @part
     def knowledge(self) -> Knowledge:
-        """Category files, notes of files, digest, ledger; what harvests and reviews."""
-        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a message tried by hand needs none
+        """Category files, file notes, digest, ledger, harvest and review."""
+        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a test message needs none
 
         return Knowledge(
             self.files,
@@ -247,7 +243,7 @@ class BasicParts:
 
     @part
     def pipeline(self) -> WatcherPipeline:
-        """The three tiers."""
+        """The three activation tiers."""
         from engine.pipeline.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
 
         return assemble_pipeline(
@@ -262,7 +258,7 @@ class BasicParts:
 
     @part
     def index(self) -> SearchIndex:
-        """The search index; a cache of the files."""
+        """The search index, a cache of the files."""
         from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
 
         return assemble_index(
@@ -276,14 +272,14 @@ class BasicParts:
 
     @part
     def compiler(self) -> ContextCompiler:
-        """Makes prompts from the files as they are now."""
+        """Compiles prompts from the current files."""
         from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
 
         return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)
 
     @part
     def prompts(self) -> Prompts:
-        """Compiles prompts for messages and their traces."""
+        """Compiles prompts for traced messages."""
         from engine.pipeline.prompts import Prompts  # noqa: PLC0415 — not for a trace
         from engine.transcripts.places import project_of  # noqa: PLC0415 — likewise
 
@@ -299,7 +295,7 @@ class BasicParts:
         )
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """The files of notes for paths; nothing is loaded where there are no notes."""
+        """The note files that apply to some paths; loads nothing if there are no notes."""
         if not paths or not self.workspace.root.joinpath("knowledge/files").is_dir():
             return ()
         from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only where there are notes
@@ -308,8 +304,8 @@ class BasicParts:
 
     @part
     def flush_log(self) -> FlushLog:
-        """The record of flushes."""
-        from engine.flush.log import FlushLog  # noqa: PLC0415 — a message tried by hand needs none
+        """The flush log."""
+        from engine.flush.log import FlushLog  # noqa: PLC0415 — a test message needs none
 
         return FlushLog(self.files, self.clock)
 
@@ -338,7 +334,7 @@ class BasicParts:
 
 
 def _harvest_model(settings: HarvestSettings) -> ChatProvider | None:
-    """The model that takes knowledge out of conversations, where the settings name one."""
+    """The model that harvests conversations, if one is configured."""
     from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
 
     return completer_for(settings)

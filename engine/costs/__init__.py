@@ -1,1 +1,1 @@
-"""What calls of models have cost, what they may cost, and what they would."""
+"""Costs of model calls: log, budgets and estimates."""

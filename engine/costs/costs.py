@@ -1,7 +1,4 @@
-"""The one object for code whose model calls cost money.
-
-It gives accounts: code that asks a model for one purpose learns whether it may, and reports what it used.
-"""
+"""Accounts for code that makes paid model calls: is a call allowed, and what did it use."""
 
 from __future__ import annotations
 
@@ -24,13 +21,10 @@ if TYPE_CHECKING:
 
 
 class Costs:
-    """Log, budgets and prices of a workspace. Safe to use from several threads.
-
-    ``on_problem`` is called with problems that stop nothing.
-    """
+    """Log, budgets and prices of a workspace. Thread-safe. ``on_problem`` gets non-fatal problems."""
 
     batch_share = pricing.BATCH_SHARE
-    """What a call costs in a batch, as a share of what it costs alone."""
+    """Price of a batched call as a share of the normal price."""
 
     def __init__(
         self,
@@ -44,26 +38,23 @@ class Costs:
 
     @property
     def prices(self) -> PriceTable:
-        """Today's prices, the person's own among them."""
+        """Current prices, including the person's own."""
         return pricing.current()
 
     def account(
         self, operation: Operation, service: Asked, error: type[AutopoiesisError] = CostLimit
     ) -> Account:
-        """The account that calls of a service for one purpose are charged to.
-
-        ``error`` is raised when the budget is spent.
-        """
+        """The account for calls of a service for one purpose; raises ``error`` when the budget is spent."""
         return Account(self, operation, service.name, service.model, service.address, error)
 
     def close(self) -> None:
-        """Writes down what waits."""
+        """Writes pending records."""
         self.log.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What calls for one purpose are charged to."""
+    """The account of calls for one purpose."""
 
     costs: Costs
     operation: Operation
@@ -73,18 +64,18 @@ class Account:
     error: type[AutopoiesisError] = CostLimit  # what ``allow`` raises
 
     def allow(self, usage: Usage | None = None) -> None:
-        """Does nothing while a call may be paid for.
+        """Checks that the budget covers a call.
 
-        A self-hosted server without a price counts as free, and is not refused.
-        Without a ``usage``, the most tokens that the call can take, it is refused only once all is spent.
+        A self-hosted server without a price is free and always allowed. ``usage`` is the maximum that the
+        call can take; without it the call is refused only once the budget is spent.
 
         Raises:
-            AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
+            AutopoiesisError: ``error``: the budget is spent.
         """
         self._allow(None if usage is None else self.price_of(usage))
 
     def allow_batch(self, calls: Sequence[Usage]) -> None:
-        """As ``allow`` for calls that are made in a batch."""
+        """As ``allow``, for batched calls."""
         price = self.costs.prices.price(self.model, elsewhere=bool(self.address))
         self._allow(None if price is None else pricing.BATCH_SHARE * sum(map(price.cost, calls)))
 
@@ -102,10 +93,10 @@ class Account:
             raise self.error(refused.what, where=refused.where, hint=refused.hint)
 
     def price_of(self, usage: Usage) -> float | None:
-        """US dollars that a call may cost; ``None`` where no price is known.
+        """Maximum cost of a call in US dollars; ``None`` if no price is known.
 
-        What it takes of caches is not known before it is made: all is counted as sent in full, or, where
-        that is dearer, as written to a cache that stays for five minutes.
+        Cache use is not known in advance: all input counts as uncached, or as written to a five-minute cache
+        if that costs more.
         """
         if self.provider in FREE:
             return 0.0
@@ -122,17 +113,17 @@ class Account:
         *,
         estimated: bool = False,
     ) -> float | None:
-        """Records a call; gives what it cost in US dollars, where that is known.
+        """Records a call; returns its cost in US dollars, if known.
 
-        Takes half a second at most and never raises. ``estimated``: its tokens were counted here, since the
-        service did not come to say them.
+        Takes at most half a second and never raises. ``estimated``: the tokens were counted here because the
+        service did not report them.
         """
         record = self.costs.log.record(
             self.operation,
             self.provider,
             self.priced_name(completed.model),
             completed.usage,
-            # Of what a service itself says of its price, only that of this one is believed.
+            # Only this service's own statement of its price is trusted.
             cost_usd=completed.cost_usd if self.provider == "claude-code" else None,
             address=self.address,
             topics=topics,
@@ -142,7 +133,7 @@ class Account:
         return None if record is None else record.cost_usd
 
     def billed(self, batch: str, replies: Sequence[ChatReply]) -> None:
-        """Records what a batch has taken, as one; of one that is recorded already, nothing."""
+        """Records a batch as one call; does nothing if it is already recorded."""
         name = f"batch {batch}"
         if not replies or any(record.discussion == name for record in self.costs.log.records()):
             return
@@ -159,7 +150,7 @@ class Account:
         )
 
     def priced_name(self, model: str) -> str:
-        """The name that the service gives, or the one it was asked by where only that has a price."""
+        """The model name reported by the service, or the requested name if only that has a price."""
         price, elsewhere = self.costs.prices.price, bool(self.address)
         known = model and price(model, elsewhere=elsewhere) is not None
         if known or (model and price(self.model, elsewhere=elsewhere) is None):

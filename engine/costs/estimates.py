@@ -1,4 +1,4 @@
-"""What a memory costs at today's prices: the jobs of spec 12 with the tokens that it gives them."""
+"""Cost estimates of a memory at current prices, from the jobs and tokens of spec 12."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SESSIONS = (5, 15, 30)
 SMALL, LARGE, EMBEDDING = "haiku", "sonnet", "text-embedding-3-small"
 """The models of the specification."""
 WINDOW_DAYS = 30
-"""Days of the log that what was really used is an average of."""
+"""Days of the log over which actual use is averaged."""
 
 _DAYS = 30
 _WEEKS = _DAYS / 7
 _FILES_A_SESSION, _QUERIES_A_SESSION = 10, 20
-"""As the specification has 50 files and 100 queries a day with 5 sessions."""
+"""Spec 12 assumes 50 files and 100 queries a day for 5 sessions."""
 _REINDEXED = 5_000_000
 
 Group = Literal["interaction", "scheduled", "extraction", "embedding"]
@@ -33,15 +33,15 @@ Group = Literal["interaction", "scheduled", "extraction", "embedding"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something that asks a model."""
+    """A job that calls a model."""
 
-    group: Group  # the table of the specification it stands in
+    group: Group  # its table in the specification
     name: str
     size: Literal["small", "large", "embedding"]
     input_tokens: int  # of one call
     output_tokens: int  # of one call
     often: str  # in words
-    is_made: bool = False  # whether this version does it
+    is_made: bool = False  # implemented in this version
 
 
 JOBS = (
@@ -65,7 +65,7 @@ _A_MONTH = {"daily": float(_DAYS), "weekly": _WEEKS, "monthly": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What one call for a job costs; ``None`` where the model's price is not known, US dollars."""
+    """Cost of one call of a job in US dollars; ``None`` if the model's price is unknown."""
 
     job: Job
     model: str
@@ -74,31 +74,31 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Monthly:
-    """What a month costs, US dollars; the gate and the flush are not in it, as in the specification."""
+    """Cost of a month in US dollars; excludes the gate and the flush, as the specification does."""
 
     sessions: int  # a day
     extraction_usd: float | None
     scheduled_usd: float | None
     embedding_usd: float | None
-    total_usd: float | None  # ``None`` where any part is not known
+    total_usd: float | None  # ``None`` if any part is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a workspace really used on an average day."""
+    """Actual use of a workspace on an average day."""
 
     days: int
-    rows: dict[str, Totals]  # by operation: calls, tokens and US dollars of all these days together
+    rows: dict[str, Totals]  # by operation: calls, tokens and US dollars over all these days
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """What a memory costs."""
+    """Cost estimates of a memory."""
 
-    as_of: str  # how old the shipped prices are
-    jobs: tuple[Estimated, ...]  # what one call for each job costs
+    as_of: str  # date of the shipped prices
+    jobs: tuple[Estimated, ...]  # cost of one call per job
     months: tuple[Monthly, ...]
-    used: Used | None = None  # ``None`` where its log has nothing of the last days
+    used: Used | None = None  # ``None`` if the log is empty for these days
 
 
 def estimate(
@@ -109,9 +109,9 @@ def estimate(
     embedding: str = EMBEDDING,
     used: Used | None = None,
 ) -> Estimates:
-    """The estimates of spec 12 at today's prices.
+    """The estimates of spec 12 at current prices.
 
-    ``small`` is asked short questions, ``large`` summarises, ``embedding`` makes vectors.
+    Models: ``small`` for short questions, ``large`` for summaries, ``embedding`` for vectors.
     """
     models = {"small": small, "large": large, "embedding": embedding}
 
@@ -126,9 +126,9 @@ def estimate(
 
 
 def used_lately(records: Iterable[CostRecord], today: date) -> Used | None:
-    """What calls took of the last 30 days, today included; ``None`` where there were none.
+    """Use over the last 30 days including today; ``None`` if there were no calls.
 
-    A workspace that is younger is averaged over the days since its first call.
+    A younger workspace is averaged over the days since its first call.
     """
     first = today - timedelta(days=WINDOW_DAYS - 1)
     rows: dict[str, Totals] = defaultdict(Totals)

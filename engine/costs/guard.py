@@ -1,7 +1,7 @@
-"""Budgets: what may be spent on a day and in a month, and whether it is.
+"""Daily and monthly budgets.
 
-The log is the truth, since several processes spend. Of it only what was added is read. Days and months are
-those of UTC. Calls under way when a limit is reached go on, so they may exceed it.
+The log is authoritative, since several processes spend; only its new lines are read. Days and months are UTC.
+Calls in progress when a limit is reached continue, so they may exceed it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is spent on this day and in this month, UTC, and what may be."""
+    """Spending and limits of the current day and month, UTC."""
 
     today_usd: float
     month_usd: float
     daily_usd: float  # the limit; 0 for none
     monthly_usd: float  # the limit; 0 for none
-    today_unpriced: int  # calls whose price is not known, which count as nothing
+    today_unpriced: int  # calls without a known price, which count as 0
     month_unpriced: int
-    warning: str  # empty while there is nothing to say
+    warning: str  # empty if there is none
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _Spent:
 
 @dataclass(slots=True)
 class _Month:
-    """What was read of a month's file."""
+    """The part of a month's file read so far."""
 
     name: str = ""
     mark: Mark = field(default_factory=Mark)
@@ -55,7 +55,7 @@ class _Month:
 
 
 class CostGuard:
-    """Says whether a call may still be paid for. Safe to use from several threads and processes."""
+    """Checks calls against the budgets. Safe to use from several threads and processes."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class CostGuard:
         self._month = _Month()
 
     def standing(self) -> Standing:
-        """What is spent now.
+        """Current spending.
 
         Raises:
-            DocumentError, PathRefused: This month's log is there and cannot be read.
+            DocumentError, PathRefused: This month's log exists but cannot be read.
         """
         settings = self._settings()
         now = self._clock()
@@ -85,14 +85,14 @@ class CostGuard:
             ("this month", month.usd, settings.monthly_usd),
         )
         said = [
-            f"{dollars(spent)} of {dollars(limit)} are spent {when}"
+            f"{dollars(spent)} of {dollars(limit)} spent {when}"
             for when, spent, limit in pairs
             if limit and spent >= limit * settings.warn_at
         ]
         unknown = today.unpriced if settings.daily_usd else month.unpriced if settings.monthly_usd else 0
         if unknown:
             calls = "1 call" if unknown == 1 else f"{unknown:,} calls"
-            said.append(f"the price of {calls} is not known and not in that" if said else _unknown(calls))
+            said.append(f"the price of {calls} is unknown and not included" if said else _unknown(calls))
         return Standing(
             today_usd=today.usd,
             month_usd=month.usd,
@@ -104,13 +104,12 @@ class CostGuard:
         )
 
     def allow(self, estimate_usd: float | None = None) -> None:
-        """Does nothing while a call may be paid for. Without limits nothing is read.
+        """Checks that the budgets cover a call, including its maximum cost if known.
 
-        A call that could exceed a limit is refused too, as far as its cost is known.
+        Without limits nothing is read.
 
         Raises:
-            CostLimit: The limit of the day or of the month is spent, or would be exceeded; or the log cannot
-                be read, so that this is not known.
+            CostLimit: The daily or monthly limit is spent or would be exceeded, or the log cannot be read.
         """
         settings = self._settings()
         if not settings.daily_usd and not settings.monthly_usd:
@@ -119,7 +118,7 @@ class CostGuard:
             standing = self.standing()
         except AutopoiesisError as error:
             raise CostLimit(
-                f"what was spent is not known: {error}",
+                f"spending is unknown: {error}",
                 where="costs.daily_usd" if settings.daily_usd else "costs.monthly_usd",
                 hint="make the cost log readable, or set the limit to 0",
             ) from error
@@ -137,11 +136,10 @@ class CostGuard:
     def _spent(self, day: str) -> tuple[_Spent, _Spent]:
         month = day[:7]
         with self._guard:
-            # What waits may be written down meanwhile: read first, it counts twice at worst and is never
-            # missed.
+            # Pending calls may be written meanwhile: read first, they count twice at worst, never not at all.
             waiting = self._log.waiting()
             days = self._days()
-            # A call is logged in the month in which it was written down, and counts on its own day.
+            # A call is logged in the month in which it was written, and counts on its own day.
             spent = [(name, each.usd, each.unpriced) for name, each in days.items()]
         spent += [(record.day, record.cost_usd or 0.0, record.cost_usd is None) for record in waiting]
         today, whole = _Spent(), _Spent()
@@ -151,7 +149,7 @@ class CostGuard:
         return today, whole
 
     def _days(self) -> dict[str, _Spent]:
-        """What was spent by day, of the calls written down in this month."""
+        """Spending by day of the calls logged in this month."""
         try:
             now = self._log.months.last_month()
         except OSError as error:
@@ -182,12 +180,12 @@ class CostGuard:
 
 
 def dollars(value: float) -> str:
-    """US dollars for a sentence: two digits after the point, more where the sum is small."""
+    """US dollars as text: two decimals, or up to four for amounts below one dollar."""
     return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}".rstrip("0").rstrip(".")
 
 
 def _unknown(calls: str) -> str:
-    return f"the price of {calls} is not known, so the limits do not count them"
+    return f"the price of {calls} is unknown, so the limits do not count them"
 
 
 def _check(period: str, spent: float, limit: float, more: float, where: str, rest: str) -> None:
@@ -197,8 +195,8 @@ def _check(period: str, spent: float, limit: float, more: float, where: str, res
         what = f"the budget of the {period} is spent: {dollars(spent)} of {dollars(limit)}"
     elif spent + more > limit:
         what = (
-            f"this call may cost {dollars(more)}, and of the {dollars(limit)} of the {period}"
-            f" {dollars(limit - spent)} are left"
+            f"this call may cost {dollars(more)}, but only {dollars(limit - spent)}"
+            f" of the {period}'s {dollars(limit)} is left"
         )
     else:
         return

@@ -1,7 +1,7 @@
-"""The cost log (design 2): every call of a model, what it used and what it cost; no text of messages.
+"""The cost log (design 2): usage and cost of every model call, without message text.
 
-``logs/costs-YYYY-MM.jsonl``, append-only. What cannot be written down now is written with the next call, and
-counts until then in this process.
+``logs/costs-YYYY-MM.jsonl``, append-only. A record that cannot be written now is written with the next call;
+until then it counts in this process only.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 KIND = "costs"
 FREE = frozenset({"local", "ask"})
-"""Providers that ask no service."""
+"""Providers that call no service."""
 BY_SERVICE = "the service"
-"""Where a price came from that the service itself said."""
+"""Price source of costs reported by the service itself."""
 
 _LOCK_WAIT_S = 0.5
 _LAST_WAIT_S = 3.0
@@ -37,8 +37,7 @@ _MOST_WAITING = 10_000
 class CostLog:
     """Writes and reads the cost log of a workspace. Safe to use from several threads and processes.
 
-    ``on_problem`` is called when a call could not be written down, and when the person's own prices cannot be
-    used.
+    ``on_problem`` is called when a call could not be written or the person's own prices are invalid.
     """
 
     def __init__(
@@ -71,18 +70,17 @@ class CostLog:
         estimated: bool = False,
         batched: bool = False,
     ) -> CostRecord | None:
-        """Writes a call down. Takes half a second at most and never raises.
+        """Records a call. Takes at most half a second and never raises.
 
         Args:
-            cost_usd: What it cost, where the service itself or the caller knows better than the table.
-            address: The server that was asked; empty for the provider's own. Elsewhere only the person's own
-                prices count.
-            topics: The topics that it was about.
+            cost_usd: The cost, if the service or the caller knows better than the price table.
+            address: The server; empty for the provider's own. For others only the person's own prices count.
+            topics: The topics that the call was about.
             estimated: The tokens were counted here.
-            batched: It was many calls, which ``cost_usd`` is the sum of, by the table.
+            batched: The record stands for many calls, with ``cost_usd`` as their sum by the table.
 
         Returns:
-            The record; ``None`` where something went wrong before there was one, which is reported.
+            The record; ``None`` if it could not be created, which is reported.
         """
         try:
             record = self._priced(
@@ -109,28 +107,25 @@ class CostLog:
         return record
 
     def close(self) -> None:
-        """Writes down what is still waiting; what cannot be written is reported."""
+        """Writes pending records and reports those that cannot be written."""
         if self.waiting():
             self._write(_LAST_WAIT_S)
         left = self.waiting()
         if left:
-            self._on_problem(f"{len(left)} calls of models are not in the cost log")
+            self._on_problem(f"{len(left)} model calls are not in the cost log")
 
     def waiting(self) -> tuple[CostRecord, ...]:
-        """Calls that are not written down yet, oldest first."""
+        """Calls not written yet, oldest first."""
         with self._guard:
             return tuple(self._waiting)
 
     def records(self, since: date | None = None) -> Iterator[CostRecord]:
-        """Every call in the log, oldest month first; lines that cannot be read are passed over.
-
-        ``since`` is the first day, UTC.
-        """
+        """Every call in the log since a day (UTC), oldest month first; invalid lines are skipped."""
         first = "" if since is None else since.isoformat()
         return (record for record in records_in(self.months.records()) if record.day >= first)
 
     def sums(self, by: Key = "day", since: date | None = None) -> Sums:
-        """What calls have cost, by one key; see ``records``."""
+        """Costs by one key; see ``records``."""
         return sums(self.records(since), by)
 
     def _priced(self, record: CostRecord, *, elsewhere: bool, batched: bool) -> CostRecord:
@@ -142,7 +137,7 @@ class CostLog:
         price = table.price(record.model, elsewhere=elsewhere)
         saved = 0.0 if price is None or batched else price.saved(record.usage)
         if record.cost_usd is not None:
-            # Storage is charged by time, and of a batch each call is, so the caller calculates, by the table.
+            # Storage is charged by time and a batch per call, so the caller computes the cost from the table.
             by_table = price is not None and (batched or record.operation == "cache")
             source = price.source if price is not None and by_table else BY_SERVICE
             return replace(record, price_from=source, saved_usd=saved)
@@ -152,7 +147,7 @@ class CostLog:
 
     def _write(self, wait_s: float) -> None:
         try:
-            # Lock order: the workspace's, then ours; code that appends to the log holds no other.
+            # Lock order: the workspace's, then ours; code that appends to the log holds no other lock.
             with self._files.lock(timeout=wait_s):
                 while True:
                     with self._guard:
@@ -164,10 +159,10 @@ class CostLog:
                         if self._waiting and self._waiting[0] is record:
                             self._waiting.popleft()
         except AutopoiesisError as error:
-            self._tell(f"a call of a model is not in the cost log yet: {error}")
+            self._tell(f"a model call is not in the cost log yet: {error}")
 
     def _tell(self, text: str) -> None:
-        """Reports each error once: a background job would repeat it with every call."""
+        """Reports each error once, because a background job would repeat it with every call."""
         if text not in self._told:
             self._told.add(text)
             self._on_problem(text)

@@ -1,4 +1,4 @@
-"""A call of a model as the cost log keeps it, and sums of calls."""
+"""Model calls in the cost log, and their sums."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Operation = Literal[
     "chat", "gate", "flush", "harvest", "extract", "condense", "rules", "commit", "embedding", "count",
     "cache",
 ]  # fmt: skip
-"""What a call was for; ``count`` asks for the tokens of a prompt, ``cache`` makes or keeps a named cache."""
+"""Purpose of a call; ``count`` counts the tokens of a prompt, ``cache`` creates or extends a named cache."""
 OPERATIONS: tuple[str, ...] = get_args(Operation)
 
 Key = Literal["day", "model", "operation", "topic", "discussion"]
-"""What sums can be made by."""
+"""Keys to group costs by."""
 
 UNNAMED = ""
-"""The key of calls that belong to no topic or to no discussion."""
+"""The key of calls without a topic or discussion."""
 
 _USAGE = {
     "input": "input_tokens",
@@ -38,26 +38,26 @@ _USAGE = {
 
 @dataclass(frozen=True, slots=True)
 class CostRecord:
-    """A call."""
+    """A model call."""
 
     at: str  # when it was answered, ISO 8601, UTC
     provider: str  # as the settings call it
     model: str  # as the service names it
     operation: Operation
-    topics: tuple[str, ...] = ()  # a gate's list call is about several, which share it evenly
+    topics: tuple[str, ...] = ()  # several for a gate's list call, which they share evenly
     discussion: str = ""  # the session it belongs to; may be empty
     usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None  # ``None`` where that is not known
+    cost_usd: float | None = None  # ``None`` if unknown
     price_from: str = ""
-    """``prices of 2026-11``, the person's own file, ``the service`` where that says itself, ``free`` for what
-    runs on this machine; empty where there is none."""
+    """``prices of 2026-11``, the person's own file, ``the service`` if it reported the cost, ``free`` for
+    local models; empty if there is none."""
     saved_usd: float = 0.0
-    """What caches saved of it at the prices of then; negative where writing them cost more."""
-    estimated: bool = False  # the tokens were counted here, since the service did not come to say them
+    """Savings by caches at the prices of the time; negative if writing them cost more."""
+    estimated: bool = False  # the tokens were counted here because the service did not report them
 
     @property
     def day(self) -> str:
-        """Its day, UTC, as ``2026-06-12``."""
+        """The day in UTC, as ``2026-06-12``."""
         return self.at[:10]
 
 
@@ -65,23 +65,23 @@ class CostRecord:
 class Totals:
     """Sums of calls."""
 
-    calls: int = 0  # a call about several topics is one of each of them
+    calls: int = 0  # a call about several topics counts for each of them
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0  # of the calls whose price is known
-    unpriced: int = 0  # calls whose price is not known
-    saved_usd: float = 0.0  # what caches saved, less what writing them cost more
+    cost_usd: float = 0.0  # of calls with a known price
+    unpriced: int = 0  # calls without a known price
+    saved_usd: float = 0.0  # net savings by caches
     estimated: int = 0  # calls whose tokens are not the service's own count
 
     @property
     def cached_share(self) -> float | None:
-        """Share of the tokens sent that were read from a cache; ``None`` where none was sent."""
+        """Share of sent tokens that were read from a cache; ``None`` if none were sent."""
         return self.cached_tokens / self.input_tokens if self.input_tokens else None
 
     def add(self, record: CostRecord, part: int = 0, parts: int = 1) -> None:
-        """Adds a call, or one of ``parts`` even parts of it; whole tokens that are left go to the first."""
+        """Adds a call, or one of ``parts`` equal parts of it; leftover tokens go to the first parts."""
 
         def share(tokens: int) -> int:
             return tokens // parts + (part < tokens % parts)
@@ -100,17 +100,17 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What calls have cost, by one key."""
+    """Costs by one key."""
 
     by: Key
-    rows: dict[str, Totals]  # by value of the key: days in order, everything else the dearest first
+    rows: dict[str, Totals]  # by value of the key: days in order, otherwise most expensive first
     total: Totals  # of all calls, each counted once
     unpriced: dict[str, int] = field(default_factory=dict)
-    """Models whose price is not known, by how many calls they answered."""
+    """Models without a known price, by number of calls."""
 
 
 def sums(records: Iterable[CostRecord], by: Key) -> Sums:
-    """Adds calls up by a key."""
+    """Sums calls by a key."""
     rows: dict[str, Totals] = defaultdict(Totals)
     total = Totals()
     unpriced: dict[str, int] = defaultdict(int)
@@ -134,7 +134,7 @@ def keys_of(record: CostRecord, by: Key) -> tuple[str, ...]:
 
 
 def line_of(record: CostRecord) -> Record:
-    """A call as its line in the log says it; what is empty is left out."""
+    """A call as its log line; empty fields are left out."""
     tokens = {short: getattr(record.usage, name) for short, name in _USAGE.items()}
     line: Record = {
         "at": record.at,
@@ -153,7 +153,7 @@ def line_of(record: CostRecord) -> Record:
 
 
 def record_in(line: Record) -> CostRecord | None:
-    """The call that a line of the log holds; ``None`` where it holds none."""
+    """Parses a log line; ``None`` if it is invalid."""
     try:
         tokens = line.get("tokens", {})
         usage = Usage(**{name: _count(tokens.get(short, 0)) for short, name in _USAGE.items()})
@@ -178,7 +178,7 @@ def record_in(line: Record) -> CostRecord | None:
 
 
 def records_in(lines: Iterable[Record]) -> Iterator[CostRecord]:
-    """The calls that lines of the log hold; others are passed over."""
+    """Parses log lines; invalid ones are skipped."""
     return (record for record in map(record_in, lines) if record is not None)
 
 

@@ -1,8 +1,8 @@
 """The cache state of every discussion, kept in one file (``cache-friendly-context.md`` 5).
 
-Nothing here asks a provider: a state is what the last answers said. Giving a cache up means that it does not
-count any more, and that the next call goes to a cache of another name where providers name them. A provider's
-own copy of the same bytes may still be read until it expires; nobody but the provider can end that.
+Nothing here contacts a provider: a state is what the last replies reported. Invalidating a cache means that
+it no longer counts, and that the next call uses a new name where providers name caches. The provider may
+still read its own copy of the same bytes until that expires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PATH = "logs/caches.json"
 KEPT = 500
-"""Discussions that are remembered; those used longest ago go first, unless a person chose something."""
+"""Maximum number of discussions kept; the least recently used go first, except those a person changed."""
 
 _LIMIT = 4 * 1024 * 1024
 
@@ -34,7 +34,7 @@ _LIMIT = 4 * 1024 * 1024
 class DiscussionCaches:
     """Reads and changes the states. Safe to use from several processes.
 
-    ``on_problem`` is told when the file cannot be read; its states are then unknown, and found out anew.
+    ``on_problem`` is called when the file cannot be read; the states are then unknown until the next calls.
     """
 
     files: Files
@@ -45,14 +45,14 @@ class DiscussionCaches:
         self.shared = SharedCaches(self.files, self.clock, self.on_problem)  # whichever discussions use them
 
     def all(self) -> tuple[DiscussionCacheState, ...]:
-        """Every known state, the one used last first."""
+        """Every known state, most recently used first."""
         return tuple(sorted(self._read().values(), key=_used_last))
 
     def get(self, discussion_id: str) -> DiscussionCacheState:
-        """The state of a discussion; a fresh one where nothing is known of it.
+        """The state of a discussion; a fresh one if it is unknown.
 
         Raises:
-            TranscriptError: That is no session's id.
+            TranscriptError: Invalid session id.
         """
         return self._read().get(discussion_id) or DiscussionCacheState(_checked(discussion_id))
 
@@ -69,14 +69,14 @@ class DiscussionCaches:
         cached_content: str = "",
         why: str = "",
     ) -> DiscussionCacheState:
-        """Takes over what a call has shown.
+        """Updates the state from a call.
 
         Args:
             prefix: sha256 of the prefix that was sent.
-            sources: The files that it is made of.
-            ttl_s: Seconds that the cache stays from now on; ``None`` where nothing says so.
-            cached_content: The name of the cache that was used, where it has one.
-            why: Why nothing was read, where that is known.
+            sources: The files in the prefix.
+            ttl_s: Seconds until the cache expires; ``None`` if unknown.
+            cached_content: The name of the cache used, if it has one.
+            why: Why nothing was read from the cache, if known.
         """
         now = self.clock()
         cached = usage.cached_tokens + usage.cache_write_tokens
@@ -100,11 +100,11 @@ class DiscussionCaches:
         return self._change(discussion_id, noted)
 
     def invalidate(self, discussion_id: str, why: str, *, by_hand: bool = False) -> DiscussionCacheState:
-        """Gives a cache up; ``by_hand``: a person wants another one, even for the same bytes."""
+        """Invalidates a cache; ``by_hand``: a person wants a new one, even for the same bytes."""
         return self._change(discussion_id, lambda state: _given_up(state, why, self.clock(), by_hand))
 
     def set_enabled(self, discussion_id: str, enabled: bool) -> DiscussionCacheState:
-        """Allows or forbids caches for a discussion; forbidding gives up the one there is."""
+        """Enables or disables caching for a discussion; disabling invalidates the current cache."""
 
         def chosen(state: DiscussionCacheState) -> DiscussionCacheState:
             if state.enabled == enabled:
@@ -116,9 +116,7 @@ class DiscussionCaches:
         return self._change(discussion_id, chosen)
 
     def forget_name(self, discussion_id: str, name: str, error: str) -> DiscussionCacheState:
-        """The cache under a name has ended, or is left to expire; ``error`` says why, where it is not
-        empty.
-        """
+        """Forgets a named cache that was deleted or is left to expire; ``error`` is the reason, if any."""
 
         def forgotten(state: DiscussionCacheState) -> DiscussionCacheState:
             if state.cached_content != name:
@@ -128,7 +126,7 @@ class DiscussionCaches:
         return self._change(discussion_id, forgotten)
 
     def others_hold(self, discussion_id: str, name: str) -> bool:
-        """Whether another discussion counts on the cache under a name."""
+        """True if another discussion uses the named cache."""
         now = self.clock()
         return any(
             state.cached_content == name and state.is_cached(now) and state.discussion_id != discussion_id
@@ -136,7 +134,7 @@ class DiscussionCaches:
         )
 
     def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
-        """Gives up every cache whose prefix is made of one of some files; those given up."""
+        """Invalidates every cache whose prefix contains one of the files; returns their states."""
         changed = set(paths)
         if not any(
             changed.intersection(state.sources) for state in self._read().values() if state.tokens_cached
@@ -177,7 +175,9 @@ class DiscussionCaches:
         except FileNotFoundError:
             return {}
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, RecursionError) as error:
-            self.on_problem(f"{PATH}: cannot be read ({error}); what caches there are is found out anew")
+            self.on_problem(
+                f"{PATH}: cannot be read ({error}); cache states are unknown until the next calls"
+            )
             return {}
 
     def _write(self, states: Mapping[str, DiscussionCacheState]) -> None:
@@ -189,9 +189,7 @@ class DiscussionCaches:
 
 def _checked(discussion_id: str) -> str:
     if not valid_session_id(discussion_id):
-        raise TranscriptError(
-            f"no session can have the id {discussion_id!r:.80}", hint="see: autopoiesis cache list"
-        )
+        raise TranscriptError(f"invalid session id {discussion_id!r:.80}", hint="see: autopoiesis cache list")
     return discussion_id
 
 
@@ -213,7 +211,7 @@ def _used_last(state: DiscussionCacheState) -> tuple[float, str]:
 
 
 def tree_of(state: DiscussionCacheState, now: datetime) -> dict[str, Any]:
-    """A state for JSON, with what it comes down to now: ``cached`` and ``seconds_left``."""
+    """A state for JSON, with the current ``cached`` and ``seconds_left``."""
     return {**_row(state), "cached": state.is_cached(now), "seconds_left": state.seconds_left(now)}
 
 
@@ -225,12 +223,12 @@ def _row(state: DiscussionCacheState) -> dict[str, Any]:
 
 
 def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
-    """A state as it was written.
+    """Parses a stored state.
 
     Raises:
-        ValueError, KeyError, TypeError: It is none.
+        ValueError, KeyError, TypeError: Invalid state.
     """
     state = typed(DiscussionCacheState, row)
     if not valid_session_id(state.discussion_id):
-        raise ValueError("discussion_id is no session's id")
+        raise ValueError("discussion_id is not a session id")
     return state

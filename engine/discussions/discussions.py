@@ -1,4 +1,4 @@
-"""What a face does with discussions: puts messages to models, looks after the caches of their prefixes."""
+"""Discussions: sending messages to models and managing the caches of their prefixes."""
 
 from __future__ import annotations
 
@@ -34,22 +34,23 @@ class Discussions:
         self._chats: dict[ChatSettings, ChatProvider] = {}
 
     def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
-        """What puts messages to a model: the provider and model of the settings where they are left out."""
+        """Sends messages to a model; provider and model default to the settings."""
         from engine.context import tokens  # noqa: PLC0415 — as below
         from engine.discussions.money import Bills  # noqa: PLC0415 — as below
         from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
 
         settings = self._engine.config.chat
         if provider is not None and provider != settings.provider:
-            # The model and the server of another provider mean nothing to this one.
+            # The configured model and server belong to another provider.
             settings = replace(settings, provider=provider, model="", base_url="")
         if model:
             settings = replace(settings, model=model)
         return Sending(self._engine, lambda: self._chat(settings), Bills(self._engine.costs), tokens.count)
 
     def to_continue(self, key: str) -> str:
-        """The session that a message said after a turn belongs to, if it was begun by sending one and has not
-        ended; else empty. Other agents' sessions are theirs: nothing is written into them from here.
+        """The open session of a turn if it was started by ``send``, else empty.
+
+        Sessions of other agents are never written to from here.
         """
         from engine.discussions.sending import CHANNEL  # noqa: PLC0415 — only where one is sent
 
@@ -67,7 +68,7 @@ class Discussions:
 
     @property
     def ending(self) -> Ending:
-        """What gives caches up by hand, switches them off and on."""
+        """Invalidates, disables and enables caches by hand."""
         from engine.discussions.ending import Ending  # noqa: PLC0415 — hardly ever needed
         from engine.providers.select import chat_provider_for  # noqa: PLC0415 — as above
 
@@ -80,7 +81,7 @@ class Discussions:
         return Ending(self._engine.caches, provider)
 
     def overview(self, days: int = DAYS) -> CacheOverview:
-        """What the caches of all discussions come to in so many days, today among them; at least 1."""
+        """Cache statistics of all discussions for a number of days including today; at least 1."""
         engine = self._engine
         service, now, states = self._chat(engine.config.chat), engine.clock(), engine.caches.all()
         since = now.date() - timedelta(days=days - 1)
@@ -96,8 +97,8 @@ class Discussions:
         )
 
     def price_of_misses(self) -> Callable[[int], float | None]:
-        """Reckons US dollars for tokens sent to the model of chats that its cache would have held; ``None``
-        where no price is known.
+        """Returns a function for the extra US dollars of tokens sent to the chat model instead of being read
+        from its cache; ``None`` if the price is unknown.
         """
         service = self._chat(self._engine.config.chat)
         price = self._engine.costs.prices.price(service.model, elsewhere=bool(service.address))
@@ -105,7 +106,7 @@ class Discussions:
         return lambda tokens: None if each is None else tokens * each
 
     def _ttl_s(self, service: ChatProvider) -> float:
-        """How long the cache of a service stays after its last use by the settings, seconds."""
+        """Seconds that a service keeps a cache after its last use, by the settings."""
         cache = self._engine.config.cache
         match service.name:
             case "anthropic":
@@ -118,7 +119,7 @@ class Discussions:
                 return _SHORT_S
 
     def _chat(self, settings: ChatSettings) -> ChatProvider:
-        """The provider for some settings, kept: it remembers what its server has refused."""
+        """The provider for some settings, kept because it remembers what its server refused."""
         from engine.context import tokens  # noqa: PLC0415 — as in ``sending``
         from engine.providers.select import chat_provider_for  # noqa: PLC0415 — likewise
 

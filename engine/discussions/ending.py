@@ -1,4 +1,4 @@
-"""A person gives a cache up: it counts no more, and the service ends its copy where that has a name."""
+"""Invalidating a cache by hand; the service's copy is deleted too if it has a name."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Ending:
-    """Ends caches by hand. ``provider`` makes the one that holds a cache, by its name and model."""
+    """Ends caches by hand. ``provider`` creates the provider of a cache from its name and model."""
 
     caches: DiscussionCaches
     provider: Callable[[str, str], ChatProvider]
 
     def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
-        """Gives a discussion's cache up; the next call begins another one.
+        """Invalidates a discussion's cache; the next call starts a new one.
 
         Raises:
-            TranscriptError: That is no session's id.
+            TranscriptError: Invalid session id.
         """
         before = self.caches.get(discussion_id)
         after = self.caches.invalidate(discussion_id, why, by_hand=True)
         return self._ended(before, after)
 
     def disable(self, discussion_id: str) -> DiscussionCacheState:
-        """Asks for no caches in a discussion any more.
+        """Disables caching for a discussion.
 
         Raises:
-            TranscriptError: That is no session's id.
+            TranscriptError: Invalid session id.
         """
         before = self.caches.get(discussion_id)
         return self._ended(before, self.caches.set_enabled(discussion_id, False))
 
     def enable(self, discussion_id: str) -> DiscussionCacheState:
-        """Asks for caches in a discussion again.
+        """Enables caching for a discussion again.
 
         Raises:
-            TranscriptError: That is no session's id.
+            TranscriptError: Invalid session id.
         """
         return self.caches.set_enabled(discussion_id, True)
 

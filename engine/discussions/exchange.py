@@ -1,4 +1,4 @@
-"""A message's exchange with a model that may call tools, from a thread that waits, until another ends it."""
+"""A message's exchange with a model that may call tools; blocking, and cancellable from another thread."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatRequest, ToolUse
 
 MOST = 4
-"""How often the answers of tools are sent before the model has to reply."""
+"""Maximum number of tool rounds before the model has to reply."""
 
-_ENOUGH = "\n\nNo further call is answered: reply to the message now."
+_ENOUGH = "\n\nNo further tool calls will be answered: reply to the message now."
 
 Chat = Callable[["ChatRequest", float, Callable[[str], None]], Coroutine[Any, Any, "ChatReply"]]
-"""Asks a model, on the loop; given the request, the seconds it may take and what takes each piece there."""
+"""Asks a model, on the loop: takes the request, the timeout in seconds and a callback for text pieces."""
 
 
 class Exchange:
-    """One message's calls of a model; the provider's connections are closed afterwards.
+    """The model calls of one message; the provider's connections are closed afterwards.
 
-    ``on_text`` gets each piece of all that is said, on the thread that waits. ``answer`` answers a call of a
-    tool. ``on_round`` is told of a reply that waits for tools with what each was answered, before the model
-    is asked again with the request given; what it raises ends the exchange.
+    ``on_text`` gets each piece of text, on the waiting thread. ``answer`` runs a tool call. ``on_round`` gets
+    a reply that called tools, their answers, and the next request before it is sent; an exception raised by
+    it ends the exchange.
     """
 
     def __init__(
@@ -45,24 +45,24 @@ class Exchange:
         on_round: Callable[[ChatReply, Round, ChatRequest], None],
     ) -> None:
         self.done: list[tuple[ChatRequest, ChatReply]] = []
-        """What was sent and what came of it; the last reply may be broken off."""
+        """Requests and replies; the last reply may be incomplete."""
         self._provider = provider
         self._request = request
         self._chat = chat
         self._on_text = on_text
         self._answer = answer
         self._on_round = on_round
-        self._said: list[str] = []  # of the reply that is under way
-        self._joint = ""  # what stands between a reply and the next one
+        self._said: list[str] = []  # of the reply in progress
+        self._joint = ""  # separator before the next reply
         self._loop = LoopThread()
         self._cancelled = threading.Event()
         self._running: Future[ChatReply] | None = None
 
     def run(self, timeout: float) -> str:
-        """Asks until the model waits for nothing any more, ``timeout`` seconds in all.
+        """Asks until the model calls no more tools, ``timeout`` seconds in all.
 
         Returns:
-            Why the last reply is not whole, or not there; empty when it is.
+            Why the last reply is missing or incomplete; empty if it is complete.
         """
         ends = time.monotonic() + timeout
         try:
@@ -75,7 +75,7 @@ class Exchange:
         except AutopoiesisError as error:
             failure = SendFailed(error.what, where=error.where, hint=error.hint)
         except Exception as error:  # noqa: BLE001 — whatever a client's package raises, the reply so far is kept
-            # It may quote what it was given, a key among it: only its name is told.
+            # The exception's text may quote its input, including a key, so only its type is reported.
             failure = SendFailed(f"unexpected {type(error).__name__}", where=self._provider.name)
         else:
             if self.done[-1][1].calls:
@@ -90,13 +90,13 @@ class Exchange:
         return str(failure)
 
     def cancel(self) -> None:
-        """Ends it, from any thread."""
+        """Cancels the exchange, from any thread."""
         self._cancelled.set()
         if self._running is not None:
             self._running.cancel()
 
     def _goes_on(self, timeout: float) -> bool:
-        """Asks once; whether the model is to be asked again."""
+        """Asks once; returns whether to ask the model again."""
         request = self._request
         reply = self._reply(request, timeout)
         self.done.append((request, reply))

@@ -1,4 +1,4 @@
-"""What a sent message may cost, and what it did."""
+"""Cost limits and cost records of sent messages."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
 
 class Bills:
-    """The costs of a workspace, as sending needs them."""
+    """The costs of a workspace, as needed for sending."""
 
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
 
     def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
-        """Does nothing while a call of at most so many tokens may be paid for.
+        """Checks that the budget covers a call of at most so many tokens.
 
         Raises:
-            CostLimit: The budget is spent, or the call could take more than is left of it.
+            CostLimit: The budget is spent, or the call could exceed the rest of it.
         """
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         self._costs.account("chat", service).allow(usage)
 
     def least_cacheable(self, service: Asked) -> int:
-        """Tokens below which the service's model caches nothing."""
+        """Minimum cacheable prefix of the service's model, in tokens."""
         return self._costs.prices.least_cacheable(service.model, service.name)
 
     def stored(self, service: Asked, discussion: str, tokens: int, seconds: float) -> float | None:
-        """Records storage that was bought for a cache; gives what it cost, where that is known."""
+        """Records cache storage; returns its cost, if known."""
         usage = Usage(cache_write_tokens=tokens)
         cost = None if service.address else self._costs.prices.storage(service.model, tokens, seconds)
         self._costs.log.record(
@@ -48,8 +48,8 @@ class Bills:
     def spent(
         self, service: Asked, reply: ChatReply, discussion: str, *, estimated: bool = False
     ) -> float | None:
-        """Records a call; gives what it cost in US dollars, where that is known.
+        """Records a call; returns its cost in US dollars, if known.
 
-        ``estimated``: its tokens were counted here, since the service did not come to say them.
+        ``estimated``: the tokens were counted here because the service did not report them.
         """
         return self._costs.account("chat", service).spent(reply, (), discussion, estimated=estimated)

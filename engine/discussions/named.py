@@ -1,4 +1,4 @@
-"""A prefix kept at the service under a name: made, used, kept for longer, made anew, ended (3.2 of
+"""A named prefix cache at the service: create, use, refresh, recreate, delete (3.2 of
 ``cache-friendly-context.md``)."""
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
 
 ASIDE_S = 20.0
-"""Longest wait for what is done about a cache beside the reply itself, seconds."""
+"""Timeout of cache maintenance besides the reply itself, seconds."""
 
 _LEAST_LEFT_S = 60.0
 
 
 @dataclass
 class NamedCache:
-    """The cache of one discussion at one service, through one message."""
+    """The cache of one discussion at one service, for one message."""
 
     provider: ChatProvider
     caches: DiscussionCaches
     state: DiscussionCacheState
-    ttl_s: int  # seconds that a cache is asked to stay; 0 to ask for none
+    ttl_s: int  # requested lifetime of a cache in seconds; 0 for no cache
     now: datetime  # UTC
-    held: StoredCache | None = None  # the cache that the reply was made with
+    held: StoredCache | None = None  # the cache used for the reply
     stored_s: float = 0.0  # seconds for which storage was bought for this message
-    error: str = ""  # why there is no cache, or an old one may still be there; empty when all is well
+    error: str = ""  # why there is no cache, or an old one may remain; empty on success
 
     async def chat(self, request: ChatRequest, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
-        """A reply, with the prefix taken from the cache where that can be.
+        """A reply, with the prefix read from the cache if possible; otherwise the prefix is sent.
 
         Raises:
-            SendFailed: As ``ChatProvider.chat``. That there is no cache fails nothing: the prefix is sent.
+            SendFailed: As ``ChatProvider.chat``.
         """
         service = self.provider
         if not self.ttl_s or not isinstance(service, NamedCaches) or not request.prefix:
@@ -65,14 +65,14 @@ class NamedCache:
         return request if self.held is None else replace(request, cached_content=self.held.name)
 
     async def _taken(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
-        """The cache for the prefix, made where that is due."""
+        """The cache for the prefix, created when due."""
         key, shared, found = self._key(request), self.caches.shared, None
         taken = shared.take(key, self.ttl_s)
         if not taken.make:
             return taken.held
         try:
             if taken.look:
-                # One may have been made whose answer was lost; it is paid for like any other.
+                # A cache may exist although the response to its creation was lost; it is billed all the same.
                 with contextlib.suppress(SendFailed):
                     found = await service.find_cache(key, timeout=ASIDE_S)
             if found is None or (found.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
@@ -86,18 +86,18 @@ class NamedCache:
         return found
 
     def _key(self, request: ChatRequest) -> str:
-        """What the cache is called at the service: the same for the same prefix, whichever the discussion."""
+        """The cache's display name at the service; depends on the prefix, not on the discussion."""
         service = self.provider
         what = (str(self.state.generation), service.address, service.model, prefix_hash(request))
         return f"autopoiesis-{sha256(' '.join(what).encode()).hexdigest()[:32]}"
 
     async def _aside(self, service: NamedCaches, request: ChatRequest) -> None:
-        """What can wait for the reply: the cache in use stays on, the one before it ends."""
+        """Maintenance after the reply: extends the cache in use, deletes the previous one."""
         held, before = self.held, self.state.cached_content
         if held is not None:
             left = (held.expires_at - self.now).total_seconds()
             if left < self.ttl_s / 2:
-                with contextlib.suppress(SendFailed):  # it stays for what it has
+                with contextlib.suppress(SendFailed):  # it keeps its current lifetime
                     self.held = await service.refresh_cache(held.name, self.ttl_s, timeout=ASIDE_S)
                     self.caches.shared.made(self._key(request), self.held)
                     self.stored_s += self.ttl_s - left
@@ -106,14 +106,14 @@ class NamedCache:
             self.state = replace(self.state, cached_content="")
 
     async def _end(self, service: NamedCaches, name: str) -> None:
-        """Ends a cache that this discussion uses no more, unless another one does."""
+        """Deletes a cache that this discussion no longer uses, unless another one does."""
         if self.caches.others_hold(self.state.discussion_id, name):
             return
         self.caches.shared.gone(name)
         try:
             await service.delete_cache(name, timeout=ASIDE_S)
         except SendFailed as error:
-            self.error = f"the cache before it may stay until it expires: {error}"
+            self.error = f"the previous cache may remain until it expires: {error}"
 
     def noted(
         self,
@@ -122,16 +122,16 @@ class NamedCache:
         broken: str,
         least: int,
     ) -> DiscussionCacheState:
-        """The state of the discussion's cache after a message, taken down.
+        """Records and returns the state of the discussion's cache after a message.
 
-        ``broken`` is where the prefix is another than before, empty for nowhere; ``least`` are the tokens
-        below which the model caches nothing.
+        ``broken`` says where the prefix changed, empty if it did not; ``least`` is the model's minimum
+        cacheable prefix in tokens.
         """
         session, held = self.state.discussion_id, self.held
         state = self.caches.get(session)
         for request, reply in exchange:
             if self.provider.name == "local" or (not reply.usage.input_tokens and held is None):
-                continue  # there was no call, or the service did not say
+                continue  # no call, or no usage reported
             ttl_s: float | None = TTL_SECONDS[request.ttl] if request.ttl else None
             state = self.caches.note(
                 session,
@@ -150,7 +150,7 @@ class NamedCache:
 
 
 def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least: int) -> str:
-    """Why nothing was read from a cache, as far as that can be told from here."""
+    """Why nothing was read from a cache, as far as that is known."""
     if not state.enabled:
         return "caching is switched off for this discussion"
     if not state.calls:
@@ -159,5 +159,5 @@ def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least
     if broken:
         return broken
     if state.expires_at is not None and state.expires_at <= now:
-        return "it had expired"
-    return given_up or f"the provider kept none; it keeps prefixes from {least:,} tokens"
+        return "the cache had expired"
+    return given_up or f"the provider cached nothing; it caches prefixes from {least:,} tokens"

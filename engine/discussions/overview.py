@@ -1,4 +1,4 @@
-"""What the caches of all discussions come to: by provider, by discussion, and what was lost (spec 5)."""
+"""Cache statistics of all discussions: by provider, by discussion, and losses (spec 5)."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 PROVIDERS = ("anthropic", "gemini", "openai")
-"""Those whose caches there are settings for; they are listed whether or not they were asked."""
+"""Providers with cache settings; always listed, even if unused."""
 DAYS = 30
-"""How far back sums go unless somebody asks for more or less."""
+"""Default number of days in the sums."""
 
 _ASKING = frozenset({"chat", "cache"})
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderCaches:
-    """What calls of discussions have sent to one provider, and what its caches served."""
+    """Tokens sent to one provider by discussions, and how many its caches served."""
 
     provider: str  # as the settings call it
     totals: Totals
-    """Storage of named caches is in the cost, its tokens are not: they were sent by no call."""
-    expires_at: datetime | None  # when the last of its caches goes, UTC; ``None`` where that is not known
-    cached: int  # discussions that have one now
+    """Includes the cost of storing named caches, though no call sent those tokens."""
+    expires_at: datetime | None  # expiry of the last of its caches, UTC; ``None`` if unknown
+    cached: int  # discussions with a live cache
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of the tokens sent that were read from a cache; ``None`` where none was sent."""
+        """Share of sent tokens that were read from a cache; ``None`` if none were sent."""
         return self.totals.cached_share
 
     def seconds_left(self, now: datetime) -> float | None:
-        """Until the last of its caches goes; 0 where there is none, ``None`` where nobody says."""
+        """Seconds until the last of its caches expires; 0 if there is none, ``None`` if unknown."""
         if not self.cached:
             return 0.0
         return None if self.expires_at is None else max(0.0, (self.expires_at - now).total_seconds())
@@ -53,20 +53,20 @@ class DiscussionCache:
     """A discussion and its cache."""
 
     state: DiscussionCacheState
-    title: str  # empty where the transcript is gone or names none
-    path: str  # the transcript's, workspace-relative; empty where it is gone
+    title: str  # empty if the transcript is missing or has no title
+    path: str  # the transcript's, workspace-relative; empty if it is missing
 
 
 @dataclass(frozen=True, slots=True)
 class CacheOverview:
     """The caches of a workspace."""
 
-    at: datetime  # when this was looked up, UTC
+    at: datetime  # time of this overview, UTC
     since: date  # the first day of the sums, UTC
-    providers: tuple[ProviderCaches, ...]  # ``PROVIDERS`` in their order, then others that were asked
-    discussions: tuple[DiscussionCache, ...]  # the one used last first
-    misses: Misses  # what broken prefixes have cost
-    provider: str  # that of chats, by the settings; likewise its model
+    providers: tuple[ProviderCaches, ...]  # ``PROVIDERS`` in order, then others in use
+    discussions: tuple[DiscussionCache, ...]  # most recently used first
+    misses: Misses  # cost of broken prefixes
+    provider: str  # configured for chats; likewise the model
     model: str
     settings: CacheSettings
 
@@ -97,7 +97,7 @@ def _provider(
 
 
 def with_titles(states: Sequence[DiscussionCacheState], workspace: Workspace) -> tuple[DiscussionCache, ...]:
-    """The discussions of some states, with what their transcripts are called."""
+    """The discussions of some states, with the titles of their transcripts."""
     wanted = {state.discussion_id for state in states}
     found: dict[str, tuple[str, str]] = {}
     for path in session_files(workspace) if wanted else ():
@@ -114,6 +114,6 @@ def with_titles(states: Sequence[DiscussionCacheState], workspace: Workspace) ->
 
 
 def _may_be_of(name: str, sessions: set[str]) -> bool:
-    """Whether one of some ids stands in a transcript's name, behind its time."""
+    """True if a transcript's name contains one of the ids after its time."""
     parts = name[5:].split("-")
     return any("-".join(parts[:count]) in sessions for count in range(1, len(parts)))

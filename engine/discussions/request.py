@@ -1,4 +1,4 @@
-"""A compiled prompt as what is sent: the stable prefix cut where caches may end (design 5)."""
+"""Turns a compiled prompt into a request, with the stable prefix cut at cache boundaries (design 5)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
 
 LEAST_MORE = 128
-"""Tokens that a cache has to be longer than the one before it, to be worth a boundary of its own."""
+"""Minimum extra tokens that justify another cache boundary."""
 
 _KEY = 32
-"""Characters of a prefix's hash in its key: services take 64 in all."""
+"""Characters of the prefix hash in a cache key; services accept 64 in all."""
 
 
 def request_for(
@@ -30,12 +30,12 @@ def request_for(
     generation: int | None = None,
     tools: tuple[Tool, ...] = (),
 ) -> ChatRequest:
-    """What is sent of a prompt.
+    """The request for a prompt.
 
     Args:
-        least: Tokens below which the model caches nothing: for a shorter prefix no cache is asked.
+        least: The model's minimum cacheable prefix in tokens; no cache is requested for a shorter one.
         count: Counts tokens.
-        generation: What changes the key that requests with the same prefix share; ``None`` for no key.
+        generation: Part of the key shared by requests with the same prefix; ``None`` for no key.
     """
     prefix = compiled.text[: compiled.stable_prefix_length]
     pieces = _pieces(prefix, compiled.boundaries, least, count)
@@ -53,9 +53,9 @@ def request_for(
 
 
 def without_secrets(request: ChatRequest) -> tuple[ChatRequest, int]:
-    """The request as a service may see it, and in how many places something was taken out (N3).
+    """The request with secrets redacted, and the number of redactions (N3).
 
-    The same text always becomes the same, so that a prefix stays the prefix.
+    Redaction is deterministic, so a stable prefix stays stable.
     """
     found = 0
 
@@ -69,7 +69,7 @@ def without_secrets(request: ChatRequest) -> tuple[ChatRequest, int]:
 
 
 def prefix_hash(request: ChatRequest) -> str:
-    """sha256 of the prefix; empty where there is none."""
+    """sha256 of the prefix; empty if there is none."""
     text = "".join(request.prefix)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
@@ -77,7 +77,7 @@ def prefix_hash(request: ChatRequest) -> str:
 def _pieces(
     prefix: str, boundaries: Sequence[int], least: int, count: Callable[[str], int]
 ) -> tuple[str, ...]:
-    """The prefix in pieces, none of which ends where a cache would be too short to exist, or to pay."""
+    """Cuts the prefix into pieces, each long enough for a cache to exist and pay off."""
     if not prefix:
         return ()
     cuts: list[int] = []

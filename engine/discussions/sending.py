@@ -1,8 +1,7 @@
-"""A message put to a model: said, answered, written down, watched (spec 10.1).
+"""Sends a message to a model: store it, get the reply, store that, run the watchers (spec 10.1).
 
-Each step is on disk before the next begins, so that whatever ends the work in between, the transcript says
-how far it came: the message before the model is asked, the reply, or as much of it as there was, before it
-is watched.
+Each step is on disk before the next begins, so after an interruption the transcript shows how far it got:
+the message is written before the model is asked, the reply (or its beginning) before the watchers run.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatRequest, Round, Ttl
 
 CHANNEL = "send"
-"""What the transcripts of sessions that begin here name as their channel."""
+"""Channel name in the transcripts of sessions started here."""
 
 _TITLE = 80
 _BILLED_BY_TOKENS = frozenset({"anthropic", "openai", "gemini"})
-"""Providers that charge for what was sent and written, also when the rest never came."""
+"""Providers that charge for the tokens of an incomplete reply."""
 
 
 @dataclass(eq=False)
 class Sending:
-    """Sends messages, one at a time for each object. ``provider`` makes the one that is asked."""
+    """Sends messages, one at a time per object. ``provider`` creates the chat provider."""
 
     engine: Sender
     provider: Callable[[], ChatProvider]
@@ -61,23 +60,23 @@ class Sending:
         on_text: Callable[[str], None] = lambda _text: None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Sent:
-        """Says a message in a session and has it answered.
+        """Stores a message in a session and gets a reply.
 
         Args:
-            session_id: The session it belongs to; a new one when left out.
+            session_id: The message's session; a new one by default.
             on_text: Gets the reply piece by piece, on this thread.
-            on_step: Told what has been done.
+            on_step: Called after each step.
 
         Returns:
-            What became of it. A reply that did not come, or not to its end, is no error here: what came is
-            written down, and ``Sent.problem`` says the rest.
+            The result. A missing or incomplete reply is not an exception: what arrived is stored, and
+            ``Sent.problem`` explains.
 
         Raises:
-            TranscriptError: There is no such session, it has ended, or nothing is said.
-            CostLimit: The budget is spent, or the call could take more than is left of it; nothing was said
-                or sent.
-            BudgetError: What may never be dropped exceeds the prompt's budget; the message is written down.
-            WriteFailed, ReadOnly: The message was not written down, and so not sent.
+            TranscriptError: No such session, it has ended, or the message is empty.
+            CostLimit: The budget is spent, or the call could exceed the rest of it; nothing was stored or
+                sent.
+            BudgetError: The required sections exceed the prompt's budget; the message is stored.
+            WriteFailed, ReadOnly: The message could not be stored and was not sent.
         """
         if not text.strip():
             raise TranscriptError("nothing is said", hint="write a message")
@@ -90,7 +89,7 @@ class Sending:
         engine.catch_up_index()
         compiled = engine.compile_of(key, tools=self._tools(provider))
         if trace is None or compiled is None:
-            raise TranscriptError("the message was changed while it was read", where=path, hint="try again")
+            raise TranscriptError("the message changed while it was being read", where=path, hint="try again")
         on_step("compiled")
         engine.injections.record(compiled, text, session_id=session, turn=key)
         broken = self._prefix_used(compiled, session)
@@ -125,20 +124,20 @@ class Sending:
         )
 
     def stop(self) -> None:
-        """Ends the call that is under way, from any thread; what has come is written down."""
+        """Cancels the call in progress, from any thread; the text received so far is stored."""
         self._stopped = True
         if (exchange := self._exchange) is not None:
             exchange.cancel()
 
     def _affordable(self, provider: ChatProvider, text: str, session_id: str) -> None:
-        """Does nothing while the call may be paid for, however long its prompt and its reply become.
+        """Checks that the budget covers the call, however long its prompt and reply become.
 
-        Asked before the message is written down, so that one that is not sent is not said. Only where a
-        prompt of the full budget would be too dear is a prompt made to see how long this one is, as it would
-        be if the gate were not asked.
+        Runs before the message is stored, so that an unsent message is not stored. Only if a prompt of the
+        full token budget would be too expensive is the actual prompt compiled (without asking the gate) to
+        learn its length.
 
         Raises:
-            CostLimit: It may not.
+            CostLimit: The budget does not cover the call.
         """
         settings = self.engine.config
         most, reply = settings.context_compiler.token_budget, settings.chat.max_tokens
@@ -151,7 +150,7 @@ class Sending:
             self.money.allow(provider, self.count(compiled.text), reply)
 
     def _say(self, text: str, session_id: str, model: str) -> tuple[str, str, str]:
-        """Writes the message down; gives session, transcript and the key of the turn."""
+        """Stores the message; returns the session, the transcript path and the turn's key."""
         capture = self.engine.capture
         session = session_id or new_session_id()
         if not session_id:
@@ -162,7 +161,7 @@ class Sending:
         return session, path, self._last(path, "user")
 
     def _prefix_used(self, compiled: Compiled, session: str) -> str:
-        """Records the prefix; says where it is another than the discussion's last one, empty for nowhere."""
+        """Records the prefix; returns where it differs from the discussion's last one, or an empty string."""
         engine = self.engine
         before = engine.prefixes.last(1, session)
         after = engine.prefixes.note(compiled, session)
@@ -174,7 +173,7 @@ class Sending:
         return f"the stable prefix changed: {place or 'its text'} {found.what}"
 
     def _last(self, path: str, role: str) -> str:
-        """The key of the last dialogue turn of a role; empty where there is none."""
+        """The key of the last dialogue turn of a role; empty if there is none."""
         conversation = self.engine.conversations.read(path)
         if conversation is not None:
             for ordinal in range(conversation.end - 1, conversation.first - 1, -1):
@@ -186,7 +185,7 @@ class Sending:
     def _request(
         self, compiled: Compiled, provider: ChatProvider, state: DiscussionCacheState
     ) -> tuple[ChatRequest, int]:
-        """What is sent, and in how many places something that looks like a secret was taken out of it."""
+        """The request, and the number of likely secrets redacted from it."""
         settings = self.engine.config
         ttl: Ttl | None = None
         if state.enabled and provider.name == "anthropic" and settings.cache.anthropic:
@@ -214,7 +213,7 @@ class Sending:
         on_text: Callable[[str], None],
         called: Callable[[ChatReply, Round], None],
     ) -> tuple[list[tuple[ChatRequest, ChatReply]], str]:
-        """The requests with their replies, and why the last reply is not whole."""
+        """The requests with their replies, and why the last reply is incomplete."""
         entries = self.engine.knowledge_entries
 
         def on_round(reply: ChatReply, answered: Round, following: ChatRequest) -> None:
@@ -237,7 +236,7 @@ class Sending:
             self._exchange, self._stopped = None, False
 
     def _called(self, session: str, path: str, keys: list[str], reply: ChatReply, answered: Round) -> None:
-        """Writes down what a model said and called before it was answered."""
+        """Stores a model's text and tool calls before the calls are answered."""
         capture = self.engine.capture
         if reply.text.strip():
             capture.message(session, "agent", reply.text.strip())
@@ -247,7 +246,7 @@ class Sending:
         keys.append(self._last(path, "agent"))
 
     def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:
-        """Seconds for which the service is asked to keep the prefix under a name; 0 for not at all."""
+        """Requested lifetime of a named cache for the prefix in seconds; 0 for no cache."""
         settings = self.engine.config.cache
         if provider.name != "gemini" or not (settings.gemini and state.enabled):
             return 0
@@ -263,7 +262,7 @@ class Sending:
         named: NamedCache,
         problem: str,
     ) -> float | None:
-        """Records what was spent; gives what it came to, where that is known."""
+        """Records the costs; returns their sum, if known."""
         costs: list[float | None] = []
         for request, reply in exchange:
             usage = reply.usage
@@ -280,15 +279,15 @@ class Sending:
         return math.fsum(known) if known and len(known) == len(costs) else None
 
     def _tokens(self, request: ChatRequest) -> int:
-        """Tokens of a request with what tools have answered."""
+        """Tokens of a request including tool answers."""
         answers = sum(self.count(answer) for each in request.rounds for _, answer in each.answers)
         return self.count("".join(request.prefix)) + self.count(request.rest) + answers
 
     def _used_at_least(self, request: ChatRequest, named: NamedCache, reply: ChatReply) -> Usage:
-        """The tokens of a reply that broke off.
+        """A lower bound of the tokens of an incomplete reply.
 
-        They are those that the service told of, and where it did not come to that, those of what was sent
-        and of what had come. Thinking that was never shown is not in them.
+        Taken from the service if it reported them, else counted from the request and the text received.
+        Hidden thinking is not included.
         """
         usage = reply.usage
         if not usage.input_tokens:
@@ -305,16 +304,16 @@ class Sending:
         problem: str,
         keys: list[str],
     ) -> tuple[str, tuple[Correction, ...]]:
-        """Writes the reply down and watches it, and what was said before tools were called.
+        """Stores the reply and runs the watchers on it and on the text before tool calls.
 
-        Gives the key of its turn, and what the watchers found.
+        Returns the key of the reply's turn and the corrections found.
         """
         text = reply.text.strip()
         engine, key = self.engine, ""
         if text:
             if problem:
                 text = f"{text}\n\n[cut off: {problem}]"
-            # What only quotes memory is no dialogue: found again, it would be quoted once more.
+            # A reply that only quotes memory is not dialogue; otherwise search would find and quote it again.
             quoted = provider.name == "local"
             engine.capture.message(session, "agent", text, kind=QUOTED if quoted else "")
             key = "" if quoted else self._last(path, "agent")
@@ -325,7 +324,7 @@ class Sending:
 
 
 def _whole(replies: Sequence[ChatReply]) -> ChatReply:
-    """All that was said for one message, and what it took."""
+    """All replies to one message as one, with their total usage."""
     if len(replies) == 1:
         return replies[0]
     used = [reply.usage for reply in replies]

@@ -1,7 +1,7 @@
-"""The caches that a service keeps under names, by what they hold: discussions with the same prefix share one.
+"""Named caches at a service, by content: discussions with the same prefix share one.
 
-A cache with a name is paid for as long as it stays. It is made once a prefix comes a second time while the
-cache would still have been there, and by one process alone; the others send the prefix meanwhile.
+Named caches are billed for as long as they exist. One is created when a prefix is sent a second time within
+the cache's lifetime, and by a single process; the others send the prefix meanwhile.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ if TYPE_CHECKING:
 
 PATH = "logs/named-caches.json"
 KEPT = 200
-"""Prefixes that are remembered; those sent longest ago go first."""
+"""Maximum number of prefixes kept; the least recently sent go first."""
 MAKING_S = 60
-"""How long another process is trusted to be making a cache, seconds; longer than making one may take."""
+"""Seconds after which another process's creation of a cache is considered abandoned."""
 
 _LIMIT = 1024 * 1024
 
 
 class Taken(NamedTuple):
-    """What there is for a prefix."""
+    """The cache for a prefix, if any, and what the caller should do."""
 
     held: StoredCache | None = None
-    make: bool = False  # none is there and one pays: the caller is to make it, and no other process does
-    look: bool = False  # one may be at the service, since the answer to an earlier attempt never came
+    make: bool = (
+        False  # there is none and one would pay off: the caller creates it, and no other process does
+    )
+    look: bool = False  # one may exist at the service, since the response to an earlier attempt was lost
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A prefix: when it was sent last, the cache that holds it, and who is making one since when."""
+    """A prefix: when it was last sent, its cache, and who has been creating one since when."""
 
     seen_at: datetime
     name: str = ""
@@ -51,9 +53,9 @@ class _Row:
 
 @dataclass(eq=False)
 class SharedCaches:
-    """Reads and changes what is known of the caches. Safe to use from several processes.
+    """Reads and changes the records of named caches. Safe to use from several processes.
 
-    ``on_problem`` is told when the file cannot be read; caches are then made anew.
+    ``on_problem`` is called when the file cannot be read; caches are then recreated.
     """
 
     files: Files
@@ -61,7 +63,7 @@ class SharedCaches:
     on_problem: Callable[[str], None]
 
     def take(self, key: str, ttl_s: int) -> Taken:
-        """The cache for a prefix that is about to be sent; the key stands for service, model and prefix."""
+        """The cache for a prefix about to be sent; the key identifies service, model and prefix."""
         now = self.clock()
         with self._rows() as rows:
             before = rows.get(key)
@@ -77,17 +79,17 @@ class SharedCaches:
             return Taken(make=True, look=row.is_lost or since is not None)
 
     def made(self, key: str, stored: StoredCache) -> None:
-        """A cache was made, or is kept for longer."""
+        """Records that a cache was created or extended."""
         with self._rows() as rows:
             rows[key] = _Row(self.clock(), stored.name, stored.expires_at, stored.tokens)
 
     def failed(self, key: str) -> None:
-        """None was made, as far as is known."""
+        """Records that no cache was created, as far as is known."""
         with self._rows() as rows:
             rows[key] = _Row(self.clock(), is_lost=True)
 
     def gone(self, name: str) -> None:
-        """A cache has ended."""
+        """Records that a cache has ended."""
         with self._rows() as rows:
             for key, row in rows.items():
                 if row.name == name:
@@ -95,7 +97,7 @@ class SharedCaches:
 
     @contextmanager
     def _rows(self) -> Iterator[dict[str, _Row]]:
-        """The rows, written back where they were changed. What cannot be kept costs no reply: it is told."""
+        """The rows, written back if changed. A failed write is reported and never fails the reply."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(self.files.lock())
@@ -122,7 +124,7 @@ class SharedCaches:
         except FileNotFoundError:
             return {}
         except (OSError, AutopoiesisError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            self.on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
+            self.on_problem(f"{PATH}: cannot be read ({error}); named caches will be recreated")
             return {}
 
 

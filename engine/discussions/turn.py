@@ -1,4 +1,4 @@
-"""A turn put to a model: what sending it needs of others, and what becomes of it (spec 10.1)."""
+"""Sending a turn to a model: what it needs from the engine, and its result (spec 10.1)."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from engine.transcripts.capture import ConversationCapture
 
 Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
-"""What has been done."""
+"""Completed steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message and what became of it."""
+    """Result of sending a message."""
 
     session_id: str
     path: str  # the transcript's
     key: str  # the turn of the message
-    reply_key: str  # the turn of the reply; empty where nothing came, or only quotes of memory
+    reply_key: str  # the turn of the reply; empty if there is none, or it only quotes memory
     trace: Trace
     compiled: Compiled
     provider: str
-    reply: ChatReply  # where ``problem`` is not empty, as much of it as came
-    cost_usd: float | None  # ``None`` where no price is known
+    reply: ChatReply  # incomplete if ``problem`` is not empty
+    cost_usd: float | None  # ``None`` if no price is known
     cache: DiscussionCacheState
-    corrections: tuple[Correction, ...]  # what the watchers of replies will say to the next prompt
-    problem: str = ""  # why the reply is not whole, or not there; empty when all is well
-    redacted: int = 0  # places from which what looks like a key or password was taken before it was sent
+    corrections: tuple[Correction, ...]  # to be injected into the next prompt
+    problem: str = ""  # why the reply is missing or incomplete; empty on success
+    redacted: int = 0  # number of likely secrets removed before sending
 
 
 class Sender(Protocol):
-    """What sending needs of an engine."""
+    """The engine, as needed for sending."""
 
     config: Config
     workspace: Workspace

@@ -1,4 +1,4 @@
-"""A model asked in the background: one question, one deadline, and an error that ends nothing else."""
+"""Asks a model in the background: one question, one deadline, non-fatal errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.providers.loop import LoopThread
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of a question."""
+    """Result of a question."""
 
     completed: ChatReply | None
     error: str = ""  # why there is no reply, in one line
@@ -52,7 +52,7 @@ class Question:
         if reply is not None:
             return Asked(reply)
         if self._given_up:
-            return Asked(None, "given up: the workspace was closed")
+            return Asked(None, "cancelled: the workspace was closed")
         return Asked(None, str(late(self._provider.name, within, self._provider.purpose)))
 
     def give_up(self) -> None:

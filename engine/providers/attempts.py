@@ -1,4 +1,4 @@
-"""What a failed attempt means: whether to try again, and the error that says what to do."""
+"""Handling of failed attempts: whether to retry, and the error with its hint."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.providers.chat import Asked
 from engine.providers.keys import NO_KEY, Purpose, key_sent, shown_address
 
 RETRIES = 2
-"""Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
+"""Retries after a transient failure: rate limit, service error, lost connection."""
 
 _PASSING = frozenset({-2, 0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LASTING = frozenset({-1, 0, 401, 402, 403, 404})
-"""Failures that every further question would meet too: the key, the account, the model, the address."""
+"""Statuses that every further request would get too: key, account, model or address."""
 _FIRST_PAUSE_S = 0.3
 _QUOTED = 160
 _KEY_WINDOW = 8
@@ -46,13 +46,13 @@ class ServiceFailure(Exception):
 
 
 def late(name: str, timeout: float, purpose: Purpose) -> AutopoiesisError:
-    """There was no answer in ``timeout`` seconds: the same words whoever notices it first."""
+    """The error for a timeout, worded the same wherever it is noticed."""
     hint = f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later"
     return purpose.error(f"no answer within {round(timeout, 2):g} s", where=name, hint=hint)
 
 
 def pause_after(failure: ServiceFailure, retries: int) -> float | None:
-    """Seconds to wait before another attempt, after so many; ``None`` to give up."""
+    """Seconds to wait before the next attempt; ``None`` to give up."""
     if failure.status not in _PASSING or failure.is_final or retries >= RETRIES:
         return None
     return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
@@ -61,7 +61,7 @@ def pause_after(failure: ServiceFailure, retries: int) -> float | None:
 def explained(
     failure: ServiceFailure, service: Asked, key_variable: str, retries: int, purpose: Purpose
 ) -> AutopoiesisError:
-    """The error of a purpose for an attempt that nothing follows."""
+    """The purpose's error for the last attempt."""
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"
@@ -74,9 +74,9 @@ def explained(
             what = f"{service.model} was not found (404){said}"
             hint = f"set {purpose.model} to a model it has"
         case 402:
-            what, hint = "the account cannot pay (402)", "see the provider's billing page"
+            what, hint = "the account has insufficient credit (402)", "see the provider's billing page"
         case 429:
-            wait = "" if failure.retry_after is None else f"; it asks to wait {failure.retry_after:.3g} s"
+            wait = "" if failure.retry_after is None else f"; retry after {failure.retry_after:.3g} s"
             what = f"too many requests (429){times}{wait}"
             hint = f"wait, or {purpose.less}" if purpose.less else "wait"
         case 0:
@@ -87,7 +87,7 @@ def explained(
             what = "the reply could not be read"
             hint = f"check that {purpose.address} is a server of this kind"
         case 400 | 413 | 422 if purpose.shorter and _TOO_LONG_SAID.search(failure.said):
-            what, hint = f"{service.model} does not take so much ({status}){said}", purpose.shorter
+            what, hint = f"{service.model} does not accept this much input ({status}){said}", purpose.shorter
         case _ if status >= 500:
             what, hint = f"the service failed ({status}){times}", "try again later"
         case _:
@@ -98,7 +98,7 @@ def explained(
 
 
 def named(service: Asked) -> str:
-    """A service as errors name it: with its address where it is not the provider's own."""
+    """The service's name for errors, with its address unless it is the provider's own."""
     place = shown_address(service.address)
     return f"{service.name} ({place})" if place else service.name
 

@@ -1,7 +1,7 @@
-"""Many requests at once, answered within a day for half the price, where a service has that.
+"""Batches: many requests at once, answered within a day for half the price.
 
-Whoever has asked for a batch and did not hear back never asks again before having looked for it (``find``):
-it is paid for once it has been accepted.
+After a lost response to a submission, look for the batch with ``find`` before submitting again: an accepted
+batch is billed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """Of questions in one batch; the services take more of both."""
 EXPIRED, CANCELED = "expired", "canceled"
-"""What became of a request that was not worked on, and not paid for."""
+"""Result of a request that was neither processed nor billed."""
 Outcome = ChatReply | str
 """What came of a request: a reply, or why there is none, in one or two words."""
 
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a batch is."""
+    """Progress of a batch."""
 
     done: int  # requests; some services count only at the end
     total: int
@@ -67,13 +67,13 @@ class BatchService(ChatService[Client, F]):
         )
 
     async def standing(self, batch: str) -> Standing:
-        """How far a batch is."""
+        """Progress of a batch."""
         return await self._asked(
             lambda client, _form: self._standing(client, batch), _ASK_S, adapt=self._gone(batch)
         )
 
     async def outcomes(self, batch: str) -> dict[str, Outcome]:
-        """What came of the requests of a batch that has ended, as often as it is asked for."""
+        """The results of a finished batch; may be called repeatedly."""
         return await self._asked(
             lambda client, _form: self._outcomes(client, batch), _TRANSFER_S, adapt=self._gone(batch)
         )
@@ -119,16 +119,18 @@ class BatchService(ChatService[Client, F]):
     def _none(self, _form: object, failure: ServiceFailure) -> None:
         if failure.status in (404, 405):
             raise self.purpose.error(
-                f"has no batches ({failure.status})", where=named(self), hint="ask it without"
+                f"does not support batches ({failure.status})",
+                where=named(self),
+                hint="run it without a batch",
             ).until_changed()
 
     def _gone(self, batch: str) -> Any:
         def refuse(_form: object, failure: ServiceFailure) -> None:
             if failure.status == 404:
                 raise self.purpose.error(
-                    f"the batch {batch} is not there any more (404)",
+                    f"the batch {batch} no longer exists (404)",
                     where=named(self),
-                    hint="begin again: --anew",
+                    hint="start over with --anew",
                 ).until_changed()
 
         return refuse
@@ -155,5 +157,5 @@ class Batches:
 
 
 def batches_of(service: object) -> Batches | None:
-    """Those of a service; ``None`` where it has none."""
+    """The batch interface of a service; ``None`` if it has none."""
     return Batches(service) if isinstance(service, BatchService) else None

@@ -10,7 +10,7 @@ from engine.providers.chat import ChatProvider, ChatRequest
 
 
 class CacheGone(SendFailed):
-    """The cache that a request names is not there any more, or not for this model: make it anew."""
+    """The named cache no longer exists, or not for this model: create a new one."""
 
 
 class StoredCache(NamedTuple):
@@ -51,15 +51,15 @@ class NamedCaches(ChatProvider, Protocol):
         """Keeps a cache for ``ttl_s`` seconds from now on.
 
         Raises:
-            CacheGone: It is not there any more.
+            CacheGone: It no longer exists.
             SendFailed: The service did not answer.
         """
         ...
 
     async def delete_cache(self, name: str, *, timeout: float) -> None:
-        """Ends a cache; one that is not there any more has ended.
+        """Deletes a cache; does nothing if it no longer exists.
 
         Raises:
-            SendFailed: The service did not answer: it may still be there, until it expires.
+            SendFailed: The service did not answer; the cache may remain until it expires.
         """
         ...

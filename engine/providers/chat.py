@@ -1,8 +1,8 @@
-"""What a model is asked and what it answers, whoever it is: the one protocol of all providers (design 5).
+"""Requests and replies: the one protocol of all chat providers (design 5).
 
-A compiled prompt is sent as its stable prefix, in the pieces after which a cache may end, and the rest; a
-completion is a chat of one message. How a service is told about caching is its provider's affair; what was
-used is told the same way by all.
+A compiled prompt is sent as its stable prefix, in pieces after which a cache may end, and the rest; a
+completion is a chat of one message. Each provider requests caching in its own way; usage has the same form
+for all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from engine.providers.keys import Purpose
 
 Ttl = Literal["5m", "1h"]
-"""How long a cache is asked to stay, counted from its last use."""
+"""Requested cache lifetime, from its last use."""
 
 TTL_SECONDS: dict[Ttl, int] = {"5m": 300, "1h": 3600}
 
@@ -45,7 +45,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a model wrote before it waited for tools, and what they answered."""
+    """A reply with tool calls, and the tools' answers."""
 
     items: tuple[Mapping[str, Any], ...]  # the reply in the service's own form, to be sent back as it came
     answers: tuple[tuple[ToolUse, str], ...]
@@ -53,7 +53,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is sent: prefix and rest joined are the prompt."""
+    """A request: prefix and rest joined are the prompt."""
 
     prefix: tuple[str, ...]
     """The stable prefix in pieces; a cache may end after each. At most three, none of them empty."""
@@ -85,7 +85,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a model answered."""
+    """A model's reply."""
 
     text: str
     usage: Usage  # zeros where the service does not say
@@ -131,14 +131,14 @@ class ChatProvider(Asked, Protocol):
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """One reply, told piece by piece.
+        """One reply, streamed.
 
-        Cancelling the task ends it within a second. What failed is tried again only as long as no text has
-        come. Where a reply is asked for at once, a model that declines to answer has answered nothing.
+        Cancelling the task ends the call within a second. Failures are retried only while no text has
+        arrived. For a request at once, a refusal by the model is an error.
 
         Args:
-            timeout: Seconds for everything together, retries and their pauses included.
-            on_text: Gets each piece of the reply as it comes; joined they are its text.
+            timeout: Seconds in total, including retries and pauses.
+            on_text: Gets each piece of the reply as it arrives; joined they are its text.
 
         Raises:
             AutopoiesisError: That of the purpose: there is no whole reply; the message says why and what to
@@ -156,10 +156,10 @@ class Spending(Protocol):
     """The account that calls are charged to."""
 
     def allow(self) -> None:
-        """Does nothing while it may.
+        """Checks that the budget covers a call.
 
         Raises:
-            AutopoiesisError: The budget is spent; the message says which and what to do.
+            AutopoiesisError: The budget is spent.
         """
         ...
 

@@ -75,10 +75,10 @@ class ClaudeCode:
         variables = {"MAX_THINKING_TOKENS": "0"} if request.at_once else {}
         purpose = self.purpose
         if os.environ.get(WITHIN_VARIABLE):
-            what, hint = "asked from within a call of claude-code", "send from outside of it"
+            what, hint = "called from within a claude-code call", "send from outside it"
             if purpose is not CHAT:
-                what = "asked from within a question of our own"
-                hint = "nothing to do: the question itself needs no other"
+                what = "called from within one of our own calls"
+                hint = "nothing to do: the outer call needs no other"
             raise purpose.error(what, where=setting_of(purpose), hint=hint)
         command = command_for(purpose)
         prefix = "".join(request.prefix)
@@ -128,7 +128,9 @@ class _Output:
         """
         self._bytes += len(more)
         if self._bytes > self._limit:
-            raise Unusable(f"wrote more than {self._limit >> 20} MiB", "check what claude is")
+            raise Unusable(
+                f"wrote more than {self._limit >> 20} MiB", "check that claude is the Claude Code command"
+            )
         self._line += more
         if b"\n" in more:
             *lines, rest = bytes(self._line).split(b"\n")
@@ -191,7 +193,7 @@ class _Output:
         """A block that may have come in pieces before: what is missing is added."""
         before, self._block = self._block, ""
         if text and not text.startswith(before):
-            raise Unusable("the reply broke off and was begun anew", "try again")
+            raise Unusable("the reply broke off and started over", "try again")
         if text:
             self.pieces.add(text[len(before) :])
         else:

@@ -171,7 +171,7 @@ async def _started(
     except OSError as error:
         why = error.strerror or type(error).__name__
     except ValueError:
-        why = f"{model_setting} cannot be given to a command"
+        why = f"{model_setting} cannot be passed to a command"
     raise Unusable(f"cannot be started: {why}", "check the installation", where=argv[0], lasting=True)
 
 

@@ -70,7 +70,7 @@ class Rest:
             what, where, hint = self._why
             left = self._until - self.clock()
         if left > 0:
-            raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, hint=hint)
+            raise EmbeddingFailed(f"{what}; next attempt in {left:.0f} s", where=where, hint=hint)
 
     def note(self, failure: EmbeddingFailed) -> None:
         """Begins a rest."""
@@ -168,7 +168,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
             if spending is not None and any(used):
                 spending.spent(ChatReply("", Usage(sum(used)), self.model), (), "")
         if found is None:
-            raise EmbeddingFailed("it was ended")
+            raise EmbeddingFailed("the embedder was closed")
         return found
 
     async def _ask(self, texts: Sequence[str], seconds: float, purpose: Purpose, used: list[int]) -> Floats:
@@ -214,17 +214,17 @@ class OpenAIEmbedder(OpenAIServer[Form]):
 
         data = reply["data"]
         if len(data) != count:
-            raise self._wrong(f"it answered {count} texts with {len(data)} vectors")
+            raise self._wrong(f"it returned {len(data)} vectors for {count} texts")
         places = [item["index"] for item in data]
         if sorted(places) != list(range(count)):
-            raise self._wrong("it does not say which vector is of which text")
+            raise self._wrong("it does not say which vector belongs to which text")
         vectors = [item["embedding"] for item in data]
         sizes = {len(vector) for vector in vectors}
         if sizes != {self.dimensions}:
             raise self._wrong_size(sorted(sizes))
         numbers = numpy.asarray(vectors)
         if numbers.ndim != 2 or numbers.dtype.kind not in "fi" or not numpy.isfinite(numbers).all():
-            raise self._wrong("its vectors hold what is no number")
+            raise self._wrong("its vectors contain invalid numbers")
         # Of the largest numbers there are, the square is none.
         numbers = numbers / numpy.maximum(numpy.abs(numbers).max(axis=1, keepdims=True), 1e-300)
         lengths = numpy.linalg.norm(numbers, axis=1, keepdims=True)
@@ -236,14 +236,14 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         return EmbeddingFailed(
             what,
             where=named(self),
-            hint=f"check that {SEARCH.address} is a server of this kind and {SEARCH.model} a model for this",
+            hint=f"check that {SEARCH.address} is an embedding server and {SEARCH.model} an embedding model",
         )
 
     def _wrong_size(self, sizes: Sequence[int]) -> EmbeddingFailed:
         given = ", ".join(map(str, sizes[:3]))
         usable = len(sizes) == 1 and 8 <= sizes[0] <= 8192 and sizes[0] % 8 == 0
         return EmbeddingFailed(
-            f"{self.model} gives vectors of {given} numbers, not of {self.dimensions}",
+            f"{self.model} returns vectors of {given} dimensions, not {self.dimensions}",
             where="search.embedding_dimensions",
             hint=f"set it to {sizes[0]}" if usable else "choose another model",
         )

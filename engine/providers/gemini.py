@@ -235,9 +235,9 @@ class Gemini(ChatService[Client, Form]):
 
     def _gone(self, name: str) -> CacheGone:
         return CacheGone(
-            f"the service holds no cache of {name} for {self.model}",
+            f"the service has no cache of {name} for {self.model}",
             where=self.name,
-            hint="send again: it is made anew",
+            hint="send again; a new cache will be created",
         )
 
 

@@ -107,11 +107,11 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
         raise purpose.error(
             "there is no key",
             where=key_variable,
-            hint=f"set {key_variable}, or {purpose.without} to need none",
+            hint=f"set {key_variable}, or {purpose.without}, which needs no key",
         ).until_changed()
     if not _is_address(address):
         raise purpose.error(
-            f"“{shown_address(address)[:80]}” is no address of a server",
+            f"“{shown_address(address)[:80]}” is not a server address",
             where=purpose.address,
             hint="give it as http://host:port/v1",
         ).until_changed()
@@ -136,7 +136,7 @@ def _checked(variable: str, purpose: Purpose) -> str:
     # The key is never a variable here: crash reports show the variables of the frames of an error.
     if any(not ("!" <= character <= "~") for character in os.environ[variable].strip()):
         raise purpose.error(
-            "the key holds characters that no key has",
+            "the key contains invalid characters",
             where=variable,
             hint=f"copy the key to {variable} again",
         ).until_changed()
@@ -160,7 +160,7 @@ def shown_address(address: str) -> str:
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an address that cannot be read"
+        return "an invalid address"
     return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), "", ""))
 
 

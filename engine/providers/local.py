@@ -69,9 +69,9 @@ def _answer(prompt: str) -> Iterator[str]:
     context, _, message = prompt.rpartition("<!-- message -->\n")
     found = _nearest(list(_lines(context)), message)
     if not found:
-        yield "No model was asked (chat.provider: local), and nothing in the prompt is near to the message."
+        yield "No model was used (chat.provider: local), and nothing in the prompt matches the message."
         return
-    yield "No model was asked (chat.provider: local); these lines of the prompt are nearest to the message:\n"
+    yield "No model was used (chat.provider: local); these lines of the prompt match the message best:\n"
     for line in found:
         yield f"\n- {line.source} — {line.text}"
 

@@ -264,7 +264,7 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
         counts = found.request_counts
         done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
         why = [each.message or each.code or "" for each in (found.errors and found.errors.data) or ()]
-        refused = (quoted("; ".join(why[:3])) or "it does not say why") if found.status == "failed" else ""
+        refused = (quoted("; ".join(why[:3])) or "no reason given") if found.status == "failed" else ""
         return Standing(done, total, found.status in _ENDED, refused)
 
     async def _outcomes(self, client: AsyncOpenAI, batch: str) -> dict[str, Outcome]:

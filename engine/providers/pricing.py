@@ -220,14 +220,14 @@ def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
         problems.append(Problem(str(path), 0, f"cannot be read: {error.strerror or error}", hint))
         return []
     for name in tree.keys() - {"models", "as_of"}:
-        hint = "put prices under models:, each model in a line of its own"
+        hint = "list prices under models:, one model per line"
         problems.append(Problem(str(path), tree.line_of(name), f"unknown entry {name}", hint))
     models = tree.get("models", "")
     if models == "":
         return []
     if not isinstance(models, type(tree)):
-        hint = "write below it: MODEL: {input: 1.00, output: 5.00}"
-        problems.append(Problem(str(path), tree.line_of("models"), "models is no mapping", hint))
+        hint = "add below it: MODEL: {input: 1.00, output: 5.00}"
+        problems.append(Problem(str(path), tree.line_of("models"), "models is not a mapping", hint))
         return []
     found: list[tuple[str, object]] = []
     for name, values in models.items():

@@ -295,14 +295,16 @@ class ChatService(Service[Client, F]):
             while (text := await self._tried(anext(stream, None))) is not None:
                 pieces.add(text)
                 if pieces.characters > REPLY_LIMIT and not request.at_once:
-                    raise self._refuse(f"wrote more than {REPLY_LIMIT:,} characters", "check what it is")
+                    raise self._refuse(
+                        f"wrote more than {REPLY_LIMIT:,} characters", "check which server answers"
+                    )
         finally:
             with suppress(ServiceFailure):
                 await self._tried(stream.aclose())
         if told.declined and not request.at_once:
             raise self._refuse(
                 f"{self.model} declined to answer ({told.declined})",
-                f"put the message differently, or choose another {self.purpose.model}",
+                f"rephrase the message, or choose another {self.purpose.model}",
             )
         if not told.has_ended:
             raise ServiceFailure(-2 if told.has_begun else -1)

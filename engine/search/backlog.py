@@ -1,11 +1,11 @@
-"""The vectors of a slow model: made in the background, while files change and searches go on (spec 7.2).
+"""The vectors of a slow model, computed in the background while files change and searches run (spec 7.2).
 
-Files are found by their words as soon as they are written; their chunks wait here for the model. It is asked
-without any lock that a change of a file would need: only the finished vectors are stored under the index's
-lock, in milliseconds. A lock of its own keeps two processes from paying for the same vectors.
+Files are found by their words as soon as they are written; their chunks wait here for the model. The model is
+called without holding the index's lock, which is taken for milliseconds to store finished vectors. A separate
+lock keeps two processes from paying for the same vectors.
 
-The first vectors of another model take the place of all those there were; until it has answered once, nothing
-is given up. What is interrupted goes on at the next refresh, in whatever process that is.
+The first vectors of a new model replace all existing ones; until the model has answered once, the old ones
+are kept. After an interruption, the next refresh resumes, in any process.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Backlog:
         """Why the last attempt failed, in one clause; empty when it did not."""
 
     def follow(self, report: IndexReport) -> IndexReport:
-        """Goes on with the vectors after a refresh, and waits a moment where they are few.
+        """Continues with the vectors after a refresh, and waits briefly if they are few.
 
         Returns:
             The report, with what there is to say of the vectors.
@@ -194,7 +194,7 @@ class Backlog:
             found = self._embedder.embed([text for _, text in rows])
             took = time.monotonic() - started
             if found.shape != (len(rows), self._embedder.dimensions):
-                raise EmbeddingFailed("it gives vectors of another size than it says")
+                raise EmbeddingFailed("its vectors do not have the declared size")
             self._store(index, rows, vectors.packed(found))
             self.error = ""
             if took < _QUICK_S:
@@ -226,9 +226,9 @@ class Backlog:
         try:
             connection.execute("BEGIN")
             if schema.version_of(connection) != len(schema.MIGRATIONS):
-                raise database.Unavailable("outdated", "the search index was made by another version")
+                raise database.Unavailable("outdated", "the search index was built by another version")
             if schema.get_meta(connection, "complete") != "1":
-                raise database.Unavailable("building", "the search index is being made")
+                raise database.Unavailable("building", "the search index is being built")
             yield connection
         finally:
             connection.close(True)
@@ -243,7 +243,7 @@ class Backlog:
         with self._exclusive():
             with self._reader() as connection:
                 if schema.get_meta(connection, "index") != index:
-                    raise database.Unavailable("missing", "the search index was made anew")
+                    raise database.Unavailable("missing", "the search index was rebuilt")
             connection = database.open_writer(self._path)
             try:
                 database.set_journal(connection, self._path.parent)
@@ -273,7 +273,7 @@ class Backlog:
             finally:
                 lock.release()
             return
-        raise _LockHeld("another program is making them")
+        raise _LockHeld("another program is computing them")
 
 
 class _LockHeld(AutopoiesisError):

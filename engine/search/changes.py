@@ -81,7 +81,7 @@ def read(connection: apsw.Connection, files: Files, source: Source, known: Known
     try:
         data = files.read(source.path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return _compared(connection, Change(source, known, "", now, skipped="disappeared while it was read"))
+        return _compared(connection, Change(source, known, "", now, skipped="disappeared while being read"))
     except AutopoiesisError as error:
         return _compared(connection, Change(source, known, "", now, skipped=error.what))
     sha256 = hashlib.sha256(data).hexdigest()
@@ -91,7 +91,7 @@ def read(connection: apsw.Connection, files: Files, source: Source, known: Known
         why = LOCKED if is_encrypted(data) else "is binary"
         return _compared(connection, Change(source, known, sha256, now, skipped=why))
     if logs.is_log(source.path) and not logs.is_known(data, source.path):
-        why = "is a log of no known program"
+        why = "is a log in an unknown format"
         return _compared(connection, Change(source, known, sha256, now, skipped=why))
     contents = chunks.split(data, source.path, source.category)
     return _compared(connection, Change(source, known, sha256, now, contents))

@@ -138,7 +138,7 @@ def oddity(path: Path) -> str:
         except (FileNotFoundError, NotADirectoryError):
             continue
         if stat.S_ISLNK(mode):
-            return f"{place.name} is a symlink, and none is followed"
+            return f"{place.name} is a symlink, which is not followed"
         if not stat.S_ISREG(mode):
             return f"{place.name} is no regular file"
     return ""

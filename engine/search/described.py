@@ -1,4 +1,4 @@
-"""Chunks that were found as results: read from the database, with what matters of them and why (spec 7.3)."""
+"""Turns found chunks into results: text, snippet and explanation from the database (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def described(
         in_full: ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results.
 
     Raises:
-        apsw.Error: The database is damaged: a chunk is not there, or not as it was written.
+        apsw.Error: The database is damaged: a chunk is missing or differs from what was written.
     """
     rows = connection.execute(
         "SELECT id, start_line, end_line, heading, date, speaker, about, text FROM chunks"
@@ -54,7 +54,7 @@ def described(
     for one in chosen:
         row = found.get(one.chunk, ())
         if tuple(map(type, row)) != _TYPES:
-            raise apsw.CorruptError(f"chunk {one.chunk} is not the one that was written")
+            raise apsw.CorruptError(f"chunk {one.chunk} differs from what was written")
         _, start, end, heading, date, speaker, about, text = row
         snippet = why = ""
         if finder is not None:
@@ -91,12 +91,12 @@ _TYPES = (int, int, int, str, str, str, str, str)
 _SAID: dict[ShareName, str] = {
     "words": "its words",
     "meaning": "its meaning",
-    "neighbours": "what stands around it",
+    "neighbours": "its neighbours",
     "session": "its file as a whole",
-    "speaker": "who says it",
+    "speaker": "its speaker",
     "date": "its date",
     "recency": "its age",
-    "use": "its use so far",
+    "use": "its past use",
 }
 
 
@@ -127,7 +127,7 @@ def _why(
         _SAID[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
     ]
     if helped:
-        parts.append(f"lifted by {_and(helped)}")
+        parts.append(f"boosted by {_and(helped)}")
     return f"{'; '.join(parts)}."
 
 

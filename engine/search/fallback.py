@@ -240,7 +240,7 @@ def _result(
     chunk = found.chunk
     words = f"Holds {counted(found.key[0], len(terms))}"
     inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
-    how = "the files themselves were searched" + (f" because {because}" if because else "")
+    how = "the files were searched directly" + (f" because {because}" if because else "")
     cut = ", and time ran out before all were read" if late else ""
     return SearchResult(
         path=chunk.path,

@@ -1,7 +1,7 @@
-"""The search index of a workspace (spec 7): one function to ask, a cache that keeps itself whole.
+"""The search index of a workspace (spec 7): one search function over a self-repairing cache.
 
-``memory.db`` may vanish, be cut or be damaged at any moment, and nothing is lost: what cannot be answered
-from it is answered from the files, and the index is made anew from them.
+``memory.db`` may be deleted, truncated or damaged at any time without loss: searches fall back to the files,
+and the index is rebuilt from them.
 """
 
 from __future__ import annotations
@@ -109,9 +109,8 @@ class SearchIndex:
     ) -> list[SearchResult]:
         """The chunks that answer a query best, best first.
 
-        The query is taken literally, whatever is in it; one without a word finds nothing. While the index
-        cannot answer, the files themselves are searched, and a damaged or missing index is made anew in the
-        background.
+        The query is taken literally; one without a word finds nothing. While the index cannot answer, the
+        files are searched directly, and a damaged or missing index is rebuilt in the background.
 
         Args:
             limit: At most 500.
@@ -197,11 +196,11 @@ class SearchIndex:
             seed(self._path, other)
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
-        """Delete the index and make it anew from the files. Raises as ``refresh``."""
-        return self._maintenance.refresh(progress, None, rebuild="it was asked for")
+        """Delete the index and rebuild it from the files. Raises as ``refresh``."""
+        return self._maintenance.refresh(progress, None, rebuild="a rebuild was requested")
 
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
-        """Compare all that the index holds with itself, and make it anew if anything is wrong.
+        """Check the index for consistency, and rebuild it if anything is wrong.
 
         ``repair=False`` only reports.
 
@@ -211,7 +210,7 @@ class SearchIndex:
         return self._maintenance.verify(progress, repair=repair)
 
     def status(self) -> IndexStatus:
-        """How the index stands. Never raises and changes nothing."""
+        """The state of the index. Never raises and changes nothing."""
         try:
             with self._readers.borrow() as (connection, _):
                 self._require_ready(connection)
@@ -269,9 +268,9 @@ class SearchIndex:
         if version != len(schema.MIGRATIONS):
             if not version:
                 raise Unavailable("missing", "the search index is empty")
-            raise Unavailable("outdated", "the search index was made by another version")
+            raise Unavailable("outdated", "the search index was built by another version")
         if schema.get_meta(connection, "complete") != "1":
-            raise Unavailable("building", "the search index is being made")
+            raise Unavailable("building", "the search index is being built")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         """The vector of a query; ``None`` to search by words alone; the status then says why."""

@@ -1,4 +1,4 @@
-"""Everything that writes memory.db: one process at a time, and made anew whenever it cannot be trusted."""
+"""All writes to memory.db: by one process at a time, with a rebuild whenever it cannot be trusted."""
 
 from __future__ import annotations
 
@@ -121,17 +121,17 @@ class Maintenance:
                 else:
                     if outcome is not None:
                         return _report(outcome, chunks, skipped, time.monotonic() - started, reason)
-                    reason = "it was deleted while it was written"
+                    reason = "it was deleted while being written"
                     continue
                 database.remove(self._path)
             raise IndexFailed(
-                "the search index is deleted again and again while it is written",
+                "the search index keeps being deleted while it is written",
                 where=self._path.name,
                 hint="find out what deletes it",
             )
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
-        """Check everything, and make the index anew if anything is wrong.
+        """Check everything, and rebuild the index if anything is wrong.
 
         Raises:
             IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
@@ -190,7 +190,7 @@ class Maintenance:
             connection = database.open_writer(self._path)
             try:
                 if schema.version_of(connection) != len(schema.MIGRATIONS):
-                    return ["it was made by another version of the program"]
+                    return ["it was built by another version of the program"]
                 if schema.get_meta(connection, "complete") != "1":
                     return ["it is not complete"]
                 return problems(connection)

@@ -1,4 +1,4 @@
-"""What indexing and checking have to say about themselves."""
+"""Reports of indexing and checking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one refresh did."""
+    """Result of one refresh."""
 
     added: int = 0
     changed: int = 0
@@ -38,7 +38,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class CategoryCount:
-    """What the index holds of one category."""
+    """Index contents of one category."""
 
     category: str
     files: int
@@ -48,7 +48,7 @@ class CategoryCount:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """How the index stands, without changing it."""
+    """The state of the index."""
 
     state: State  # in every state but ``ready`` the files themselves are searched
     why: str = ""  # where the state is not ``ready``
@@ -69,7 +69,7 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What a check of the index found."""
+    """Result of an index check."""
 
     problems: tuple[str, ...] = ()
     rebuilt: bool = False
@@ -77,5 +77,5 @@ class VerifyReport:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was found."""
+        """True if no problems were found."""
         return not self.problems

@@ -1,4 +1,4 @@
-"""The values of search (spec 7): the unit that is indexed, and what a query brings."""
+"""Search values (spec 7): the indexed unit and the results of a query."""
 
 from __future__ import annotations
 

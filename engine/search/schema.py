@@ -142,9 +142,9 @@ def version_of(connection: apsw.Connection) -> int:
     if tables >= {"files", "chunks"}:
         raise apsw.CorruptError("the database's header is damaged")
     raise ForeignDatabase(
-        "is a database of another program",
+        "is another program's database",
         where=Path(connection.filename).name,
-        hint="move it away; the search index takes its place",
+        hint="move it away; the search index needs its place",
     )
 
 

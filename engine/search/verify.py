@@ -1,4 +1,4 @@
-"""Finding damage that SQLite does not notice while it answers (robustness of the index)."""
+"""Finds damage that SQLite does not notice while answering queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.search import database, schema, vectors
 from engine.search.changes import file_digest
 
 _MOST = 8
-"""Problems of one kind that are listed; one is enough to make the index anew."""
+"""Maximum number of problems listed per kind; one is enough for a rebuild."""
 
 
 def check_words(connection: apsw.Connection) -> None:
@@ -24,7 +24,7 @@ def check_words(connection: apsw.Connection) -> None:
 
 
 def problems(connection: apsw.Connection) -> list[str]:
-    """Everything that is wrong with an index, one clause each.
+    """All problems of an index, one clause each.
 
     The connection is a writer's, to a database of the newest schema.
     """
@@ -53,10 +53,10 @@ def _definitions(connection: apsw.Connection) -> Iterator[str]:
         schema.migrate(fresh)
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
         if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
-            yield "its tables are not defined as they should be"
+            yield "its tables are not defined as expected"
         query = "SELECT k, v FROM chunk_words_config ORDER BY k"
         if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
-            yield "the table of words is not set up as it should be"
+            yield "the word table is not configured as expected"
     finally:
         fresh.close()
 
@@ -88,7 +88,7 @@ def _rows(connection: apsw.Connection) -> Iterator[str]:
         if len(chunks) != count or file_digest(fields, chunks) != digest:
             wrong += 1
             if wrong <= _MOST:
-                yield f"the chunks of {fields[0]} are not those that were written"
+                yield f"the chunks of {fields[0]} differ from what was written"
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _vectors(connection: apsw.Connection) -> Iterator[str]:
     for chunk, vector in connection.execute("SELECT chunk, vector FROM chunk_vectors"):
         stored += 1
         if not isinstance(vector, bytes) or zlib.crc32(vector) != sums.get(chunk):
-            yield f"the vector of chunk {chunk} is not the one that was written"
+            yield f"the vector of chunk {chunk} differs from what was written"
             return
         if str(len(vector)) != dimensions:
             yield f"its vectors have {len(vector)} dimensions, and not {dimensions or 'any'}"

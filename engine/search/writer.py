@@ -288,7 +288,7 @@ class Writer:
                 if found.shape == (len(batch), self._embedder.dimensions):
                     packed.extend(vectors.packed(found))
                     continue
-                self.outcome.vectors = "the embedding model gives vectors of another size than it says"
+                self.outcome.vectors = "the embedding model's vectors do not have the declared size"
             self._embedder = None
             return []
         return packed

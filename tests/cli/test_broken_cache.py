@@ -70,7 +70,7 @@ def test_a_command_that_reads_works_from_the_files(
     assert ran.code == 0 and found in ran.out
     said = [line for line in ran.err.splitlines() if "memory.db" in line]
     assert len(said) == (words[0] != "trace"), ran.err
-    assert all("the files themselves are searched" in line for line in said)
+    assert all("searching the files directly" in line for line in said)
     assert "Traceback" not in ran.err
 
 

@@ -30,7 +30,7 @@ def used(sample: Path) -> Path:
     file.write_text(file.read_text().replace("Vestrand", "VESTRAND", 1))
     with Engine.open(sample) as engine:
         engine.compile("And when?", session_id=SESSION, ask=False, record=True)
-        for session, ttl_s, why in ((GONE, 600.0, "it had expired"), (SESSION, 300.0, "")):
+        for session, ttl_s, why in ((GONE, 600.0, "the cache had expired"), (SESSION, 300.0, "")):
             engine.caches.note(
                 session,
                 provider="anthropic",
@@ -50,7 +50,7 @@ def test_the_list_names_discussions_by_title_and_transcript(apo: Command, used: 
     assert lines[0].split()[-1] == "title"
     line = next(line for line in lines if SESSION in line)
     assert re.search(r"anthropic +yes, [45]:\d\d left .* 1 of 1 call +What Odile asked for", line)
-    assert re.search(rf"{GONE} +anthropic .* 0 of 1 call +– +it had expired", "\n".join(lines))
+    assert re.search(rf"{GONE} +anthropic .* 0 of 1 call +– +the cache had expired", "\n".join(lines))
     trees = {tree["discussion_id"]: tree for tree in apo("-C", used, "cache", "list", "--json").json}
     assert trees[SESSION]["title"] == "What Odile asked for" and trees[SESSION]["cached"] is True
     assert (used / trees[SESSION]["path"]).is_file() and trees[GONE]["path"] == ""
@@ -61,7 +61,7 @@ def test_the_overview_says_what_the_screen_shows(apo: Command, used: Path) -> No
     assert ran.code == 0 and ran.err == ""
     assert re.search(r"anthropic +1 +6,912 +5,113 +74% +1,799 +\$\d\.\d+ +\$\d\.\d+ +2 +\d+:\d\d\n", ran.out)
     assert re.search(r"gemini +0 +0 +0 +– ", ran.out)
-    assert "2 of 2 discussions cached" in ran.out and f"it had expired, in {GONE}" in ran.out
+    assert "2 of 2 discussions cached" in ran.out and f"the cache had expired, in {GONE}" in ran.out
     assert "of 1 sent in time for a 5 min cache, 1 had a broken prefix" in ran.out
     assert re.search(rf"1 × +[\d,]+ tokens .*layer 6 \(project context\) +{MEMORY}", ran.out)
     assert re.search(r"cache\.anthropic_ttl +5m", ran.out) and re.search(r"cache\.gemini_long +off", ran.out)

@@ -108,7 +108,7 @@ def test_budgets_are_shown_with_their_warning(apo: Command, sample: Path) -> Non
         engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=0.9)
     *_, standing, warning = apo("-C", sample, "costs").out.splitlines()
     assert standing == "today $0.90 of $1.00 · this month $0.90 (no limit)"
-    assert warning == "! $0.9 of $1.00 are spent today"
+    assert warning == "! $0.9 of $1.00 spent today"
 
 
 def test_broken_price_files_are_reported(apo: Command, spent: Path, tmp_path: Path) -> None:

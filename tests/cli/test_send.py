@@ -34,7 +34,7 @@ def sent(sample: Path) -> tuple[Path, str]:
 def test_without_a_provider_the_nearest_lines_answer(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "send", QUESTION)
     assert ran.code == 0
-    assert ran.out.startswith("No model was asked (chat.provider: local)")
+    assert ran.out.startswith("No model was used (chat.provider: local)")
     assert "wal-disk-full" in ran.out
     session = re.match(r"(ses_\w+) · local · [\d,]+ tokens in", ran.err)
     assert session is not None
@@ -47,7 +47,7 @@ def test_without_a_provider_the_nearest_lines_answer(apo: Command, sample: Path)
 def test_json_has_everything_but_the_prompts_text(apo: Command, sample: Path) -> None:
     tree = apo("-C", sample, "send", QUESTION, "--json").json
     assert tree["provider"] == "local" and tree["problem"] == "" and tree["cost_usd"] == 0
-    assert tree["reply"]["text"].startswith("No model was asked")
+    assert tree["reply"]["text"].startswith("No model was used")
     assert tree["prompt"]["tokens"] > 1_000 and "compiled" not in tree
     assert tree["trace"]["message"]["text"] == QUESTION
 
@@ -83,7 +83,7 @@ def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path,
     assert re.search(rf"{session} +anthropic +off", apo("-C", root, "cache", "list").out)
     assert apo("-C", root, "cache", "enable", session, "--json").json["enabled"] is True
     refused = apo("-C", root, "cache", "invalidate", "a b")
-    assert refused.code == 1 and "no session can have the id" in refused.err
+    assert refused.code == 1 and "invalid session id" in refused.err
 
 
 def test_without_a_discussion_it_says_how_to_begin(apo: Command, sample: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Til
     till.spend(0.25)
     till.guard.allow(0.25)
     assert refused(till, 0.26).startswith(
-        "costs.daily_usd: this call may cost $0.26, and of the $0.5 of the day $0.25 are left"
+        "costs.daily_usd: this call may cost $0.26, but only $0.25 of the day's $0.5 is left"
     )
 
 
@@ -72,11 +72,9 @@ def test_it_is_said_from_a_share_of_a_limit_on(till: Till) -> None:
     till.spend(0.49)
     assert till.guard.standing().warning == ""
     till.spend(0.01)
-    assert till.guard.standing().warning == "$0.5 of $1.00 are spent today"
+    assert till.guard.standing().warning == "$0.5 of $1.00 spent today"
     till.spend(5.0)
-    assert till.guard.standing().warning == (
-        "$5.50 of $1.00 are spent today; $5.50 of $10.00 are spent this month"
-    )
+    assert till.guard.standing().warning == ("$5.50 of $1.00 spent today; $5.50 of $10.00 spent this month")
 
 
 def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
@@ -84,11 +82,11 @@ def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
     till.spend(None)
     standing = till.guard.standing()
     assert (standing.today_usd, standing.today_unpriced, standing.month_unpriced) == (0, 1, 1)
-    assert standing.warning == "the price of 1 call is not known, so the limits do not count them"
+    assert standing.warning == "the price of 1 call is unknown, so the limits do not count them"
     till.guard.allow()
     till.spend(0.9)
     assert till.guard.standing().warning == (
-        "$0.9 of $1.00 are spent today; the price of 1 call is not known and not in that"
+        "$0.9 of $1.00 spent today; the price of 1 call is unknown and not included"
     )
 
 

@@ -143,7 +143,7 @@ def test_a_read_only_workspace_tells_it_once(till: Till) -> None:
         log.record("gate", "anthropic", "haiku", Usage(input_tokens=200, output_tokens=1))
     assert len(problems) == 1 and len(log.waiting()) == 3
     log.close()
-    assert problems[1:] == ["3 calls of models are not in the cost log"]
+    assert problems[1:] == ["3 model calls are not in the cost log"]
 
 
 def test_nothing_that_goes_wrong_reaches_the_caller(till: Till) -> None:
@@ -209,9 +209,7 @@ def test_a_log_that_cannot_be_read_is_no_budget(till: Till) -> None:
     till.month.mkdir()
     till.guard.allow()
     till.limits = replace(till.limits, monthly_usd=1.0)
-    with pytest.raises(
-        CostLimit, match=r"^costs.monthly_usd: what was spent is not known: .*; make the cost"
-    ):
+    with pytest.raises(CostLimit, match=r"^costs.monthly_usd: spending is unknown: .*; make the cost"):
         till.guard.allow()
     with pytest.raises(AutopoiesisError):
         till.guard.standing()

@@ -83,7 +83,7 @@ def test_a_call_counts_by_the_most_that_it_can_take(till: Till) -> None:
     with pytest.raises(CostLimit) as caught:
         account.allow(Usage(input_tokens=10_000, output_tokens=1_600))
     assert str(caught.value) == (
-        "costs.daily_usd: this call may cost $0.041, and of the $0.1 of the day $0.04 are left;"
+        "costs.daily_usd: this call may cost $0.041, but only $0.04 of the day's $0.1 is left;"
         " raise it, or wait until midnight UTC"
     )
     Account(till.costs, "chat", "local", "").allow(Usage(input_tokens=10**9))
@@ -96,7 +96,7 @@ def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
     service = Scripted()
     till.limits = CostSettings(daily_usd=0.05)
     bills.allow(service, 8_000, 1_000)
-    with pytest.raises(CostLimit, match=r"may cost \$0\.06, and of the \$0\.05 of the day \$0\.05 are left"):
+    with pytest.raises(CostLimit, match=r"may cost \$0\.06, but only \$0\.05 of the day's \$0\.05 is left"):
         bills.allow(service, 8_000, 4_000)
     bills.spent(service, ChatReply("", Usage(100, output_tokens=1), service.model), "ses_1", estimated=True)
     assert [record.estimated for record in till.log.records()] == [True]
@@ -274,7 +274,7 @@ def test_vectors_are_put_down_where_the_service_says_their_tokens(
 def test_vectors_that_are_no_use_cost_all_the_same(till: Till, server: HTTPServer) -> None:
     vectors(server, {"prompt_tokens": 7}, numbers=5)
     found = embedder(till, server)
-    with pytest.raises(EmbeddingFailed, match="vectors of 5 numbers"):
+    with pytest.raises(EmbeddingFailed, match="vectors of 5 dimensions"):
         found.embed_query("hello")
     found.close()
     assert [record.usage.input_tokens for record in till.log.records()] == [7]

@@ -329,7 +329,7 @@ def test_closing_cancels_the_open_question(tmp_path: Path) -> None:
     desk.flusher.close()
     thread.join(10)
     assert found == ["failed"]
-    assert only(desk).error == "given up: the workspace was closed"
+    assert only(desk).error == "cancelled: the workspace was closed"
 
 
 def test_after_a_failure_the_rest_is_recorded_without_asking(

@@ -96,9 +96,7 @@ async def test_errors_name_what_to_set(
     fake: batch_service.BatchService, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = asked(fake)
-    with pytest.raises(
-        AutopoiesisError, match=r"batch b9 is not there any more \(404\); begin again: --anew"
-    ):
+    with pytest.raises(AutopoiesisError, match=r"batch b9 no longer exists \(404\); start over with --anew"):
         await provider.standing("b9")
     if fake.name == "openai":
         fake.refused = "enqueued token limit reached"
@@ -107,7 +105,7 @@ async def test_errors_name_what_to_set(
     await provider.aclose()
     server.clear()
     for status, said in (
-        (404, r"has no batches \(404\)"),
+        (404, r"does not support batches \(404\)"),
         (401, f"set {fake.key_variable}"),
         (400, "extraction.model"),
     ):

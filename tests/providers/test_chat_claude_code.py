@@ -182,7 +182,7 @@ async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -
     log = claude(
         f'echo $$ > "$LOG/leader"\n{says(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
     )
-    with pytest.raises(SendFailed, match="the reply broke off and was begun anew; try again") as caught:
+    with pytest.raises(SendFailed, match="the reply broke off and started over; try again") as caught:
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == "Ann li"
     await until_gone(log, "leader")
@@ -204,7 +204,7 @@ async def test_a_command_that_cannot_be_started(claude: Install) -> None:
     with pytest.raises(SendFailed, match="cannot be started: No such file or directory"):
         await ask(ClaudeCode(purpose=CHAT))
     claude(says(WHOLE))
-    with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be given to a command"):
+    with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be passed to a command"):
         await ask(ClaudeCode("so\0nnet", purpose=CHAT))
 
 
@@ -318,6 +318,6 @@ async def test_what_quotes_the_key_is_not_shown(
 async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
-    with pytest.raises(SendFailed, match="asked from within a call of claude-code"):
+    with pytest.raises(SendFailed, match="called from within a claude-code call"):
         await ask(ClaudeCode(purpose=CHAT))
     assert not (log / "started").exists()

@@ -48,7 +48,7 @@ async def test_retry_after_is_waited_for(chat: ChatService) -> None:
 
 async def test_retry_after_beyond_the_deadline_ends_it_at_once(chat: ChatService) -> None:
     chat.answers(json_response(chat.error("slow down"), 429, {"Retry-After": "120"}))
-    with pytest.raises(SendFailed, match=r"too many requests \(429\); it asks to wait 120 s; wait"):
+    with pytest.raises(SendFailed, match=r"too many requests \(429\); retry after 120 s; wait"):
         await ask(chat.chat())
     assert len(chat.bodies) == 1
 
@@ -207,7 +207,7 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
     chat: ChatService, status: int, message: str
 ) -> None:
     chat.answers(json_response(chat.error(message), status))
-    with pytest.raises(SendFailed, match="some-model does not take so much") as caught:
+    with pytest.raises(SendFailed, match="some-model does not accept this much input") as caught:
         await ask(chat.chat())
     assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
     assert len(chat.bodies) == 1
@@ -220,9 +220,13 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
         (
             "context_length_exceeded",
             "Your input exceeds the context window.",
-            "some-model does not take so much",
+            "some-model does not accept this much input",
         ),
-        ("insufficient_quota", "You exceeded your current quota.", r"the account cannot pay \(402\)"),
+        (
+            "insufficient_quota",
+            "You exceeded your current quota.",
+            r"the account has insufficient credit \(402\)",
+        ),
     ],
 )
 async def test_an_error_within_a_reply_that_another_try_would_meet_too_ends_it(
@@ -239,7 +243,7 @@ async def test_an_error_within_a_reply_that_another_try_would_meet_too_ends_it(
 async def test_an_error_without_words_is_told_by_its_code(chat: ChatService) -> None:
     fault = chat.fault("", 500, "").replace(b"server_error", b"context_length_exceeded")
     chat.answers(chat.sends([*chat.head(), fault]))
-    with pytest.raises(SendFailed, match="does not take so much") as caught:
+    with pytest.raises(SendFailed, match="does not accept this much input") as caught:
         await ask(chat.chat())
     assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
 

@@ -87,7 +87,8 @@ async def test_a_missing_key_is_named_with_the_way_out(name: str, monkeypatch: p
     variable = PROVIDERS[name].key_variable
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(
-        SendFailed, match=f"{variable}: there is no key; set {variable}, or chat.provider: local to need none"
+        SendFailed,
+        match=f"{variable}: there is no key; set {variable}, or chat.provider: local, which needs no key",
     ):
         await ask(PROVIDERS[name](purpose=CHAT))
 
@@ -105,7 +106,7 @@ def test_a_server_of_ones_own_gets_the_key_for_chats(monkeypatch: pytest.MonkeyP
     assert sent_to("http://localhost:11434/v1") == "none"
     monkeypatch.setenv("AUTOPOIESIS_CHAT_API_KEY", "of-chats")
     assert sent_to("https://elsewhere.example/v1") == "of-chats"
-    with pytest.raises(SendFailed, match="is no address of a server") as caught:
+    with pytest.raises(SendFailed, match="is not a server address") as caught:
         sent_to("nonsense")
     assert caught.value.where == "chat.base_url"
 

@@ -49,7 +49,9 @@ async def answer(message: str, found: str = FOUND) -> ChatReply:
 async def test_the_nearest_lines_come_first_with_their_places() -> None:
     reply = await answer("Who reviews a change of the cache?")
     first, _, *lines = reply.text.split("\n")
-    assert first.startswith("No model was asked (chat.provider: local)") and first.endswith("the message:")
+    assert first.startswith("No model was used (chat.provider: local)") and first.endswith(
+        "match the message best:"
+    )
     assert lines == [
         "- knowledge/people/ann.md:5 — Ann reviews every change of the cache, on the same day.",
         "- conversations/2026/02/x.md:20 — who reviews the cache was not said",
@@ -77,9 +79,9 @@ async def test_what_is_not_there_is_said_plainly() -> None:
         heard = Heard()
         reply = await ask(LocalChat(), request(message, found=""), on_text=heard)
         assert reply.text == "".join(heard.pieces)
-        assert reply.text.endswith("nothing in the prompt is near to the message."), message
+        assert reply.text.endswith("nothing in the prompt matches the message."), message
     bare = await ask(LocalChat(), ChatRequest((), "cache", 9))
-    assert bare.text.endswith("nothing in the prompt is near to the message.")
+    assert bare.text.endswith("nothing in the prompt matches the message.")
 
 
 async def test_it_is_short_and_always_the_same() -> None:

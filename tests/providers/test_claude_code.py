@@ -101,7 +101,7 @@ async def test_a_command_that_cannot_be_started(claude: Install) -> None:
 
 async def test_a_model_that_is_no_argument(claude: Install) -> None:
     claude(says(YES))
-    with pytest.raises(GateError, match=r"cannot be started: gate\.model cannot be given to a command"):
+    with pytest.raises(GateError, match=r"cannot be started: gate\.model cannot be passed to a command"):
         await complete(ClaudeCode("ha\0iku", purpose=GATE))
 
 
@@ -236,7 +236,7 @@ async def test_a_question_within_a_question_is_not_put(
 ) -> None:
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
-    with pytest.raises(GateError, match="asked from within a question of our own"):
+    with pytest.raises(GateError, match="called from within one of our own calls"):
         await complete(ClaudeCode(purpose=GATE))
     assert not (log / "started").exists()
 

@@ -233,7 +233,7 @@ def test_a_failing_service_is_tried_three_times(server: Server) -> None:
 
 def test_a_wait_beyond_the_deadline_ends_it_at_once(server: Server) -> None:
     server.answers(refused("slow down", 429, {"Retry-After": "120"}))
-    with pytest.raises(EmbeddingFailed, match=r"too many requests \(429\); it asks to wait 120 s; wait$"):
+    with pytest.raises(EmbeddingFailed, match=r"too many requests \(429\); retry after 120 s; wait$"):
         server.embedder().embed(["one"])
     assert len(server.bodies) == 1
 
@@ -263,14 +263,14 @@ def test_a_model_that_failed_is_left_alone_for_a_while(server: Server) -> None:
     embedder._rest.clock = lambda: now[0]
     with pytest.raises(EmbeddingFailed, match=r"the key was refused \(403\); set AUTOPOIESIS_SEARCH_API_KEY"):
         embedder.embed_query("one")
-    with pytest.raises(EmbeddingFailed, match=r"refused \(403\), and is asked again in 5 s; set AUTOPOIESIS"):
+    with pytest.raises(EmbeddingFailed, match=r"refused \(403\); next attempt in 5 s; set AUTOPOIESIS"):
         embedder.embed_query("two")
     assert len(server.bodies) == 1
     now[0] += 5.1
     with pytest.raises(EmbeddingFailed, match=r"refused \(403\); set"):
         embedder.embed_query("three")
     now[0] += 5.1
-    with pytest.raises(EmbeddingFailed, match="asked again in 5 s"):
+    with pytest.raises(EmbeddingFailed, match="next attempt in 5 s"):
         embedder.embed_query("four")
     now[0] += 5
     assert embedder.embed_query("five").any()
@@ -283,7 +283,7 @@ def test_a_batch_that_failed_spares_the_queries_after_it(server: Server) -> None
     embedder = server.embedder()
     with pytest.raises(EmbeddingFailed):
         embedder.embed(["one"])
-    with pytest.raises(EmbeddingFailed, match="asked again in"):
+    with pytest.raises(EmbeddingFailed, match="next attempt in"):
         embedder.embed_query("two")
     assert embedder.embed(["three"]).any(), "nobody waits for a batch: it decides itself when to go on"
     assert len(server.bodies) == 2
@@ -292,21 +292,21 @@ def test_a_batch_that_failed_spares_the_queries_after_it(server: Server) -> None
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([[1.0] * SIZE], "it answered 2 texts with 1 vectors"),
-        ([[1.0] * SIZE] * 3, "it answered 2 texts with 3 vectors"),
-        ([[1.0] * 16] * 2, "some-model gives vectors of 16 numbers, not of 8; set it to 16"),
-        ([[1.0] * 9] * 2, "some-model gives vectors of 9 numbers, not of 8; choose another model"),
+        ([[1.0] * SIZE], "it returned 1 vectors for 2 texts"),
+        ([[1.0] * SIZE] * 3, "it returned 3 vectors for 2 texts"),
+        ([[1.0] * 16] * 2, "some-model returns vectors of 16 dimensions, not 8; set it to 16"),
+        ([[1.0] * 9] * 2, "some-model returns vectors of 9 dimensions, not 8; choose another model"),
         (
             [[1.0] * 8, [1.0] * 16],
-            "some-model gives vectors of 8, 16 numbers, not of 8; choose another model",
+            "some-model returns vectors of 8, 16 dimensions, not 8; choose another model",
         ),
-        ([[float("nan")] * SIZE] * 2, "its vectors hold what is no number"),
-        ([[float("inf")] * SIZE] * 2, "its vectors hold what is no number"),
-        ([["1.0"] * SIZE] * 2, "its vectors hold what is no number"),
-        ([[None] * SIZE] * 2, "its vectors hold what is no number"),
-        ([[10**400] * SIZE] * 2, "its vectors hold what is no number"),
-        ([[[1.0]] * SIZE] * 2, "its vectors hold what is no number"),
-        (["x" * SIZE] * 2, "its vectors hold what is no number"),
+        ([[float("nan")] * SIZE] * 2, "its vectors contain invalid numbers"),
+        ([[float("inf")] * SIZE] * 2, "its vectors contain invalid numbers"),
+        ([["1.0"] * SIZE] * 2, "its vectors contain invalid numbers"),
+        ([[None] * SIZE] * 2, "its vectors contain invalid numbers"),
+        ([[10**400] * SIZE] * 2, "its vectors contain invalid numbers"),
+        ([[[1.0]] * SIZE] * 2, "its vectors contain invalid numbers"),
+        (["x" * SIZE] * 2, "its vectors contain invalid numbers"),
     ],
 )
 def test_a_reply_with_wrong_vectors_is_refused(server: Server, rows: list[Any], said: str) -> None:
@@ -320,7 +320,7 @@ def test_a_reply_with_wrong_vectors_is_refused(server: Server, rows: list[Any], 
 def test_a_reply_that_does_not_say_what_is_what_is_refused(server: Server, places: list[int]) -> None:
     data = [{"index": place, "embedding": [1.0] * SIZE} for place in places]
     server.answers(json_response({"data": data}))
-    with pytest.raises(EmbeddingFailed, match="it does not say which vector is of which text"):
+    with pytest.raises(EmbeddingFailed, match="it does not say which vector belongs to which text"):
         server.embedder().embed(["one", "two"])
 
 
@@ -365,7 +365,7 @@ def test_a_model_that_is_not_there_is_named_with_its_setting(server: Server) -> 
 
 
 def test_an_address_that_is_none_is_named_by_its_setting(server: Server) -> None:
-    with pytest.raises(EmbeddingFailed, match="is no address of a server") as caught:
+    with pytest.raises(EmbeddingFailed, match="is not a server address") as caught:
         server.embedder("ftp://host").embed(["one"])
     assert caught.value.where == "search.embedding_base_url"
 
@@ -375,7 +375,8 @@ def test_a_missing_key_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch
     embedder = OpenAIEmbedder("text-embedding-3-small", 1536)
     try:
         with pytest.raises(
-            EmbeddingFailed, match=r"no key; set OPENAI_API_KEY, or search\.embedding: local to need none"
+            EmbeddingFailed,
+            match=r"no key; set OPENAI_API_KEY, or search\.embedding: local, which needs no key",
         ):
             embedder.embed(["one"])
     finally:
@@ -467,8 +468,8 @@ def test_closing_ends_what_is_under_way(server: Server) -> None:
     embedder.close()
     thread.join(5)
     assert not thread.is_alive() and time.monotonic() - started < 3
-    assert str(caught[0]) == "it was ended"
-    with pytest.raises(EmbeddingFailed, match="it was ended"):
+    assert str(caught[0]) == "the embedder was closed"
+    with pytest.raises(EmbeddingFailed, match="the embedder was closed"):
         embedder.embed_query("two")
     embedder.close()
 

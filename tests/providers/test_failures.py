@@ -51,7 +51,7 @@ async def test_a_wait_that_is_told_in_the_body_counts_too(service: Service) -> N
     body = service.error("quota")
     body["error"]["details"] = ["nonsense", {"retryDelay": 7}, {"retryDelay": "57.5s"}]
     service.answers(json_response(body, 429))
-    with pytest.raises(GateError, match=r"too many requests \(429\); it asks to wait 57\.5 s"):
+    with pytest.raises(GateError, match=r"too many requests \(429\); retry after 57\.5 s"):
         await complete(service.provider())
     assert len(service.bodies) == 1
 
@@ -59,7 +59,7 @@ async def test_a_wait_that_is_told_in_the_body_counts_too(service: Service) -> N
 @pytest.mark.parametrize("wait", ["120", "Fri, 31 Dec 2100 23:59:59 GMT"])
 async def test_retry_after_beyond_the_deadline_ends_it_at_once(service: Service, wait: str) -> None:
     service.answers(json_response(service.error("slow down"), 429, {"Retry-After": wait}))
-    with pytest.raises(GateError, match="too many requests \\(429\\); it asks to wait"):
+    with pytest.raises(GateError, match="too many requests \\(429\\); retry after"):
         await complete(service.provider())
     assert len(service.bodies) == 1
 
@@ -151,7 +151,7 @@ async def test_a_model_that_is_not_there(service: Service) -> None:
 
 async def test_an_address_that_is_none(service: Service) -> None:
     for address in ("ftp://host", "nonsense", "http://", "http://h:99999999/"):
-        with pytest.raises(GateError, match="is no address of a server") as caught:
+        with pytest.raises(GateError, match="is not a server address") as caught:
             await complete(service.provider(address=address))
         assert caught.value.where == "gate.base_url"
 

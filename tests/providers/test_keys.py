@@ -103,7 +103,7 @@ async def test_a_key_that_cannot_be_one_is_not_shown(
 ) -> None:
     service.answers(json_response(service.reply("YES")))
     monkeypatch.setenv(service.key_variable, broken)
-    with pytest.raises(GateError, match="the key holds characters that no key has") as caught:
+    with pytest.raises(GateError, match="the key contains invalid characters") as caught:
         await complete(service.provider())
     assert KEY not in everything_told(caught.value, caplog)
     assert not service.bodies

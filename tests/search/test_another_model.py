@@ -266,7 +266,7 @@ def test_a_model_with_vectors_of_a_wrong_size_is_not_believed(filled: Workspace,
             return numpy.ones((len(texts), 3), dtype=numpy.float32)
 
     index = open_index(filled, Wrong())
-    assert "vectors of another size than it says" in index.refresh().vectors
+    assert "vectors do not have the declared size" in index.refresh().vectors
     assert index.status().vectors == 0
 
 
@@ -288,10 +288,10 @@ def test_only_one_process_asks_the_model(many: Workspace, open_index: Open) -> N
         embedder = SlowBag()
         index = open_index(many, embedder)
         report = index.refresh()
-        assert index.finish_vectors() == "another program is making them"
+        assert index.finish_vectors() == "another program is computing them"
         assert embedder.sizes == []
         assert index.status().without_vectors == (
-            f"0 of {report.chunks} chunks have vectors: another program is making them"
+            f"0 of {report.chunks} chunks have vectors: another program is computing them"
         )
     until(lambda: index.status().vectors == report.chunks)
 

@@ -206,16 +206,16 @@ def test_a_word_changed_behind_the_index_is_found(fresh: Answers, rich: Workspac
 
 
 PROBLEMS = (
-    ("UPDATE chunks SET start_line = start_line + 1 WHERE id = 3", "are not those that were written"),
-    ("UPDATE chunks SET date = '1999-01-01' WHERE id = 3", "are not those that were written"),
-    ("UPDATE files SET category = 'memory' WHERE category = 'person'", "are not those that were written"),
+    ("UPDATE chunks SET start_line = start_line + 1 WHERE id = 3", "differ from what was written"),
+    ("UPDATE chunks SET date = '1999-01-01' WHERE id = 3", "differ from what was written"),
+    ("UPDATE files SET category = 'memory' WHERE category = 'person'", "differ from what was written"),
     ("DELETE FROM files WHERE id = 2", "belong to no file"),
     ("UPDATE chunk_vectors SET vector = zeroblob(512) WHERE chunk = 2", "the vector of chunk 2"),
     ("DELETE FROM chunk_vectors WHERE chunk = 2", "vectors for"),
     ("INSERT INTO chunk_vectors VALUES (99999, zeroblob(512))", "the vector of chunk 99999"),
-    ("DROP INDEX chunks_by_file", "not defined as they should be"),
-    ("DROP TRIGGER chunk_added", "not defined as they should be"),
-    ("INSERT INTO chunk_words (chunk_words, rank) VALUES ('rank', 'bm25(0, 0, 9)')", "not set up"),
+    ("DROP INDEX chunks_by_file", "not defined as expected"),
+    ("DROP TRIGGER chunk_added", "not defined as expected"),
+    ("INSERT INTO chunk_words (chunk_words, rank) VALUES ('rank', 'bm25(0, 0, 9)')", "not configured"),
     ("INSERT INTO chunk_words (chunk_words) VALUES ('delete-all')", "reading it failed"),
     ("UPDATE meta SET value = '' WHERE key = 'complete'", "it is not complete"),
     ("PRAGMA user_version = 77", "another version"),
@@ -254,7 +254,7 @@ def test_an_index_deleted_under_a_running_program(fresh: Answers, rich: Workspac
     database.remove(rich.database)
     best = index.search("rye bread")[0]
     assert best.source in FALLBACK
-    assert best.why.endswith("the files themselves were searched because there is no search index.")
+    assert best.why.endswith("the files were searched directly because there is no search index.")
     assert best.path == "knowledge/journal/2026-02-16.md"
     assert index.settle(30)
     assert [index.search(query) for query in QUERIES] == fresh
@@ -281,7 +281,7 @@ def test_an_index_deleted_while_it_is_written(rich: Workspace, fresh: Answers, o
             database.remove(rich.database)
 
     report = index.refresh(delete)
-    assert report.rebuilt == "it was deleted while it was written"
+    assert report.rebuilt == "it was deleted while being written"
     assert [index.search(query) for query in QUERIES] == fresh
 
 

@@ -104,13 +104,13 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
         (
             ("heron",),
             {"shares": shares(words=0.6, session=0.3, meaning=0.2, recency=-0.4)},
-            "Holds 1 of 1 word: heron, place 1 by words; lifted by its file as a whole.",
+            "Holds 1 of 1 word: heron, place 1 by words; boosted by its file as a whole.",
         ),
         (
             ("heron",),
             {"shares": shares(speaker=0.6, neighbours=0.3, use=0.1, date=0.05)},
-            "Holds 1 of 1 word: heron, place 1 by words; lifted by who says it, what stands around it and its"
-            " use so far.",
+            "Holds 1 of 1 word: heron, place 1 by words; boosted by its speaker, its neighbours and its past"
+            " use.",
         ),
     ],
 )  # fmt: skip
@@ -152,7 +152,7 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
     connection.execute("DROP TRIGGER chunk_removed")
     connection.pragma("foreign_keys", False)
     connection.execute(damage)
-    with pytest.raises(apsw.CorruptError, match="chunk 1 is not the one that was written"):
+    with pytest.raises(apsw.CorruptError, match="chunk 1 differs from what was written"):
         described(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
 
 

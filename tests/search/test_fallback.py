@@ -85,9 +85,7 @@ def test_chunks_with_most_words_come_first(search: Search) -> None:
     assert best.score == 0.75
     assert best.lexical_rank == 1
     assert best.vector_rank is None
-    assert best.why.startswith(
-        "Holds 3 of 4 words: plain, files, version; the files themselves were searched"
-    )
+    assert best.why.startswith("Holds 3 of 4 words: plain, files, version; the files were searched directly")
     assert "topics/email-triage.md" in [one.path for one in others]
 
 
@@ -194,7 +192,7 @@ def test_a_ripgrep_that_hangs_is_ended(
     put_fake_ripgrep(tmp_path, monkeypatch, program)
     (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=1.5)
     assert found.source == "ripgrep"
-    assert found.why.endswith("were searched, and time ran out before all were read.")
+    assert found.why.endswith("were searched directly, and time ran out before all were read.")
 
 
 def test_a_scan_ends_in_time_and_says_so(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

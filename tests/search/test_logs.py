@@ -144,7 +144,7 @@ def test_a_log_of_another_program_is_skipped_by_name(workspace: Workspace, open_
     put(workspace, "conversations/new.jsonl", "")
     index = open_index(workspace)
     (skipped,) = index.refresh().skipped
-    assert (skipped.path, skipped.why) == ("conversations/other.jsonl", "is a log of no known program")
+    assert (skipped.path, skipped.why) == ("conversations/other.jsonl", "is a log in an unknown format")
     assert index.search("zeppelin") == []
 
 

@@ -343,7 +343,7 @@ def test_vectors_of_a_wrong_size_are_refused(filled: Workspace, open_index: Open
             return numpy.ones((len(texts), 3), dtype=numpy.float32)
 
     report = open_index(filled, Wrong()).refresh()
-    assert report.vectors == "the embedding model gives vectors of another size than it says"
+    assert report.vectors == "the embedding model's vectors do not have the declared size"
     assert report.embedded == 0
 
 

@@ -595,7 +595,7 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
     connection.close()
     best = index.search("rye bread caraway")[0]
     assert best.source in ("ripgrep", "scan")
-    assert "is not the one that was written" in best.why
+    assert "differs from what was written" in best.why
     assert index.settle(20)
     assert answers(index) == fresh_answers(filled)
     assert index.verify(repair=False).sound

@@ -106,7 +106,7 @@ def test_another_programs_database_is_left_alone(filled: Workspace, open_index: 
     index = open_index(filled)
     assert index.search("rye bread")[0].path == "knowledge/journal/2026-02-16.md"
     assert index.settle(5)
-    with pytest.raises(IndexFailed, match=r"memory\.db: is a database of another program; move it away"):
+    with pytest.raises(IndexFailed, match=r"memory\.db: is another program's database; move it away"):
         index.refresh()
     assert index.status().state == "broken"
     assert filled.database.read_bytes() == before

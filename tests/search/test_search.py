@@ -59,7 +59,7 @@ def test_a_score_is_a_share_of_the_best_and_the_sum_of_its_parts(filled: Workspa
         )
     assert results[0].speaker == "agent"
     assert {share.name for share in results[0].shares} >= {"words", "meaning", "neighbours", "session"}
-    assert "; lifted by its file as a whole and what stands around it." in results[0].why
+    assert "; boosted by its file as a whole and its neighbours." in results[0].why
     old = open_index(filled, BagOfWords(), settings=SearchSettings(ranking="spec"))
     assert {one.shares for one in old.search("plain files", 20)} == {()}
 
@@ -85,7 +85,7 @@ def test_words_of_a_heading_or_header_lead_to_a_chunk(filled: Workspace, open_in
     assert found.path == "knowledge/people/ada.md"
     assert found.why == (
         "Holds 1 of 1 word: accountant (accountant in its heading or file), place 1 by words;"
-        " lifted by its file as a whole."
+        " boosted by its file as a whole."
     )
     assert index.search("February 2026 Monday")[0].date == "2026-02-16"
 

@@ -208,7 +208,7 @@ READY = IndexStatus(
     journal="wal",
 )
 """A healthy index."""
-BUILDING = IndexStatus("building", "the search index is being made")
+BUILDING = IndexStatus("building", "the search index is being built")
 """An index being built."""
 WITHOUT_VECTORS = replace(READY, vectors=0, embedder="", without_vectors="no embedding model is set up")
 """An index without vectors."""

@@ -198,7 +198,7 @@ def test_the_last_miss_is_that_of_the_last_used_discussion() -> None:
     last = last_miss(full())
     assert last is not None and last.given_up and last.entry.state.discussion_id == REVIEW
     caches = FakeCaches()
-    caches.states[0] = replace(caches.states[0], why="it had expired")
+    caches.states[0] = replace(caches.states[0], why="the cache had expired")
     missed = last_miss(caches.overview(30, CacheSettings()))
     assert missed is not None and not missed.given_up and missed.at == caches.states[0].cached_at
     caches.states = [

@@ -119,7 +119,7 @@ async def test_changed_files_are_found_and_the_selection_stays(run: Run) -> None
 
 async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> None:
     async with searching(run, query=QUERY, state=BUILDING) as driven:
-        assert "the search index is being made: searching files by keyword" in driven.text
+        assert "the search index is being built: searching files by keyword" in driven.text
         assert "found by ripgrep" in driven.text
         driven.engine.publish(IndexProgress(25, 110))
         await driven.settle()

@@ -1,4 +1,4 @@
-"""A query answered from the copy in memory; what it found is read from the database (spec 7.1, 7.3)."""
+"""Answers a query from the in-memory copy; the results' text is read from the database (spec 7.1, 7.3)."""
 
 from __future__ import annotations
 

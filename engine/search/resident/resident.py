@@ -1,4 +1,4 @@
-"""The index in memory: made from memory.db, kept in step with it, and kept as a file for the next process.
+"""The index in memory: built from memory.db, kept in sync with it, and saved as a file for the next process.
 
 ``memory.db`` stays the index of record. Every change of it carries a stamp, so that what changed since the
 last look is found at once: the files concerned are masked where they are and come in again as a segment of
@@ -240,7 +240,7 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
             for chunk, speaker, date, text, heading, about, vector in rows
         ]
         if not all(map(_is_whole, chunks)) or not isinstance(path, str):
-            raise apsw.CorruptError(f"the chunks of file {file} are not those that were written")
+            raise apsw.CorruptError(f"the chunks of file {file} differ from what was written")
         yield FileRow(file, path, category, [_worded(row) for row in chunks])
 
 
