@@ -205,7 +205,7 @@ class Maintenance:
     def _exclusive(self) -> Iterator[None]:
         """The write lock among threads and processes; reentrant for the thread that holds it."""
         if self._read_only:
-            raise ReadOnly("the workspace is open for reading only", where=self._path.name)
+            raise ReadOnly("the workspace is read-only", where=self._path.name)
         from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
 
         deadline = time.monotonic() + self._lock_timeout_s

@@ -1,4 +1,4 @@
-"""The objects that hold the bytes of files."""
+"""Git blobs: the objects that hold file contents."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _PACKING_S = 600.0
 
 
 def name_length(git: Git) -> int:
-    """How many digits the repository's object names have."""
+    """Number of hex digits in the repository's object names."""
     return 64 if git.run("rev-parse", "--show-object-format").text == "sha256" else 40
 
 
 def blob_name(data: bytes, length: int) -> str:
-    """The object name of a file's bytes, of that many digits."""
+    """The object name of a file's bytes, with ``length`` digits."""
     digest = hashlib.sha256() if length == 64 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\0" % len(data))
     digest.update(data)
@@ -23,15 +23,15 @@ def blob_name(data: bytes, length: int) -> str:
 
 
 def store_blob(git: Git, data: bytes) -> str:
-    """The object name of bytes, which are in the repository then."""
+    """Stores bytes in the repository and returns their object name."""
     return git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
 
 
 def pack(git: Git, least: int = 2_000) -> int:
-    """Packs the objects that lie singly, once there are so many; gives how many it has packed.
+    """Packs loose objects once there are at least ``least``; returns how many were packed.
 
-    Each commit leaves some as small files. After a year they take ten times the room of a pack, and a look
-    for something in the past opens each. Nothing of the history changes.
+    Each commit leaves a few loose objects. After a year they take ten times the space of a pack, and a search
+    of the history opens each one. The history itself does not change.
     """
     count = int(git.run("count-objects").text.split()[0])
     if count < least:

@@ -1,4 +1,4 @@
-"""A change of curated files that a command made, committed where that is wanted and possible."""
+"""Commits a command's change to curated files if the settings ask for it and git can do it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeCommit:
-    """What became of a change in the history."""
+    """Result of committing a change."""
 
     revision: str = ""
-    """The commit's object name; empty where none was made."""
+    """The commit's object name; empty if no commit was made."""
     why: str = ""
-    """Why none was made."""
+    """Why no commit was made."""
     failed: bool = False
-    """It was wanted, and git could not make it."""
+    """True if a commit was requested and git failed."""
 
 
 def commit_change(
     repository: Callable[[], Repository], paths: Sequence[str], message: str, *, wanted: bool
 ) -> ChangeCommit:
-    """Commits files that have been written; one that git cannot take stays as it is on disk.
+    """Commits files already written to disk; if git fails, the files stay as written.
 
     Args:
-        repository: Where; made only when something is to be committed.
+        repository: Creates the repository object; called only if there is something to commit.
         paths: Workspace-relative paths.
-        wanted: Whether the settings want it (``git.auto_commit``).
+        wanted: Whether automatic commits are enabled (``git.auto_commit``).
     """
     if not wanted:
         return ChangeCommit(why="git.auto_commit is off")

@@ -1,6 +1,6 @@
-"""What a commit says (spec 3.2): a type, one concise line, what changed, and the conversations it came from.
+"""Commit messages (spec 3.2): a type, one concise line, what changed, and the source conversations.
 
-Every message of ours is made here, so that the history can be read, and searched, by type and by session.
+All messages are built here, so that the history can be searched by type and by session.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal, get_args
 from engine.store.paths import shown
 
 CommitType = Literal["conversation", "memory", "identity", "maintenance", "explore", "extract"]
-"""``conversation``: transcripts. ``memory``: knowledge. ``identity``: who the agent is. ``maintenance``: what
-keeps memory in order: archiving, settings, topics, presets. ``extract``: what an extraction took out of
-sessions. ``explore``, ``extract``: whatever is committed on a branch of that kind."""
+"""``conversation``: transcripts. ``memory``: knowledge. ``identity``: who the agent is. ``maintenance``:
+archiving, settings, topics, presets. ``extract``: items extracted from sessions. ``explore``, ``extract``:
+also anything committed on a branch of that kind."""
 TYPES: tuple[CommitType, ...] = get_args(CommitType)
 
 SUBJECT = 72
-"""Characters of a subject at most, its type included."""
+"""Maximum length of a subject in characters, including its type."""
 
 _TYPED = re.compile(rf"({'|'.join(TYPES)}): *(?=\S)")
 _SESSION = "Session"
@@ -32,13 +32,13 @@ def commit_message(
     sessions: Iterable[str] = (),
     trailers: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """A commit's message: ``<kind>: <summary>``, the body, and trailers, one a line.
+    """A commit message: ``<kind>: <summary>``, the body, and trailers, one per line.
 
     Args:
-        summary: What was done. Of one that is too long for a subject, the whole stands in the body.
+        summary: What was done. If it is too long for a subject, the full text goes into the body.
         body: What changed and why; may be empty.
-        sessions: Paths of the conversations that taught it.
-        trailers: Further ones, by name.
+        sessions: Paths of the source conversations.
+        trailers: Additional trailers, by name.
     """
     said = " ".join(summary.split())
     subject = f"{kind}: {said}"
@@ -52,7 +52,7 @@ def commit_message(
 
 
 def typed(text: str) -> tuple[CommitType | None, str]:
-    """The type that a message begins with, ``None`` for none, and the rest of it."""
+    """Splits a message into its type prefix (``None`` if it has none) and the rest."""
     match = _TYPED.match(text)
     if match is None:
         return None, text

@@ -1,9 +1,9 @@
-"""Commits exactly the bytes of exactly the files that were named (design 6.5, G4–G6).
+"""Commits exactly the given files with exactly their bytes on disk (design 6.5, G4–G6).
 
-``git add`` and ``git commit`` would run hooks and filters, convert line ends, and take along what somebody
-else has staged. So the commit is put together from its parts: blobs, a tree on top of the newest commit, the
-commit; then, under the lock of git's index, the branch, moved only if no other has moved it, and the index
-entries of the named files. Where another program has moved the branch it is all done again on top of that.
+``git add`` and ``git commit`` would run hooks and filters, convert line ends, and include whatever else is
+staged. So the commit is assembled from plumbing: blobs, a tree on top of the newest commit, the commit; then,
+under git's index lock, the branch is moved (compare-and-swap) and the index entries of the files are updated.
+If another program has moved the branch meanwhile, the commit is rebuilt on top of it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
 
 ABSENT_MODE = "0"
 LINK_MODE = "160000"
-"""Of a submodule: which commit of another repository belongs there."""
+"""Mode of a submodule entry, whose object name is a commit of another repository."""
 _ARGUMENT_BYTES = 64 * 1024
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A file or submodule as it will stand in the tree: mode and object name, or neither when it is gone."""
+    """A tree entry of a file or submodule: mode and object name, or neither if it is deleted."""
 
     path: str
     mode: str
@@ -51,7 +51,7 @@ def commit(
     guard: Guard | None,
     links: Mapping[str, str | None],
 ) -> str | None:
-    """See ``Repository.commit``; ``newest`` gives the newest commit, ``None`` before the first one.
+    """See ``Repository.commit``; ``newest`` returns the newest commit, ``None`` before the first one.
 
     The caller holds the workspace's lock.
     """
@@ -91,14 +91,14 @@ def commit(
     raise RepositoryError(
         f"the branch was not moved: {refusal}",
         where=str(git.root),
-        hint="another program commits again and again; try again when it is done",
+        hint="another program keeps committing; try again when it is done",
     )
 
 
 def commit_entries(
     git: Git, workspace: Workspace, entries: list[Staged], parents: Sequence[str], message: str
 ) -> str:
-    """A commit that no branch knows yet: the tree of its first parent with the entries put in."""
+    """Creates a commit that is on no branch yet: its first parent's tree with the entries applied."""
     base = git.run("rev-parse", f"{parents[0]}^{{tree}}").text
     tree = tree_with(git, workspace, entries, base)
     reach("commit:object")
@@ -132,7 +132,7 @@ def commit_contents(
 def refusals(
     git: Git, workspace: Workspace, paths: Sequence[str], parent: str | None, guard: Guard | None
 ) -> dict[str, str]:
-    """Why ``commit`` would refuse files, each looked at by itself, by path."""
+    """Why ``commit`` would refuse files, by path; each file is checked on its own."""
     found: dict[str, str] = {}
     filters = filters_of(git, paths)
     for path in paths:
@@ -149,15 +149,16 @@ def refusals(
 def put_in_place(
     git: Git, workspace: Workspace, entries: list[Staged], revision: str, parent: str | None, subject: str
 ) -> str:
-    """Moves the branch to a commit, then the index entries of the files in which it differs from its parent.
+    """Moves the branch to a commit, then updates the index entries of the files it changes.
 
     The caller holds the workspace's lock.
 
-    A branch before the index could leave a stale index, which undoes this commit with the next one made by
-    hand: so the new index lies ready before the branch is moved, and a kill in between is finished later.
+    A crash between the two steps could leave a stale index, and the next manual commit would then undo this
+    one. So the new index is prepared before the branch is moved, and an interrupted update is completed
+    later.
 
     Returns:
-        Why the branch was not moved, because another program has moved it; empty when it was.
+        Why the branch was not moved (another program moved it first); empty on success.
     """
     folder = git_folder.repository_folder(workspace.root)
     with git_lock.held(folder, revision) as index:
@@ -175,7 +176,7 @@ def put_in_place(
 
 
 def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -> None:
-    """The index as it is, with the entries put in, in a file of its own that disturbs no one."""
+    """Writes a copy of the current index with the entries applied to a separate file."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(folder / "index", index)
     environment = {"GIT_INDEX_FILE": str(index)}
@@ -191,7 +192,7 @@ def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -
 
 
 def _is_staged(git: Git, entries: list[Staged], parent: str) -> bool:
-    """Whether the index says of these files what the newest commit says."""
+    """Whether the index matches the newest commit for these files."""
     return not any(
         git.run(
             "diff-index", "--cached", "--quiet", parent, paths=[entry.path for entry in group], accept=(0, 1)
@@ -201,7 +202,7 @@ def _is_staged(git: Git, entries: list[Staged], parent: str) -> bool:
 
 
 def _stage(git: Git, workspace: Workspace, entries: list[Staged], parent: str) -> None:
-    """Has the index say what the newest commit says: it was left behind when a commit was cut short."""
+    """Updates an index left stale by an interrupted commit to match the newest commit."""
     folder = git_folder.repository_folder(workspace.root)
     with git_lock.held(folder, parent) as index:
         _prepare_index(git, folder, index, entries)
@@ -209,7 +210,7 @@ def _stage(git: Git, workspace: Workspace, entries: list[Staged], parent: str) -
 
 
 def _ignored(git: Git, names: list[str]) -> list[str]:
-    # This command knows no literal paths; a leading "./" keeps every name from being a pattern.
+    # This command does not support literal paths; a leading "./" keeps names from being read as patterns.
     stdin = b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
     answer = git.run("check-ignore", "-z", "--stdin", stdin=stdin, accept=(0, 1))
     return [os.fsdecode(name).removeprefix("./") for name in answer.output.split(b"\0") if name]
@@ -221,7 +222,7 @@ def _entries(
     guard: Guard | None,
     parent: str | None,
 ) -> list[Staged]:
-    """The entries of all named files, their blobs stored."""
+    """The entries of the given files, with their blobs stored."""
     length = len(parent) if parent else name_length(git)
     entries: list[Staged] = []
     as_they_are: list[Staged] = []
@@ -249,14 +250,14 @@ def _store_blobs(git: Git, entries: list[Staged]) -> None:
         for entry, name in zip(group, stored, strict=True):
             if entry.name != name:
                 raise RepositoryError(
-                    "was not committed: it changed at the same moment",
+                    "was not committed: it changed while being committed",
                     where=shown(entry.path),
                     hint="try again",
                 )
 
 
 def _groups(entries: list[Staged]) -> Iterator[list[Staged]]:
-    """The entries in portions whose paths fit a command line."""
+    """The entries in batches whose paths fit on a command line."""
     group: list[Staged] = []
     size = 0
     for entry in entries:
@@ -270,7 +271,7 @@ def _groups(entries: list[Staged]) -> Iterator[list[Staged]]:
 
 
 def tree_with(git: Git, workspace: Workspace, entries: list[Staged], base: str | None) -> str:
-    """The name of a tree, ``base`` with the entries put in, made in an index of its own."""
+    """Builds ``base`` with the entries applied, using a private index; returns the tree's object name."""
     reach("commit:tree")
     with _private_index(workspace) as index:
         environment = {"GIT_INDEX_FILE": str(index)}
@@ -307,7 +308,7 @@ def _move_branch(git: Git, revision: str, parent: str | None, subject: str) -> s
 
 
 def _sync_branch(workspace: Workspace) -> None:
-    """Git syncs the files it writes but not their folders; without this a power cut could take the commit."""
+    """Git syncs the files it writes but not their folders; without this a power cut could lose the commit."""
     folder = git_folder.repository_folder(workspace.root)
     place = git_folder.reference_file(folder, git_folder.head(folder)).parent
     if place.is_dir():

@@ -1,4 +1,4 @@
-"""Whether a file may be committed, and what of it (design 6.5, G4, G6)."""
+"""Checks whether a file may be committed, and reads the bytes to commit (design 6.5, G4, G6)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from engine.store.git import Git
 from engine.store.paths import SHARED, Workspace, is_private, is_shared, shown, split_relative
 
 Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
-"""Looks at a file before it is committed: at its path, its bytes, and, on request, its bytes in the newest
-commit, ``None`` where that has no such file. A text refuses the file and says why."""
+"""Checks a file before it is committed, given its path, its bytes, and a function that returns its bytes in
+the newest commit (``None`` if not present). A returned text refuses the file and says why."""
 
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _VERBATIM = ("raw/", "conversations/")
 
 
 def read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
-    """Mode and bytes of a regular file reached without passing a symlink; ``None`` when it is gone."""
+    """Mode and bytes of a regular file, following no symlinks; ``None`` if the file no longer exists."""
     *parents, last = split_relative(name)
     if inner := git_folder.inner(workspace.root, (*parents, last)):
-        what = f"was not committed: it belongs to a repository of its own, {shown(inner)}"
+        what = f"was not committed: it belongs to a nested repository, {shown(inner)}"
         raise RepositoryError(what, where=shown(name))
     try:
         with descriptors.open_folder(workspace.root, parents) as folder:
@@ -47,7 +47,7 @@ def read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
             return None
         raise RepositoryError("was not committed: a symlink leads to it", where=shown(name)) from error
     except PathRefused as error:
-        raise RepositoryError("was not committed: it is no regular file", where=shown(name)) from error
+        raise RepositoryError("was not committed: it is not a regular file", where=shown(name)) from error
     except OSError as error:
         raise RepositoryError(
             f"was not committed: it cannot be read ({error.strerror})", where=shown(name)
@@ -57,10 +57,10 @@ def read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
 def checked(
     git: Git, name: str, data: bytes, parent: str | None, guard: Guard | None, filters: Mapping[str, str]
 ) -> bytes:
-    """What is to be stored of a file.
+    """The bytes to store for a file.
 
     Raises:
-        RepositoryError: It may not be committed.
+        RepositoryError: The file may not be committed.
     """
     _refuse_conflicts(name, data)
     before = partial(_before, git, parent, name)
@@ -68,26 +68,26 @@ def checked(
     kept = stored(git, name, data, filters)
     is_clear = is_private(name) and data and not crypt.is_encrypted(kept)
     if is_clear and crypt.is_encrypted(before() or b""):
-        reason = "the newest commit has it encrypted, and it would be in clear"
+        reason = "it is encrypted in the newest commit and would be committed in clear"
     if reason:
         raise RepositoryError(f"was not committed: {reason}", where=shown(name))
     return kept
 
 
 def _refuse_conflicts(name: str, data: bytes) -> None:
-    # A transcript may quote a conflict; what people keep as knowledge may not hold one.
+    # A transcript may quote a conflict; curated files may not contain one.
     if name.startswith(_VERBATIM) or not (match := _CONFLICT.search(data)):
         return
     line = 1 + data.count(b"\n", 0, match.start())
     raise RepositoryError(
-        "was not committed: it holds conflict markers",
+        "was not committed: it contains conflict markers",
         where=f"{shown(name)}:{line}",
-        hint="keep one of the two sides and remove the markers",
+        hint="resolve the conflict and remove the markers",
     )
 
 
 def _before(git: Git, parent: str | None, name: str) -> bytes | None:
-    """A file's bytes in the newest commit; ``None`` where that has no such file."""
+    """A file's bytes in the newest commit; ``None`` if the commit does not contain it."""
     if parent is None:
         return None
     answer = git.run("cat-file", "blob", f"{parent}:{name}", accept=(0, 128))
@@ -95,12 +95,12 @@ def _before(git: Git, parent: str | None, name: str) -> bytes | None:
 
 
 def refuse_in_links(git: Git, names: list[str]) -> None:
-    """Keeps files from taking the place of a submodule, checked out or not."""
+    """Refuses files that would replace a submodule, checked out or not."""
     if not any(map(is_shared, names)):
         return
     listed = git.run("ls-files", "--stage", "-z", paths=[SHARED]).output.split(b"\0")
     links = [os.fsdecode(line.partition(b"\t")[2]) for line in listed if line.startswith(b"160000 ")]
     for name in names:
         if link := next((each for each in links if name.startswith(f"{each}/")), ""):
-            what = f"was not committed: it belongs to a repository of its own, {shown(link)}"
+            what = f"was not committed: it belongs to a nested repository, {shown(link)}"
             raise RepositoryError(what, where=shown(name))

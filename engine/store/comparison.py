@@ -1,4 +1,4 @@
-"""What the next commit made by hand would hold, or what is on disk, beside the newest commit."""
+"""Compares the staged files or the working tree with the newest commit."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from engine.store.paths import split_relative
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with the newest commit; what goes wrong is raised as by ``Repository``."""
+    """A comparison with the newest commit; raises the same errors as ``Repository``."""
 
     git: Git
     has_commits: bool
     staged: bool = False
-    """Whether to compare what is staged; otherwise what is on disk."""
+    """Compare the index; otherwise the working tree."""
     index: str = ""
-    """The index that holds what is staged, where it is not the repository's own: ``git commit -a`` has one
-    beside it while its hooks run."""
+    """The index file if it is not the repository's own: ``git commit -a`` has a temporary one."""
 
     def added(self) -> list[str]:
-        """The paths of staged files that the newest commit lacks, or has otherwise."""
+        """Paths of staged files that are new or differ from the newest commit."""
         if not self.has_commits:
             return self._names("ls-files", "-z", "--cached")
         return self._names("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
 
     def altered(self, under: str) -> list[str]:
-        """The paths of files below a folder that the newest commit holds, and that are other now, or gone."""
+        """Paths below a folder of committed files that were changed or deleted."""
         if not self.has_commits:
             return []
         what = ("--cached",) if self.staged else ()
@@ -35,11 +34,11 @@ class Comparison:
         return self._names("diff", *options, *what, "HEAD", under=under)
 
     def show(self, path: str) -> bytes | None:
-        """A staged file's bytes; ``None``: the next commit would hold no such file."""
+        """A staged file's bytes; ``None`` if the next commit would not contain it."""
         return self._blob("", path)
 
     def before(self, path: str) -> bytes | None:
-        """A file's bytes in the newest commit; ``None`` where it has no such file."""
+        """A file's bytes in the newest commit; ``None`` if the commit does not contain it."""
         return self._blob("HEAD", path) if self.has_commits else None
 
     def _blob(self, revision: str, path: str) -> bytes | None:

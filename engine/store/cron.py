@@ -1,7 +1,7 @@
-"""Cron expressions of five fields (minute, hour, day, month, weekday): when they come due, in any zone.
+"""Five-field cron expressions (minute, hour, day, month, weekday), evaluated in any time zone.
 
-A fixed time of the day that a zone's clocks leave out comes due when they have jumped over it, and one that
-they show twice comes due the first time alone. What recurs with a star goes by the time that passes.
+A fixed time of day that a daylight-saving change skips is due right after the jump; one that occurs twice
+is due only the first time. Expressions with wildcards follow elapsed time.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from datetime import UTC, datetime, timedelta
 from engine.store.zone import clock_of
 
 OFF = "off"
-"""What stands for never in the place of an expression."""
+"""Value that means "never" instead of an expression."""
 CURE = "write five fields: minute hour day month weekday, such as '0 8 * * 1-5'"
 NEVER = "never comes due"
-"""The problem of an expression whose day never is."""
+"""Problem reported for an expression that matches no date."""
 
 _SPANS = tuple(timedelta(hours=hours) for hours in (1, 24, 8 * 24, 32 * 24, 367 * 24))
-"""How far ``latest`` looks back at first: few moments of any expression lie in the span that has one."""
+"""Initial look-back spans of ``latest``, kept short so that few occurrences are enumerated."""
 
 
 def problem(expression: str) -> str:
-    """What is wrong with an expression, in one clause; empty for a good one."""
+    """What is wrong with an expression, in one clause; empty if it is valid."""
     fields = expression.split()
     if len(fields) != 5:
         return f"has {len(fields)} fields instead of five"
@@ -38,7 +38,7 @@ def problem(expression: str) -> str:
 
 
 def following(expression: str, after: datetime, zone: str = "") -> datetime | None:
-    """The first moment after another, UTC; ``None`` where none follows, or the expression is none.
+    """The first occurrence after a time, UTC; ``None`` if there is none or the expression is invalid.
 
     Args:
         zone: An IANA name; empty for the machine's.
@@ -47,7 +47,7 @@ def following(expression: str, after: datetime, zone: str = "") -> datetime | No
 
     with contextlib.suppress(CronSimError, OverflowError):
         for moment in CronSim(expression, after.astimezone(clock_of(zone))):
-            # Where clocks show an hour for the second time, it counts from the first.
+            # In a repeated hour, count from its first occurrence.
             found = moment.astimezone(UTC)
             if found > after:
                 return found
@@ -55,7 +55,7 @@ def following(expression: str, after: datetime, zone: str = "") -> datetime | No
 
 
 def latest(expression: str, after: datetime, until: datetime, zone: str = "") -> datetime | None:
-    """The last moment after one and not after another; as ``following``."""
+    """The last occurrence after ``after`` and not later than ``until``; see ``following``."""
     for start in (*(until - span for span in _SPANS if until - span > after), after):
         found, moment = None, following(expression, start, zone)
         while moment is not None and moment <= until:
@@ -66,7 +66,7 @@ def latest(expression: str, after: datetime, until: datetime, zone: str = "") ->
 
 
 def words(expression: str) -> str:
-    """An expression in words, as ``At 23:00 every day``; as it stands where it is none."""
+    """An expression in words, such as ``At 23:00 every day``; unchanged if it is invalid."""
     if expression == OFF or problem(expression):
         return expression
     from cronsim import CronSim  # noqa: PLC0415 — only where something has a schedule

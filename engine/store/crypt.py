@@ -1,8 +1,8 @@
-"""What git-crypt is to git: a content filter, named by attributes, configured in each clone (spec 11).
+"""git-crypt as git sees it: a content filter, named by attributes, configured in each clone (spec 11).
 
-Of all filters that a repository may name it is the only one that is ever run, where the person has said so
-(``git.private``), and then not by the command that stands in the configuration: that is only compared with
-the one which ``git-crypt init`` and ``unlock`` write.
+It is the only filter that is ever run, and only if the user has enabled it (``git.private``). The command in
+the repository's configuration is never run; it is only compared with the one that ``git-crypt init`` and
+``unlock`` write.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from engine.store import programs
 
 PROGRAM = "git-crypt"
-LOCKED = "is encrypted, locked"
+LOCKED = "is encrypted and locked"
 UNLOCK = "unlock it with: git-crypt unlock KEYFILE"
 
 _HEADER = b"\0GITCRYPT\0"
@@ -23,29 +23,30 @@ _COMMAND = re.compile(r'(["\']?)(?:/[\w@%+=:,./ -]*/)?git-crypt\1 (clean|smudge)
 
 
 def is_encrypted(data: bytes) -> bool:
-    """Whether bytes are what git-crypt makes of a file."""
+    """Whether bytes are a file encrypted by git-crypt."""
     return data.startswith(_HEADER)
 
 
 def key_options(name: str) -> list[str] | None:
-    """What names the key of a filter to git-crypt: ``git-crypt``, or ``git-crypt-NAME``; ``None`` for another
-    program's filter."""
+    """git-crypt's key options for a filter named ``git-crypt`` or ``git-crypt-NAME``; ``None`` for any other
+    filter."""
     match = _FILTER.fullmatch(name)
     return None if match is None else [f"--key-name={match[1]}"] if match[1] else []
 
 
 def has_key_in(folder: Path, options: list[str]) -> bool:
-    """Whether a repository's own folder has the key that options name; none of them name the usual one."""
+    """Whether a git folder has the key that the options name; no options mean the default key."""
     name = options[0].partition("=")[2] if options else "default"
     return (folder / "git-crypt/keys" / name).is_file()
 
 
 def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Settings by which git runs git-crypt, and nothing else, for those of its filters that are configured as
-    it does that itself and whose key is there; none where it is not installed.
+    """Git settings that run git-crypt for its own filters.
+
+    Includes only filters configured as git-crypt does it whose key is present; empty if it is not installed.
 
     Args:
-        folder: The repository's own; of a linked work tree that work tree's, which has no keys.
+        folder: The git folder; of a linked work tree its own one, which has no keys.
     """
     import shlex  # noqa: PLC0415 — only where git is run in such a repository
 

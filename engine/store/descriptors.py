@@ -1,8 +1,7 @@
-"""Folders and files by descriptor: what was checked is what is touched.
+"""Opens folders and files by descriptor, so that the file checked is the file used.
 
-A path checked first and opened later can be swapped for a symlink in between. So a folder is walked component
-by component from the workspace's root, refusing symlinks at each, and everything in it happens relative to
-the open folder.
+A path checked first and opened later can be swapped for a symlink in between. So folders are opened component
+by component from the workspace root, refusing symlinks, and all operations are relative to the open folder.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BLOCK = 1024 * 1024
 
 @contextlib.contextmanager
 def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
-    """The descriptor of a folder below ``root``; with ``create``, missing ones are made and fsynced.
+    """The descriptor of a folder below ``root``; with ``create``, missing folders are created and fsynced.
 
     Raises:
         FileNotFoundError: A component is missing, or is not a folder.
@@ -69,27 +68,29 @@ def open_file(name: str, folder: int, flags: int, place: str) -> int:
     except OSError:
         found = status(name, folder)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise PathRefused("is no regular file", where=shown(place)) from None
+            raise PathRefused("is not a regular file", where=shown(place)) from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PathRefused("is no regular file", where=shown(place))
+        raise PathRefused("is not a regular file", where=shown(place))
     return descriptor
 
 
 def refuse_odd(name: str, folder: int, place: str) -> None:
-    """Looks at what somebody else is going to open by its path.
+    """Checks a file that a library will open by path.
 
     Raises:
-        PathRefused: It is there, and is a symlink, a folder, a pipe, a device or a socket.
+        PathRefused: It exists and is a symlink, folder, pipe, device or socket.
     """
     found = status(name, folder)
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise PathRefused("is no regular file", where=shown(place), hint="see where it leads, and remove it")
+        raise PathRefused(
+            "is not a regular file", where=shown(place), hint="check where it leads, then remove it"
+        )
 
 
 def status(name: str, folder: int) -> os.stat_result | None:
-    """What stands under a name in an open folder, symlinks not followed; ``None`` when nothing does."""
+    """``lstat`` of a name in an open folder; ``None`` if it does not exist."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -106,7 +107,7 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
     chunks: list[bytes] = []
     total = 0
     while limit is None or total <= limit:
-        # In few pieces: to put many together takes as long as to read them.
+        # In few pieces: joining many takes as long as reading them.
         chunk = os.read(descriptor, min(max(size - total, 0) + 1, _PIECE))
         if not chunk:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -118,13 +119,13 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
 
 
 def read_blocks(descriptor: int) -> Iterator[bytes]:
-    """Everything from where an open file stands on, in blocks of at most 1 MiB."""
+    """The rest of an open file from its current position, in blocks of at most 1 MiB."""
     while block := os.read(descriptor, _BLOCK):
         yield block
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes; a short write goes on where it stopped until the system says why it cannot."""
+    """Write all bytes, continuing after short writes."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -139,10 +140,10 @@ def temporary(
     *,
     mode: int = _MODE,
 ) -> Iterator[str]:
-    """A synced temporary file in an open folder; gone at the end if not renamed.
+    """A synced temporary file in an open folder; removed on exit unless renamed.
 
-    It has the mode of ``like``, or else ``mode`` as far as the umask lets it, from the moment it exists.
-    Pieces of ``data`` are taken one at a time, each when the one before it is written.
+    It is created with the mode of ``like``, or else with ``mode`` subject to the umask. Pieces of ``data``
+    are consumed one at a time, each after the previous one is written.
     """
     temp, descriptor = _make_temporary(folder, name, mode)
     try:
@@ -163,11 +164,11 @@ def temporary(
 
 
 def nameless(folder: int, name: str) -> int:
-    """A file for reading and writing that is gone with its descriptor, however the process ends.
+    """An unlinked file for reading and writing, which disappears with its descriptor.
 
     Args:
-        folder: An open folder; decides on which disk the file takes up room.
-        name: What a file left behind is named after, should the process die before the name is removed.
+        folder: An open folder; determines the disk used.
+        name: Base of the temporary name, visible only if the process dies before unlinking it.
     """
     temp, descriptor = _make_temporary(folder, name)
     try:

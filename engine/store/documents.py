@@ -1,7 +1,7 @@
-"""Markdown files with an optional YAML header (spec 2.2): read without loss, edited without collateral.
+"""Markdown files with an optional YAML header (spec 2.2): read losslessly, edited in place.
 
-``parse`` never raises and never guesses: a header that cannot be read makes the whole file body text, with a
-``Problem`` that says where and why.
+``parse`` never raises: if the header cannot be read, the whole file is body text, and a ``Problem`` says
+where and why.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file, taken apart."""
+    """A parsed Markdown file."""
 
     path: str
     """Workspace-relative path."""
     header: Mapping
-    """The fields of the header, every scalar a string; empty when there is none or it is broken."""
+    """The header's fields, every scalar a string; empty if there is no valid header."""
     body: str
-    """The text below the header with ``\\n`` line ends; bytes that are not UTF-8 stand as U+FFFD."""
+    """The text below the header with ``\\n`` line ends; bytes that are not UTF-8 become U+FFFD."""
     body_line: int
     """1-based line of the file on which ``body`` starts."""
     raw: bytes = field(repr=False)
@@ -42,10 +42,10 @@ class Document:
 
 
 def parse(data: bytes, path: str) -> Document:
-    """Take a file apart. Never raises.
+    """Parse a file. Never raises.
 
     Args:
-        path: The name it has in problems.
+        path: The path used in problems.
     """
     if is_encrypted(data):
         locked = Problem(path, 1, LOCKED, UNLOCK, "warning")
@@ -80,23 +80,23 @@ def parse(data: bytes, path: str) -> Document:
 
 
 def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str = "") -> bytes:
-    """Set or remove header fields; every other byte of the file stays as it is.
+    """Set or remove header fields; every other byte of the file is unchanged.
 
     Args:
-        changes: New values by key, ``None`` to remove. A dot leads into a mapping, a number into a list:
+        changes: New values by key, ``None`` to remove. Dots descend into mappings, numbers index lists:
             ``files.0``; the number after the last item appends. Values are strings, numbers, booleans, lists
             and mappings. A file without a header gets one.
-        path: The file's name in errors.
+        path: The path used in errors.
 
     Raises:
-        DocumentError: The header is broken, a key leads nowhere, or the header would grow too large.
+        DocumentError: The header is broken, a key cannot be resolved, or the header would grow too large.
     """
     found = locate(data)
     if found.error is not None:
         raise DocumentError(
             found.error.what,
             where=f"{path}:{found.error.line}" if path else found.error.where,
-            hint=found.error.hint or "repair the header first",
+            hint=found.error.hint or "fix the header first",
         )
     before = found.text or ""
     text = _edited(before, changes, found.newline, path, "header", MAX_HEADER_BYTES)
@@ -111,14 +111,14 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
 
 
 def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *, max_bytes: int) -> bytes:
-    """As ``edit_header``, for a file that is YAML from its first line to its last.
+    """Like ``edit_header``, for a pure YAML file.
 
     Args:
-        data: The bytes of the file; none at all is a file with nothing in it.
+        data: The bytes of the file; may be empty.
 
     Raises:
-        DocumentError: The file is broken, holds what is not allowed, a key leads nowhere, or it would grow
-            too large.
+        DocumentError: The file is broken, uses disallowed YAML, a key cannot be resolved, or the file would
+        grow too large.
     """
     bom = BOM if data.startswith(BOM) else b""
     try:
@@ -126,7 +126,7 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
     except UnicodeDecodeError as error:
         raise DocumentError("is not UTF-8 text", where=path, hint="save it as UTF-8") from error
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    # Lines are put between lines: one without an end gets it, and loses it again.
+    # Editing inserts whole lines: a missing final line end is added first and removed afterwards.
     ending = newline if text and not text.endswith("\n") else ""
 
     from engine.store.yamledit import value_of  # noqa: PLC0415 — as in _edited
@@ -136,7 +136,9 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
 
     try:
         if ending and not is_same(text, text + ending):
-            raise DocumentError("its last line has no end", where=path, hint="end it, and try again")
+            raise DocumentError(
+                "its last line has no line end", where=path, hint="add a newline and try again"
+            )
         edited = _edited(text + ending, changes, newline, path, "file", max_bytes)
         if edited == text + ending:
             return data
@@ -147,13 +149,13 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
     return bom + edited.encode("utf-8")
 
 
-_SMALLER = {"header": "move long text below the header", "file": "take out what is not needed"}
+_SMALLER = {"header": "move long text below the header", "file": "remove what is not needed"}
 
 
 def _edited(
     text: str, changes: AbcMapping[str, object | None], newline: str, path: str, kind: str, max_bytes: int
 ) -> str:
-    """A YAML text, of a header or a file, with some of its fields set or removed."""
+    """The YAML text of a header or file with fields set or removed."""
     from engine.store.yamledit import CannotEdit, YamlEdit  # noqa: PLC0415 — most processes change no header
 
     edit = YamlEdit(text, newline, 2 * max_bytes)
@@ -169,6 +171,6 @@ def _edited(
     size = len(edit.text.encode("utf-8"))
     if edit.text != text and size > max_bytes:
         raise DocumentError(
-            f"the {kind} would have {size} bytes, more than {max_bytes}", where=path, hint=_SMALLER[kind]
+            f"the {kind} would be {size} bytes, more than {max_bytes}", where=path, hint=_SMALLER[kind]
         )
     return edit.text

@@ -1,4 +1,4 @@
-"""Files that git-crypt keeps, as the repository holds them: encrypted, or not committed at all."""
+"""Files encrypted by git-crypt: committed encrypted, or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SETUP = "run: autopoiesis private setup"
 
 
 def filters_of(git: Git, paths: Iterable[str]) -> dict[str, str]:
-    """The content filters that attributes name for paths.
+    """The content filters that git attributes assign to paths.
 
     Raises:
         RepositoryError: Git failed.
@@ -29,10 +29,10 @@ def filters_of(git: Git, paths: Iterable[str]) -> dict[str, str]:
 
 
 def stored(git: Git, path: str, data: bytes, filters: Mapping[str, str]) -> bytes:
-    """A file's bytes as a commit holds them: encrypted where git-crypt keeps it, else as they are.
+    """A file's bytes as committed: encrypted if git-crypt handles the file, else unchanged.
 
     Args:
-        filters: As ``filters_of`` gives them.
+        filters: As returned by ``filters_of``.
 
     Raises:
         RepositoryError: It would be committed in clear.
@@ -41,15 +41,15 @@ def stored(git: Git, path: str, data: bytes, filters: Mapping[str, str]) -> byte
     options = crypt.key_options(name)
     if options is None:
         if is_private(path) and git.private():
-            raise _refused(path, "it is private, and .gitattributes has nothing that encrypts it", _SETUP)
+            raise _refused(path, "it is private, but .gitattributes does not encrypt it", _SETUP)
         return data
     if not data or crypt.is_encrypted(data):
         return data
     if not git.private():
-        raise _refused(path, "git-crypt is to encrypt it, which does not count here (git.private)", _SETUP)
+        raise _refused(path, "git-crypt should encrypt it, but is not enabled here (git.private)", _SETUP)
     program = programs.find(crypt.PROGRAM)
     if program is None:
-        raise _refused(path, "git-crypt is to encrypt it and is not installed", "install git-crypt")
+        raise _refused(path, "git-crypt should encrypt it, but is not installed", "install git-crypt")
     if not git.encrypts(name):
         what = f"the clone is locked, or filter.{name} is not what git-crypt sets up, so nothing encrypts it"
         raise _refused(path, what, crypt.UNLOCK)
@@ -60,10 +60,10 @@ def stored(git: Git, path: str, data: bytes, filters: Mapping[str, str]) -> byte
 
 
 def opened(git: Git, data: bytes, name: str) -> bytes:
-    """Bytes of a commit as they stand on the disk: readable where git-crypt can do that, else as they are.
+    """Committed bytes as in the working tree: decrypted if git-crypt can, else unchanged.
 
     Args:
-        name: The filter that attributes name for the file; empty for none.
+        name: The filter that git attributes assign to the file; empty for none.
     """
     options = crypt.key_options(name or crypt.PROGRAM)
     program = programs.find(crypt.PROGRAM)

@@ -1,7 +1,7 @@
-"""Where knowledge entries and skills are, and what a catalog says of them (``knowledge-entries.md``).
+"""Locates knowledge entries and skills and reads their catalog fields (``knowledge-entries.md``).
 
-Both are folders with a marker file, and one may be an index over others nested below it. The prompt's catalog
-and the list that people and agents ask for read them here, so that they never name different entries.
+Both are folders with a marker file, and an entry may be an index of entries nested below it. The prompt's
+catalog and the entry lists share this code, so that they always agree.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ NO_DESCRIPTION = "(no description)"
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Where entries of one kind are kept."""
+    """The folders that hold entries of one kind."""
 
     kind: EntryKind
     """``knowledge``, private to one agent, or ``skill``, a procedure that travels."""
     marker: str
     """The name of the file that makes a folder an entry."""
     folders: tuple[str, ...]
-    """Where they are, in the order of the catalog."""
+    """The folders, in catalog order."""
     cold: str = ""
-    """The folder whose entries are archived: kept, and in no catalog. Empty for none."""
+    """The folder of archived entries, which are in no catalog. Empty for none."""
 
 
 KNOWLEDGE = Shelf("knowledge", "KNOWLEDGE.md", ("knowledge",), "knowledge/archive")
@@ -41,14 +41,14 @@ class EntryPlace(NamedTuple):
     path: str
     """Workspace-relative path of the file."""
     parent: str
-    """Path of the marker file of the entry it is nested in; empty for an outermost one."""
+    """Path of the parent entry's marker file; empty for a top-level entry."""
 
 
 def entry_places(shelf: Shelf, listed: Callable[[str], Sequence[str]]) -> list[EntryPlace]:
-    """The entries of a shelf, in the order of the catalog; archived ones are left out.
+    """The entries of a shelf in catalog order, without archived ones.
 
     Args:
-        listed: Gives the files below a folder at any depth, sorted, without hidden ones.
+        listed: Lists the files below a folder recursively, sorted, without hidden ones.
     """
     paths = [
         path
@@ -61,18 +61,18 @@ def entry_places(shelf: Shelf, listed: Callable[[str], Sequence[str]]) -> list[E
 
 
 def folder_of(path: str) -> str:
-    """The folder of a marker file, which is the entry."""
+    """The entry folder of a marker file."""
     return path.rpartition("/")[0]
 
 
 def entry_name(header: Mapping[str, object], path: str) -> str:
-    """The name that an entry gives itself; that of its folder where it gives none."""
+    """The entry's ``name``; its folder's name if it has none."""
     name = header.get("name")
     return name if isinstance(name, str) and name.strip() else path.split("/")[-2]
 
 
 def entry_description(header: Mapping[str, object]) -> str:
-    """What an entry says that it holds; empty where it says nothing."""
+    """The entry's description; empty if it has none."""
     description = header.get("description")
     return description if isinstance(description, str) and description.strip() else ""
 

@@ -1,8 +1,8 @@
-"""Named places in the write path where a test can make the machine fail.
+"""Named fault points in the write path, where tests can inject failures.
 
-Durability is a promise only when every step between "asked for" and "on the disk" has been seen to fail. Each
-step of ``engine.store`` that changes the disk calls ``reach`` with its name first; outside tests this costs a
-look at one empty dictionary.
+Durability can be relied on only if every step of a write has been tested to fail. Each step of
+``engine.store`` that changes the disk calls ``reach`` with its name first; outside tests this costs one
+lookup in an empty dictionary.
 
 In a test process a point is armed with ``trip``. In a child process it is armed by the environment:
 ``AUTOPOIESIS_FAULT=append:write:kill`` or ``replace:rename:ENOSPC:3`` (at the third hit).
@@ -34,13 +34,13 @@ FAULT_POINTS: frozenset[str] = frozenset(
         "sync:fetch", "sync:plan", "sync:apply", "sync:push",
     }
 )  # fmt: skip
-"""Every named point. ``<operation>:<step>``; the step named is the one about to be taken."""
+"""All fault points, as ``<operation>:<step>``; the step is the one about to be taken."""
 
 _armed: dict[str, list[Callable[[], None]]] = {}
 
 
 def reach(point: str) -> None:
-    """Pass a named point; whatever a test armed there happens now.
+    """Run the action armed at a fault point, if any.
 
     Raises:
         AssertionError: The point is not in ``FAULT_POINTS``.
@@ -54,7 +54,7 @@ def reach(point: str) -> None:
 
 @contextlib.contextmanager
 def trip(point: str, action: Callable[[], None]) -> Iterator[None]:
-    """Run ``action`` whenever ``point`` is reached, for as long as the context lasts."""
+    """Run ``action`` whenever ``point`` is reached within the context."""
     assert point in FAULT_POINTS, f"unknown fault point {point!r}"
     _armed.setdefault(point, []).append(action)
     try:
@@ -79,7 +79,7 @@ def _kill() -> None:
 
 
 def arm_from(setting: str) -> None:
-    """Arm what ``AUTOPOIESIS_FAULT`` asks for, for the rest of the process.
+    """Arm the fault given by ``AUTOPOIESIS_FAULT`` for the rest of the process.
 
     Raises:
         AssertionError: The setting names no known point or action.

@@ -1,4 +1,4 @@
-"""Single changes of a file in an open folder, each whole or not at all; ``Files`` locks and confines them."""
+"""Atomic file operations in an open folder; ``Files`` adds locking and confinement."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def replace(
     expected: Callable[[os.stat_result | None], bool] = lambda _: True,
     like: os.stat_result | None = None,
 ) -> bool:
-    """Put new content in place; ``False`` when what stands there is not what was expected.
+    """Replace a file's content; ``False`` if the file is not the expected one.
 
-    A file that stands there keeps its mode; a new one has that of ``like``.
+    An existing file keeps its mode; a new one gets that of ``like``.
     """
     old = descriptors.status(name, folder)
     if old is not None and not stat.S_ISREG(old.st_mode):
-        raise PathRefused("is no regular file", where=shown(relative))
+        raise PathRefused("is not a regular file", where=shown(relative))
     with descriptors.temporary(folder, name, data, old or like) as temp:
         reach("replace:rename")
         if not expected(descriptors.status(name, folder)):
@@ -40,11 +40,11 @@ def replace(
 
 
 def remove(folder: int, name: str, seen: os.stat_result) -> bool:
-    """Delete the file that was seen; ``False`` when another one stands there, which stays."""
+    """Delete the file that was seen; ``False`` if another file has replaced it, which is kept."""
     reach("remove:unlink")
     if not is_unchanged(seen, descriptors.status(name, folder)):
         return False
-    # Out of the way first: what another program puts in place from now on has the name to itself.
+    # Rename it first, so that a file another program puts in place from now on is never touched.
     aside = f"{TEMP_PREFIX}{os.urandom(8).hex()}"
     try:
         os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
@@ -61,7 +61,7 @@ def remove(folder: int, name: str, seen: os.stat_result) -> bool:
 
 
 def create(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
-    """Make a new file; ``False`` when the name is taken."""
+    """Create a file; ``False`` if the name is taken."""
     if descriptors.status(name, folder) is not None:
         return False
     with descriptors.temporary(folder, name, data, None) as temp:
@@ -73,7 +73,7 @@ def create(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
                 raise
-            # A file system without hard links; the workspace lock keeps other engines away meanwhile.
+            # No hard links on this file system; the workspace lock keeps other engines out meanwhile.
             os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
     reach("create:folder-fsync")
     os.fsync(folder)
@@ -81,7 +81,7 @@ def create(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
 
 
 def append(folder: int, name: str, data: bytes, relative: str) -> bool:
-    """Add to a file that exists; ``False`` when another one has taken its place meanwhile."""
+    """Append to an existing file; ``False`` if another file has replaced it meanwhile."""
     reach("append:open")
     try:
         descriptor = descriptors.open_file(name, folder, os.O_RDWR | os.O_APPEND, relative)
@@ -97,7 +97,7 @@ def append(folder: int, name: str, data: bytes, relative: str) -> bool:
             reach("append:fsync")
             os.fsync(descriptor)
         except BaseException:
-            # A program that does not know our lock may have added more; its bytes are not ours to cut.
+            # A program that ignores our lock may have appended more; do not truncate its bytes.
             if os.fstat(descriptor).st_size <= before + len(data):
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, before)
@@ -108,7 +108,7 @@ def append(folder: int, name: str, data: bytes, relative: str) -> bool:
 
 
 def is_unchanged(mine: os.stat_result | None, found: os.stat_result | None) -> bool:
-    """Whether a file seen before still stands there, with what was in it; ``None`` for no file."""
+    """Whether a file is still the one seen before, unmodified; ``None`` means no file."""
     if mine is None or found is None:
         return mine is found
     return _is_same(mine, found) and (mine.st_size, mine.st_mtime_ns) == (found.st_size, found.st_mtime_ns)

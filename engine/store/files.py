@@ -1,8 +1,8 @@
-"""The one way bytes reach the disk: confined, locked, synced, and whole or not at all (design 6).
+"""All file writes: confined to the workspace, locked, synced and atomic (design 6).
 
-Every write passes the fault points of ``engine.store.faults``. After a failure the old content is intact or
-the new content is complete; a failed fsync ends the attempt, because a second fsync would report success for
-data the kernel has already dropped.
+Every write passes the fault points of ``engine.store.faults``. After a failure, either the old content is
+intact or the new content is complete. A failed fsync is not retried, because a second fsync would report
+success for data the kernel has already dropped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Files:
         """The bytes of a regular file.
 
         Args:
-            limit: The most bytes accepted; ``None`` for any number.
+            limit: Maximum size in bytes; ``None`` for no limit.
 
         Raises:
             FileNotFoundError: There is no such file.
@@ -72,23 +72,23 @@ class Files:
             return descriptors.read_all(descriptor, limit, relative)
 
     def read_blocks(self, relative: str) -> Generator[bytes, None, None]:
-        """The bytes of a regular file in blocks of at most 1 MiB, each read when it is asked for.
+        """The bytes of a regular file in blocks of at most 1 MiB, read lazily.
 
-        The blocks are those of one file, even when another is put in its place meanwhile; a program that
-        writes into it shows.
+        All blocks come from the same file even if it is replaced meanwhile; in-place writes by other programs
+        are visible.
 
         Raises:
-            FileNotFoundError, PathRefused, DocumentError: As ``read``, once the first block is asked for.
+            FileNotFoundError, PathRefused, DocumentError: As ``read``, when the first block is read.
         """
         with self._reading(relative) as descriptor:
             yield from descriptors.read_blocks(descriptor)
 
     def replace(self, relative: str, data: bytes | Iterable[bytes]) -> None:
-        """Make a file hold exactly ``data``: readers see the old content or the new, never a part.
+        """Replace a file's content atomically: readers see the old content or the new, never a part.
 
-        The file's mode is kept; missing folders are made. What does not fit in memory is given in pieces:
-        they are taken one at a time, under the workspace's lock, and may be read from the file itself. An
-        error raised while they are made leaves the old content, and no trace of the new.
+        The file's mode is kept; missing folders are created. Large data can be passed in pieces, which are
+        consumed one at a time under the workspace lock and may be read from the file itself. If producing
+        them raises an error, the old content stays and nothing of the new remains.
 
         Raises:
             PathRefused: The path leaves the workspace or is not a regular file.
@@ -99,12 +99,12 @@ class Files:
             file_steps.replace(folder, name, data, relative)
 
     def create(self, relative: str, data: bytes | Iterable[bytes]) -> bool:
-        """Make a new file, complete from the first moment it can be seen.
+        """Create a file atomically.
 
-        Pieces are taken as by ``replace``; none is asked for when the name is taken already.
+        Pieces are consumed as in ``replace``; none if the name is taken.
 
         Returns:
-            ``False`` when the name is taken; nothing is changed then.
+            ``False`` if the name is taken; nothing is changed then.
 
         Raises:
             PathRefused: The path leaves the workspace.
@@ -115,10 +115,10 @@ class Files:
             return file_steps.create(folder, name, data)
 
     def append(self, relative: str, data: bytes) -> None:
-        """Add ``data`` at the end of a file, all of it or nothing; on a line of its own.
+        """Append ``data`` to a file atomically, starting on a new line.
 
-        A file whose last line is unfinished gets its line end first. If an editor puts another file in place
-        meanwhile, the data is added to that one.
+        A missing final line end is added first. If an editor replaces the file meanwhile, the data is
+        appended to the new one.
 
         Raises:
             PathRefused: The path leaves the workspace or is not a regular file.
@@ -134,18 +134,18 @@ class Files:
             raise _replaced_again(relative)
 
     def update(self, relative: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
-        """Read, change and replace a file as one step no other engine can come between.
+        """Read, change and replace a file as one step that no other engine can interrupt.
 
-        A program that does not know our lock may save the file meanwhile: that is looked for right before
-        the rename, and what it saved is read and changed instead. A file is deleted only if it is the one
-        that was read, whenever another was put in its place.
+        A program that ignores our lock may save the file meanwhile: this is checked right before the rename,
+        and the change is then applied to the newly saved content. A file is deleted only if it is still the
+        one that was read.
 
         Args:
-            change: Given the content (``None`` when there is no file), gives the new content (``None`` for
-                no file). It is asked again when the file was saved meanwhile.
+            change: Maps the old content (``None`` if there is no file) to the new content (``None`` to
+            delete the file). Called again if the file was saved meanwhile.
 
         Returns:
-            What the file holds now.
+            The file's content after the change.
 
         Raises:
             PathRefused, WriteFailed, ReadOnly, DocumentError: As ``read`` and ``replace``.
@@ -177,7 +177,7 @@ class Files:
         """Rename a file or folder. Symlinks are moved, not followed.
 
         Raises:
-            FileNotFoundError: There is no ``source``.
+            FileNotFoundError: ``source`` does not exist.
             PathRefused: A path leaves the workspace.
             WriteFailed: ``target`` exists, or the rename failed.
             ReadOnly: The workspace cannot be written.
@@ -219,15 +219,15 @@ class Files:
 
     @contextlib.contextmanager
     def lock(self, timeout: float = 30) -> Iterator[None]:
-        """Hold the workspace's lock: one writer at a time, across threads and processes.
+        """Hold the workspace lock: one writer at a time, across threads and processes.
 
-        The thread that holds it may take it again.
+        Reentrant within a thread.
 
         Args:
             timeout: Seconds to wait for another holder.
 
         Raises:
-            WriteFailed: Another process kept it longer than ``timeout``.
+            WriteFailed: Another process held it longer than ``timeout``.
             ReadOnly: The workspace cannot be written.
         """
         self.refuse_read_only(LOCK_NAME)
@@ -245,9 +245,9 @@ class Files:
                 lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
             except Timeout as error:
                 raise WriteFailed(
-                    f"another program has held the workspace's lock for {timeout:g} s",
+                    f"another program has held the workspace lock for {timeout:g} s",
                     where=LOCK_NAME,
-                    hint="wait for it to finish, or end it",
+                    hint="wait for it to finish, or stop it",
                 ) from error
         try:
             yield
@@ -255,9 +255,9 @@ class Files:
             lock.release()
 
     def refuse_read_only(self, relative: str) -> None:
-        """Raise ``ReadOnly`` where nothing may be written."""
+        """Raise ``ReadOnly`` if the workspace is read-only."""
         if self.read_only:
-            raise ReadOnly("the workspace is open for reading only", where=shown(relative))
+            raise ReadOnly("the workspace is read-only", where=shown(relative))
 
     def _parts(self, relative: str) -> tuple[str, ...]:
         real = self.workspace.resolve(relative)
@@ -273,7 +273,7 @@ class Files:
 
     @contextlib.contextmanager
     def _reading(self, relative: str) -> Iterator[int]:
-        """The open descriptor of a file, with what the system says about it as the errors of ``read``."""
+        """The open descriptor of a file; system errors become the errors of ``read``."""
         *parents, name = self._parts(relative)
         try:
             with descriptors.open_folder(self.workspace.root, parents) as folder:
@@ -299,14 +299,14 @@ class Files:
 
     @contextlib.contextmanager
     def _folder(self, parts: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-        """The open folder of a file to be written, made if it is missing, and the file's name in it."""
+        """The open folder of a file to be written, created if missing, and the file's name in it."""
         refuse_elsewhere(self.workspace.root, parts)
         with descriptors.open_folder(self.workspace.root, parts[:-1], create=True) as folder:
             yield folder, parts[-1]
 
     @contextlib.contextmanager
     def _existing(self, relative: str) -> Iterator[tuple[int, str]]:
-        """The open folder of something that exists, and its name in it."""
+        """The open folder of an existing path, and its name in it."""
         *parents, name = self._entry(relative)
         refuse_elsewhere(self.workspace.root, (*parents, name))
         with contextlib.ExitStack() as stack:
@@ -320,7 +320,7 @@ class Files:
 
 
 def sweep_temps(workspace: Workspace) -> int:
-    """Remove temporary files that a killed process left more than an hour ago; gives how many there were."""
+    """Remove temporary files left by killed processes more than an hour ago; returns their number."""
     removed = 0
     horizon = time.time() - _STALE_TEMP_S
     for folder, folders, names in os.walk(workspace.root):
@@ -339,13 +339,13 @@ def sweep_temps(workspace: Workspace) -> int:
 
 
 def lock_place(workspace: Workspace, relative: str) -> Path:
-    """The path of a lock file, free of symlinks; its folder is made if it is missing.
+    """The path of a lock file, free of symlinks; its folder is created if missing.
 
-    What opens it must follow no symlink either, should one be put there meanwhile: filelock does not.
+    The code that opens it must not follow symlinks either, in case one appears meanwhile: filelock does not.
 
     Raises:
-        PathRefused: It is not a regular file, or a symlink on the way leads out of the workspace.
-        OSError: Its folder cannot be made.
+        PathRefused: It is not a regular file, or a symlink in its path leads out of the workspace.
+        OSError: Its folder cannot be created.
     """
     *parents, name = split_relative(relative)
     folder = workspace.resolve("/".join(parents))
@@ -361,9 +361,9 @@ def _check_lock(workspace: Workspace, folder: Path, relative: str) -> None:
 
 def _replaced_again(relative: str) -> WriteFailed:
     return WriteFailed(
-        "is being replaced again and again by another program",
+        "another program keeps replacing it",
         where=shown(relative),
-        hint="close the editor that holds it and try again",
+        hint="close the editor that has it open and try again",
     )
 
 
@@ -382,7 +382,7 @@ def _lock_at(path: Path) -> FileLock:
 
 @contextlib.contextmanager
 def reported(relative: str) -> Iterator[None]:
-    """Turn what the system says about a write into what a person can act on."""
+    """Turn system errors of a write into errors with actionable hints."""
     try:
         yield
     except AutopoiesisError:

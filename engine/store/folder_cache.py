@@ -1,9 +1,9 @@
-"""Folders that take long to make and can be made again at any time, kept for a while.
+"""A cache of folders that are slow to build but can be rebuilt at any time.
 
-A folder is made aside and appears under its key by one rename, complete. It is believed only while the files
-in it are those that were sealed then: what a power cut, a cleaner of temporary files or a person has changed
-is made anew. The user of a folder holds a shared lock in it; only a folder without one is removed.
-Nothing is synced, since nothing can be lost: that is the one way in which this differs from ``store.files``.
+A folder is built under a temporary name and renamed to its key when complete. It is valid only while its
+files match the seal taken then: one changed by a power cut, a temp cleaner or a person is rebuilt. Users hold
+a shared lock on a folder; only unlocked folders are removed. Unlike ``store.files``, nothing is synced,
+because nothing can be lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.store.files import Files, reported
 from engine.store.paths import TEMP_PREFIX
 
 KEPT = 6
-"""Folders kept: those used last."""
+"""Number of folders kept, most recently used first."""
 
 _CONTENT = "content"
 _LOCK = "lock"
@@ -40,7 +40,7 @@ _UNLOCKED_S = 60.0
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 Make = Callable[[Path], tuple[str, ...]]
-"""Fills an empty folder; gives notes, which every later user of it is given too."""
+"""Fills an empty folder; returns notes, which are stored and passed to every later user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,17 @@ class Held:
 
     folder: Path
     notes: tuple[str, ...]
-    """What its maker said of it."""
+    """The notes returned by its builder."""
 
 
 class FolderCache:
     """Folders below one folder of ``scratch/``, by key. Safe to use from several threads and processes.
 
-    In a workspace that cannot be written, a folder is made in the system's place for temporary files, and
-    goes when it is let go of.
+    In a read-only workspace, a folder is built in the system's temporary folder and removed on release.
 
     Args:
         place: Workspace-relative folder.
-        unsealed: Whether a name at the top of a made folder is one that may change while it is used.
+        unsealed: Whether a top-level name of a cached folder may change while in use.
     """
 
     def __init__(
@@ -73,14 +72,14 @@ class FolderCache:
 
     @contextlib.contextmanager
     def hold(self, key: str, make: Make) -> Iterator[Held]:
-        """The folder of a key, made if there is none; it stays while the context lasts.
+        """The folder of a key, built if missing; it is kept while the context lasts.
 
         Args:
-            key: Names what ``make`` makes; letters, digits and hyphens.
-            make: Fills a folder. What it raises leaves nothing behind.
+            key: Letters, digits and hyphens.
+            make: Fills a folder. If it raises, nothing is left behind.
 
         Raises:
-            WriteFailed: There is no room, or the disk fails.
+            WriteFailed: The disk is full or failing.
         """
         root = self._root()
         if root is None:
@@ -101,7 +100,7 @@ class FolderCache:
             if existed:
                 _discard(root / key)
                 if os.path.lexists(root / key):
-                    # Somebody uses a folder that is not what it was. It is theirs until they let go of it.
+                    # An invalid folder is still in use. Leave it until it is released.
                     break
             with self._making(root, make) as (aside, notes):
                 with reported(self._place):
@@ -114,7 +113,7 @@ class FolderCache:
             yield Held(aside / _CONTENT, notes)
 
     def _root(self) -> Path | None:
-        """Where the folders are; ``None`` where nothing can be written."""
+        """The folder of the cache; ``None`` if it is not writable."""
         if self._files.read_only:
             return None
         workspace = self._files.workspace
@@ -127,7 +126,7 @@ class FolderCache:
 
     @contextlib.contextmanager
     def _held(self, entry: Path) -> Iterator[Held | None]:
-        """A folder that is there and is what it was; ``None`` when there is none such."""
+        """A cached folder that is still valid; ``None`` if there is none."""
         with _locked(entry / _LOCK, fcntl.LOCK_SH) as is_mine:
             if not is_mine:
                 yield None
@@ -147,7 +146,7 @@ class FolderCache:
 
     @contextlib.contextmanager
     def _making(self, root: Path, make: Make) -> Iterator[tuple[Path, tuple[str, ...]]]:
-        """A folder aside, made and sealed; gone at the end if it was not renamed."""
+        """A new folder under a temporary name, built and sealed; removed on exit unless renamed."""
         aside = root / f"{TEMP_PREFIX}{secrets.token_hex(6)}"
         try:
             with reported(self._place):
@@ -166,7 +165,7 @@ class FolderCache:
             shutil.rmtree(aside, ignore_errors=True)
 
     def _sealed(self, folder: Path) -> str:
-        """A digest of which files there are, and of what the system says when each was last changed."""
+        """A digest of the file names and their modification times."""
         lines: list[bytes] = []
         for place, folders, names in os.walk(folder):
             if place == str(folder):
@@ -180,9 +179,9 @@ class FolderCache:
         return sha256(b"\0".join(sorted(lines))).hexdigest()
 
     def _sweep(self, root: Path, key: str) -> None:
-        """Removes what was left unfinished, and of the finished the oldest; what is in use stays."""
+        """Removes unfinished folders and the oldest finished ones, except those in use."""
         finished: list[tuple[int, Path]] = []
-        # What is younger may be a folder whose maker has not come to lock it.
+        # A younger folder may not have been locked by its builder yet.
         horizon = time.time() - _UNLOCKED_S
         with contextlib.suppress(OSError), os.scandir(root) as found:
             for entry in found:
@@ -199,9 +198,9 @@ class FolderCache:
 
 @contextlib.contextmanager
 def _locked(lock: Path, kind: int) -> Iterator[bool]:
-    """Holds a lock file; ``False`` when there is none, or it is another's.
+    """Holds a lock file; ``False`` if it does not exist or is already locked.
 
-    A file that was moved away while it was waited for holds nothing any more.
+    A file moved away while waiting for it no longer locks anything.
     """
     try:
         with descriptors.open_folder(lock.parent.parent, (lock.parent.name,)) as folder:
@@ -226,14 +225,14 @@ def _discard(entry: Path) -> None:
             if is_mine:
                 _remove(entry)
                 return
-        # Without a lock file it cannot be held. A maker may put a whole one in its place at this moment.
+        # Without a lock file it cannot be held. A builder may be replacing it right now.
         with _naming(entry.parent, fcntl.LOCK_EX):
             if not os.path.lexists(entry / _LOCK):
                 _remove(entry)
 
 
 def _remove(entry: Path) -> None:
-    """Removes a folder. It loses its name first: no one sees a part of it."""
+    """Removes a folder, renaming it first so that it is never seen half deleted."""
     aside = entry
     if not entry.name.startswith(TEMP_PREFIX):
         aside = entry.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}")
@@ -243,7 +242,7 @@ def _remove(entry: Path) -> None:
 
 @contextlib.contextmanager
 def _naming(root: Path, kind: int) -> Iterator[None]:
-    """Keeps those who give folders their names and those who take away what has no lock apart."""
+    """Serializes naming folders and removing folders without a lock file."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, kind)
@@ -253,7 +252,7 @@ def _naming(root: Path, kind: int) -> Iterator[None]:
 
 
 def _rename(aside: Path, target: Path) -> bool:
-    """Gives a folder its name; whether another has it already."""
+    """Gives a folder its final name; returns whether the name is already taken."""
     with _naming(target.parent, fcntl.LOCK_SH):
         try:
             aside.rename(target)

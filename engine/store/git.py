@@ -1,10 +1,9 @@
-"""Runs git for the engine so that nothing the repository says can run a program (design 6.5, G5, G6).
+"""Runs git so that nothing in the repository can start a program (design 6.5, G5, G6).
 
-A repository that was cloned or unpacked brings its own configuration, hooks and attributes. Commands are
-started without a shell, with hooks, file-system monitor, signing and pager off, with every content filter
-that the configuration names switched off by its exact name (but see ``engine.store.crypt``), without external
-diff and text conversion, and with no look into submodules. Path arguments are literal; no path can become an
-option or a pattern.
+A cloned or unpacked repository brings its own configuration, hooks and attributes. Commands are started
+without a shell; hooks, file-system monitor, signing, pager, external diff and text conversion are off; every
+configured content filter is disabled by its exact name (but see ``engine.store.crypt``); submodules are not
+entered. Path arguments are literal: no path can become an option or a pattern.
 """
 
 from __future__ import annotations
@@ -73,9 +72,9 @@ _NETWORK_SETTINGS = {
     "transfer.bundleURI": "false",
 }
 _NETWORK = {
-    # Other protocols are programs by another name.
+    # Other protocols can run programs.
     "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
-    # Who has nobody to ask fails at once: credential helpers and the agent of ssh answer without a question.
+    # Fail instead of prompting; credential helpers and the ssh agent still work.
     "GIT_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never",
@@ -85,13 +84,13 @@ _NETWORK_VARIABLES = frozenset(
     {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT",
      "GIT_SSL_KEY", "GIT_PROXY_SSL_CAINFO"}
 )  # fmt: skip
-"""Variables of the person's own surroundings that say how another machine is reached."""
+"""Variables of the user's environment that say how to reach a remote."""
 _END_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What a command answered."""
+    """Result of a git command."""
 
     code: int
     output: bytes
@@ -108,7 +107,7 @@ class Git:
     """Runs git in one folder, which must itself be the top of its repository.
 
     Args:
-        private: Whether git-crypt may be run, because the person has set it up and trusts the workspace.
+        private: Whether git-crypt may be run: the user has set it up and trusts the workspace.
     """
 
     def __init__(self, root: Path, *, private: Callable[[], bool] = bool) -> None:
@@ -117,7 +116,7 @@ class Git:
 
     @staticmethod
     def program() -> str | None:
-        """The git program, ``None`` when there is none."""
+        """The git program; ``None`` if it is not installed."""
         return programs.find("git")
 
     def run(
@@ -134,17 +133,17 @@ class Git:
 
         Args:
             paths: Paths put after ``--``, taken literally.
-            environment: More variables for the command.
-            reading: The command changes nothing, and must not take optional locks.
+            environment: Additional variables.
+            reading: The command only reads, and must not take optional locks.
             accept: Exit codes that count as success.
-            deadline_s: Seconds that it may take.
+            deadline_s: Timeout in seconds.
 
         Raises:
-            RepositoryError: Git is missing, timed out, or answered with another exit code.
+            RepositoryError: Git is missing, timed out, or exited with another code.
         """
         program = self.program()
         if program is None:
-            raise RepositoryError("git is not installed", hint="install git to keep the memory's history")
+            raise RepositoryError("git is not installed", hint="install git to keep a history of the memory")
         command, *options = arguments
         settings = _SETTINGS.copy()
         if command in _FILTERING:
@@ -155,7 +154,7 @@ class Git:
             line += ["--", *paths]
         variables = self._environment(settings, environment, reading)
         if command == "init":
-            # What does not exist yet cannot be named.
+            # Paths that do not exist yet cannot be checked.
             del variables["GIT_WORK_TREE"]
         result = self._start(line, variables, stdin, deadline_s)
         if result.code not in accept:
@@ -166,19 +165,19 @@ class Git:
     def network(
         self, *arguments: str, deadline_s: float, environment: AbcMapping[str, str] | None = None
     ) -> GitResult:
-        """Run a git command that speaks to another repository; see ``engine.sync.transport``.
+        """Run a git command that contacts a remote; see ``engine.sync.transport``.
 
-        It has no terminal to ask on, and when its time is up it is ended with everything it has started.
+        It has no terminal for prompts, and on timeout it is killed with all its child processes.
 
         Args:
-            deadline_s: Seconds for all of it.
+            deadline_s: Total timeout in seconds.
 
         Raises:
-            RepositoryError: Git is missing, or its time was up. Exit codes are for the caller.
+            RepositoryError: Git is missing or timed out. Exit codes are left to the caller.
         """
         program = self.program()
         if program is None:
-            raise RepositoryError("git is not installed", hint="install git to keep the memory's history")
+            raise RepositoryError("git is not installed", hint="install git to keep a history of the memory")
         own = {name: value for name, value in os.environ.items() if name in _NETWORK_VARIABLES}
         more = {**own, **_NETWORK, **(environment or {})}
         variables = self._environment(_SETTINGS | _NETWORK_SETTINGS, more, reading=False)
@@ -186,24 +185,23 @@ class Git:
         return self._start([program, "--no-pager", *arguments], variables, None, deadline_s, alone=True)
 
     def through(self, program: str, *arguments: str, stdin: bytes | None = None) -> GitResult:
-        """Run a program that runs git, which keeps to the same rules then. Exit codes are for the caller.
+        """Run a program that calls git, under the same rules. Exit codes are left to the caller.
 
         Args:
             program: Its full path.
 
         Raises:
-            RepositoryError: It could not be started, or its time was up.
+            RepositoryError: It could not be started, or timed out.
         """
         return self._start([program, *arguments], self._environment(_SETTINGS, None, reading=False), stdin)
 
     def encrypts(self, name: str) -> bool:
-        """Whether a filter is git-crypt's own, and may be run."""
+        """Whether a filter is git-crypt's own and may be run."""
         program = self.program()
         return program is not None and self._filters(program).get(f"filter.{name}.required") == "true"
 
     def _filters(self, program: str) -> dict[str, str]:
-        """Settings that switch off every content filter the configuration defines, whatever its name, but
-        for git-crypt's where that may be run."""
+        """Settings that disable every configured content filter, except git-crypt's if it may be run."""
         environment = self._environment(_SETTINGS, None, reading=True)
         listed = self._start([program, "config", "--list", "-z"], environment, None)
         configured: dict[str, str] = {}
@@ -257,7 +255,7 @@ class Git:
         *,
         alone: bool = False,
     ) -> GitResult:
-        """``alone`` keeps the program from the terminal, and has it ended together with what it started."""
+        """``alone`` detaches the program from the terminal, so that it is killed with its child processes."""
         try:
             with subprocess.Popen(
                 line,
@@ -275,7 +273,7 @@ class Git:
                     raise
         except subprocess.TimeoutExpired as error:
             raise RepositoryError(
-                f"git did not answer within {deadline_s:g} s", where=str(self.root), hint="try again"
+                f"git timed out after {deadline_s:g} s", where=str(self.root), hint="try again"
             ) from error
         except (OSError, ValueError) as error:
             raise RepositoryError(f"git could not be started ({error})", where=str(self.root)) from error
@@ -286,18 +284,18 @@ class Git:
 
 
 def read_status(output: bytes) -> tuple[int, bool]:
-    """How many files have changed, and whether there are conflicts."""
+    """Number of changed files, and whether there are conflicts."""
     entries = iter(output.split(b"\0"))
     kinds = []
     for entry in entries:
         kinds.append(entry[:2])
         if entry.startswith(b"2 "):
-            next(entries, None)  # what it was called before
+            next(entries, None)  # the old name
     return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:
-    """Ends a program, with all that belongs to its session where it has one of its own."""
+    """Kills a program, together with its whole session if it has its own."""
     if not alone:
         process.kill()
         return

@@ -1,4 +1,4 @@
-"""What the repository's own folder says without starting git: the branch and the newest commit."""
+"""Reads the branch and the newest commit from the ``.git`` folder without starting git."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ELSEWHERE = "refs/heads/.invalid"
 
 
 def repository_folder(root: Path) -> Path:
-    """The repository's own folder of a work tree: ``.git``, or where a ``.git`` file points."""
+    """The git folder of a work tree: ``.git``, or where a ``.git`` file points."""
     place = root / ".git"
     with contextlib.suppress(OSError):
         if place.is_file():
@@ -24,7 +24,7 @@ def repository_folder(root: Path) -> Path:
 
 
 def inner(root: Path, parts: Sequence[str]) -> str:
-    """The repository of its own inside a work tree in which a path lies; empty where it is in none."""
+    """The nested repository that contains a path; empty if there is none."""
     for depth in range(1, len(parts)):
         if os.path.lexists(root.joinpath(*parts[:depth], ".git")):
             return "/".join(parts[:depth])
@@ -32,22 +32,22 @@ def inner(root: Path, parts: Sequence[str]) -> str:
 
 
 def hooks(folder: Path) -> Path:
-    """Where git finds hooks of its own accord."""
+    """Git's default hooks folder."""
     return _common(folder) / "hooks"
 
 
 def head(folder: Path) -> str:
-    """What HEAD names: ``refs/heads/…`` on a branch, an object name when detached, empty when unreadable."""
+    """The target of HEAD: ``refs/heads/…`` on a branch, an object name if detached, empty if unreadable."""
     return _first_line(folder / "HEAD").removeprefix("ref: ").strip()
 
 
 def is_readable(reference: str) -> bool:
-    """Whether branches are kept in files here; in a reftable repository only git can tell."""
+    """Whether branches are stored as files; in a reftable repository only git can read them."""
     return reference != _ELSEWHERE
 
 
 def reference_file(folder: Path, reference: str) -> Path:
-    """The file of a branch, which exists unless the branch is new or packed."""
+    """The file of a branch; it exists unless the branch is new or packed."""
     return _common(folder) / reference
 
 
@@ -58,7 +58,7 @@ def revision(folder: Path, reference: str) -> str | None:
 
 
 def _common(folder: Path) -> Path:
-    """The folder that holds branches: another one when this is a linked work tree."""
+    """The folder that holds branches, which differs in a linked work tree."""
     other = _first_line(folder / "commondir")
     return (folder / other).resolve() if other else folder
 

@@ -1,8 +1,8 @@
-"""The lock of git's index: ours for as long as a commit is put in place, and what a dead git leaves (G1).
+"""Git's index lock: held while a commit is applied, and cleared when a dead git left it behind (G1).
 
-A commit moves the branch first and puts the index in place second, as git does, both under ``index.lock``.
-Our lock names the commit, and the index that belongs to it lies ready beside it: whatever a kill leaves of
-the two steps is finished, or taken back, by the next commit.
+Like git, a commit moves the branch first and replaces the index second, both under ``index.lock``. Our lock
+names the commit, and its index is prepared beside it, so that the next commit can complete or roll back an
+interrupted one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from engine.store.paths import INDEX_PREFIX
 LOCK = "index.lock"
 STALE_S = 600.0
 PATIENCE_S = 0.5
-"""Seconds that another git is waited for: many take the lock for a moment, to look at files anew."""
+"""Seconds to wait for another git: many take the lock briefly to refresh the index."""
 POLL_S = 0.01
 _OURS = "autopoiesis "
 _MOST_BYTES = 200
 
 
 def age_s(folder: Path) -> float | None:
-    """Seconds since the lock was taken; ``None`` when there is none."""
+    """Seconds since the lock was taken; ``None`` if it is not held."""
     try:
         return max(0.0, time.time() - (folder / LOCK).lstat().st_mtime)
     except OSError:
@@ -38,15 +38,15 @@ def age_s(folder: Path) -> float | None:
 
 @contextlib.contextmanager
 def held(folder: Path, revision: str) -> Iterator[Path]:
-    """Holds the lock while a commit is put in place; other programs cannot change the index meanwhile.
+    """Holds the lock while a commit is applied, so that other programs cannot change the index.
 
-    The caller holds the workspace's lock.
+    The caller holds the workspace lock.
 
     Args:
-        folder: The repository's own folder.
+        folder: The git folder.
 
-    Yields:
-        Where to prepare the index that belongs to the commit, until ``finish`` puts it in place.
+        Yields:
+        Path at which to prepare the commit's index; ``finish`` puts it in place.
 
     Raises:
         FileExistsError: Another program has held the lock for ``PATIENCE_S``.
@@ -71,7 +71,7 @@ def held(folder: Path, revision: str) -> Iterator[Path]:
 
 
 def _take(folder: Path, text: bytes) -> None:
-    """Makes the lock, complete from the first moment it can be seen where the disk knows hard links."""
+    """Creates the lock, atomically if the file system supports hard links."""
     draft = folder / f"{INDEX_PREFIX}{secrets.token_hex(6)}"
     try:
         with draft.open("xb", buffering=0) as file:
@@ -91,13 +91,13 @@ def finish(folder: Path, revision: str) -> None:
     """Puts the prepared index of a commit in place.
 
     Raises:
-        OSError: It was not put there.
+        OSError: It could not be replaced.
     """
     (folder / f"{INDEX_PREFIX}{revision}").replace(folder / "index")
 
 
 def left_by_us(folder: Path) -> str | None:
-    """The commit that a lock of ours names; ``None`` where there is no lock, or it is not ours."""
+    """The commit named by our lock; ``None`` if there is no lock or it is not ours."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -113,16 +113,16 @@ def left_by_us(folder: Path) -> str | None:
 
 
 def recover(folder: Path, newest: str | None) -> None:
-    """Finishes, or takes back, what a process of ours that was killed has left of a commit.
+    """Completes or rolls back a commit interrupted by the death of its process.
 
-    The caller holds the workspace's lock, so the process is gone.
+    The caller holds the workspace lock, so that process is gone.
 
     Args:
         folder: The repository's own folder.
         newest: The newest commit of the branch.
 
     Raises:
-        OSError: It cannot be done.
+        OSError: The recovery failed.
     """
     revision = left_by_us(folder)
     if revision is None:
@@ -136,7 +136,7 @@ def recover(folder: Path, newest: str | None) -> None:
 
 
 def clear_stale(folder: Path, root: Path) -> bool:
-    """Remove a lock that is older than ten minutes while no git works in the repository.
+    """Remove a lock older than ten minutes if no git is running in the repository.
 
     Returns:
         Whether one was removed.
@@ -152,7 +152,7 @@ def clear_stale(folder: Path, root: Path) -> bool:
 
 
 def _git_at_work(folder: Path, root: Path) -> bool:
-    """Whether a git process may own the lock. One that waits for an editor holds it without an open file."""
+    """Whether a git process may own the lock. One waiting for an editor holds it without an open file."""
     processes = Path("/proc")
     if not (processes / "self" / "cwd").exists():
         return _any_git()
@@ -166,7 +166,7 @@ def _git_at_work(folder: Path, root: Path) -> bool:
         except (FileNotFoundError, ProcessLookupError):
             continue
         except OSError:
-            # Somebody else's git: it cannot be asked where it works.
+            # Another user's git: its working directory cannot be read.
             return True
         if place in (root, folder) or root in place.parents or folder in place.parents:
             return True

@@ -1,7 +1,7 @@
-"""Finds the YAML header of a Markdown file without changing or misreading a byte of it.
+"""Locates the YAML header of a Markdown file.
 
-python-frontmatter's handler machinery does the splitting; what surrounds it here are the cases it gets wrong:
-a byte order mark, a leading ``---`` that is a rule, a ``---`` inside the body, and positions in the file.
+python-frontmatter does the splitting; this module handles what it gets wrong: a byte order mark, a leading
+``---`` that is a thematic break, a ``---`` inside the body, and file positions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{"
 
 @cache
 def _handler() -> BaseHandler:
-    """python-frontmatter's view of a memory file: three hyphens exactly, and YAML without types."""
+    """The python-frontmatter handler: exactly three hyphens, untyped YAML."""
     from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 — brings yaml, which is slow
 
     return BaseHandler(_FENCE, "---", "---")
@@ -34,7 +34,7 @@ def _handler() -> BaseHandler:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where the header of a file is."""
+    """Position of a file's header."""
 
     bom: bool
     newline: str
@@ -46,14 +46,14 @@ class Located:
     body: int = 0
     """Byte offset of the body."""
     text: str | None = None
-    """The header as text with its own line ends; ``None`` when the file has none."""
+    """The header's text with its original line ends; ``None`` if there is none."""
     mapping: yamltext.Mapping | None = None
     error: yamltext.YamlError | None = None
-    """Why a text that is clearly meant as a header is none."""
+    """Why a text that is clearly meant as a header is not valid."""
 
 
 def locate(data: bytes) -> Located:
-    """Find the header of a file. Never raises; what is wrong stands in ``error``."""
+    """Find the header of a file. Never raises; problems are reported in ``error``."""
     bom = data.startswith(BOM)
     skip = len(BOM) if bom else 0
     first_end = data.find(b"\n", 0, _WINDOW)
@@ -74,7 +74,7 @@ def locate(data: bytes) -> Located:
         raw, rest = _handler().split(text)
     except ValueError:
         return replace(none, error=_not_closed(is_cut)) if _looks_like_header(start_of_text) else none
-    # Both parts begin with the line end of the fence before them.
+    # Both parts start with the line end of the preceding fence.
     raw, rest = raw.partition("\n")[2], rest.partition("\n")[2]
     start = skip + text.index("\n") + 1
     try:
@@ -96,7 +96,7 @@ def _not_closed(is_cut: bool) -> yamltext.YamlError:
 
 
 def _looks_like_header(text: str) -> bool:
-    """Whether the first line with content is a ``key:``; else the leading hyphens are a rule."""
+    """Whether the first non-blank line is a ``key:``; otherwise the leading hyphens are a thematic break."""
     for line in text.splitlines():
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):

@@ -1,4 +1,4 @@
-"""The headings of a Markdown text and the sections they open."""
+"""Headings and sections of Markdown text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """A heading with the text below it."""
+    """A heading and the text below it."""
 
     level: int
     """1 to 6; 0 for text before the first heading."""
@@ -27,17 +27,17 @@ class MarkdownSection:
     text: str
     """The lines below the heading."""
     path: tuple[str, ...] = ()
-    """The titles of the enclosing headings and its own, outermost first."""
+    """Titles of the enclosing headings and its own, outermost first."""
 
 
 def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[MarkdownSection]:
-    """The sections of a text in file order. A ``#`` inside a fenced code block opens none.
+    """The sections of a text in file order. A ``#`` inside a fenced code block is not a heading.
 
     Args:
         body: Markdown with ``\\n`` line ends.
         first_line: The line of the file on which ``body`` starts.
-        nested: Whether a section reaches over its subsections; otherwise it ends at the next heading, and the
-            sections together are the whole text.
+        nested: Whether a section includes its subsections; otherwise it ends at the next heading, and the
+        sections partition the text.
     """
     lines = body.split("\n")
     if lines[-1] == "":
@@ -67,7 +67,7 @@ def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[Ma
 
 
 def _ends(heads: list[tuple[int, int, str]], last: int, *, nested: bool) -> list[int]:
-    """Where each section ends, exclusive, in one pass from the last heading to the first."""
+    """The exclusive end of each section, in one pass from the last heading to the first."""
     ends: list[int] = []
     open_at: list[tuple[int, int]] = []
     for index, level, _ in reversed(heads):
@@ -82,7 +82,7 @@ def code_lines(lines: Sequence[str]) -> tuple[list[bool], int]:
     """Which lines belong to fenced code, fences included.
 
     Returns:
-        One value a line, and the 1-based line of a fence that is never closed; 0 where there is none.
+        One flag per line, and the 1-based line of an unclosed fence, or 0.
     """
     found: list[bool] = []
     fence, opened = "", 0
@@ -112,5 +112,5 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def _title(text: str) -> str:
-    """What follows the opening ``#`` of a heading, without closing ones; in linear time."""
+    """A heading's text without its opening and closing ``#``, in linear time."""
     return _CLOSING.sub("", text.strip()).strip()

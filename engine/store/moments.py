@@ -1,7 +1,7 @@
-"""Moments as a person names them: ``2026-10-01``, ``2026-10-01 14:00``, ``3 days ago``, ``last week``.
+"""Parses dates and times as people write them: ``2026-10-01 14:00``, ``3 days ago``, ``last week``.
 
-Only what is listed in ``FORMS`` is a moment. Git's own reading of dates takes every text for one, and what it
-does not understand for now.
+Only the forms listed in ``FORMS`` are accepted. Git's own date parser accepts any text, and reads what it
+does not understand as the current time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from engine.store.zone import local_time, moment_of
 
 FORMS = "2026-10-01, '2026-10-01 14:00', yesterday, 'last friday', '3 days ago' or 'last week'"
-"""What can be given, for messages. Days and times are those of the zone given unless they carry an offset."""
+"""Accepted forms, for messages. Days and times are in the given zone unless they have an offset."""
 
 _DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
@@ -28,14 +28,14 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
-    """The last moment that a text means, UTC; ``None`` when it means none.
+    """The time a text means, UTC; ``None`` if it is not understood.
 
-    A day means the whole of it, so its last microsecond. Never before 1970, where git's own time begins.
+    A day stands for its last microsecond. Never earlier than 1970, where git's time range starts.
 
     Args:
-        text: As a person writes it, in any case.
-        now: What ``ago`` counts from.
-        zone: The time zone whose days and clocks are meant where the text names none.
+        text: Case-insensitive.
+        now: The reference time of ``ago``.
+        zone: The time zone used if the text has no offset.
     """
     words = " ".join(text.lower().split())
     now = local_time(now, zone)
@@ -47,7 +47,7 @@ def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
 
 
 def beginning(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
-    """As ``moment``; but a day means its first microsecond."""
+    """Like ``moment``, but a day stands for its first microsecond."""
     found = moment(text, now, zone)
     there = None if found is None else local_time(found, zone)
     whole_day = there is not None and there.time() == time.max
@@ -94,7 +94,7 @@ def _end_of(day: date, zone: str) -> datetime:
 
 def _back(now: datetime, number: int, unit: str, zone: str) -> datetime:
     if unit in _SECONDS:
-        # In UTC, where every day has as many seconds.
+        # Computed in UTC, where all days have the same length.
         return now.astimezone(UTC) - timedelta(seconds=number * _SECONDS[unit])
     months = now.year * 12 + now.month - 1 - number * _MONTHS[unit]
     year, month = divmod(months, 12)

@@ -1,8 +1,7 @@
-"""Append-only logs, a file a month: ``logs/{kind}-YYYY-MM.jsonl`` (design 2).
+"""Append-only logs, one file per month: ``logs/{kind}-YYYY-MM.jsonl`` (design 2).
 
-A record is one JSON object on one line. Nothing in a log is ever changed, so a line that cannot be read costs
-only itself, and readers pass it over; and of a file that was read before, only what was added since
-is read again.
+A record is one JSON object on one line. Records are never changed, so readers skip a line that cannot be
+parsed, and read only what was appended since the last time.
 """
 
 from __future__ import annotations
@@ -39,23 +38,23 @@ class MonthStamp(NamedTuple):
     name: str
     """Workspace-relative path."""
     inode: int
-    """Its inode; another file under the name has another."""
+    """Its inode, which changes if the file is replaced."""
     size: int
     """Bytes."""
     changed: int
-    """Time of its last change, nanoseconds."""
+    """Modification time in nanoseconds."""
 
 
 LogStamp = tuple[MonthStamp, ...]
-"""The state of every month's file, oldest month first: another log has another stamp."""
+"""The state of every month's file, oldest first; it changes whenever the log changes."""
 
 
 class MonthlyLog:
     """Writes and reads one kind of log.
 
     Args:
-        kind: How its files' names begin; one that ends with a slash is a folder of its own.
-        clock: Now, UTC; decides which month's file grows.
+        kind: Prefix of the file names; one that ends with a slash is a folder.
+        clock: Returns the current time, UTC; determines the month's file.
     """
 
     def __init__(self, files: Files, kind: str, clock: Callable[[], datetime]) -> None:
@@ -70,7 +69,7 @@ class MonthlyLog:
         return f"{self._folder}/{self._prefix}{self._clock():%Y-%m}.jsonl"
 
     def append(self, record: Record) -> None:
-        """Adds a record at the end of this month's file.
+        """Appends a record to this month's file.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -78,11 +77,11 @@ class MonthlyLog:
         self._files.append(self.path(), line_of(record))
 
     def stamp(self) -> LogStamp:
-        """The state of its files; costs a look at each."""
+        """The state of its files; costs one ``stat`` per file."""
         found: list[MonthStamp] = []
         if not self._files.workspace.holds(self._folder):
             return ()
-        # A folder or file that goes away meanwhile is one that is not there.
+        # A folder or file deleted meanwhile counts as missing.
         with contextlib.suppress(OSError), os.scandir(self._files.workspace.root / self._folder) as entries:
             for entry in entries:
                 if self._month.fullmatch(entry.name):
@@ -91,10 +90,10 @@ class MonthlyLog:
         return tuple(sorted(found))
 
     def last_month(self) -> MonthStamp | None:
-        """The state of this month's file; ``None`` where there is none.
+        """The state of this month's file; ``None`` if there is none.
 
         Raises:
-            OSError: It cannot be looked at.
+            OSError: It cannot be accessed.
         """
         name = self.path()
         try:
@@ -103,29 +102,29 @@ class MonthlyLog:
             return None
 
     def records(self) -> Iterator[Record]:
-        """Every record, in the order of the files."""
+        """Every record, in file order."""
         for file in self._opened(self.stamp()):
             yield from (record for record in map(record_of, file) if record is not None)
 
     def backwards(self, most: int | None = None, months: int | None = None) -> Iterator[Record]:
-        """Records from the end of the newest month's file on.
+        """Records from newest to oldest.
 
         Args:
-            most: Bytes of each file's end that are read; all of it when left out.
-            months: Files that are read; all of them when left out.
+            most: Maximum number of bytes read from each file's end; all by default.
+            months: Number of newest files read; all by default.
         """
         for file in self._opened(self.stamp()[::-1][:months]):
             lines = lines_backwards(file.fileno(), most)
             yield from (record for record in map(record_of, lines) if record is not None)
 
     def added(self, marks: dict[str, Mark], months: int) -> list[bytes]:
-        """The whole lines that were added behind some marks, by file, which are moved on.
+        """The complete lines appended since the given marks, by file; the marks are advanced.
 
         Args:
-            months: Files that are read, the newest ones.
+            months: Number of newest files read.
 
         Raises:
-            AnotherFile: One that was read is gone, or does not begin as it did.
+            AnotherFile: A file read before is gone or was rewritten.
             DocumentError, PathRefused: It cannot be read.
         """
         stamp, found = self.stamp(), list[bytes]()
@@ -149,7 +148,7 @@ class MonthlyLog:
 
 
 def record_of(line: bytes) -> Record | None:
-    """What a line holds; ``None`` when it is not a whole JSON object."""
+    """The record on a line; ``None`` if it is not a complete JSON object."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -158,31 +157,31 @@ def record_of(line: bytes) -> Record | None:
 
 
 class Mark(NamedTuple):
-    """How far a month's file was read."""
+    """How far a month's file has been read."""
 
     end: int = 0
-    """Behind a whole line."""
+    """Offset after a complete line."""
     tail: int = 0
-    """The checksum of the last bytes before that: a file that was written anew has others."""
+    """Checksum of the last bytes before the offset, to detect a rewritten file."""
     size: int = 0
-    """Bytes that the file had then."""
+    """The file's size at that time."""
     changed: int = 0
-    """Time of its last change then, nanoseconds."""
+    """The file's modification time then, in nanoseconds."""
 
     def is_of(self, month: MonthStamp) -> bool:
-        """Whether the file is as it was."""
+        """Whether the file is unchanged."""
         return (self.size, self.changed) == (month.size, month.changed)
 
 
 class AnotherFile(Exception):
-    """A month's file is not the one that was read."""
+    """A month's file is not the one read before."""
 
 
 class Added:
-    """The whole lines that a month's file gained since it was read.
+    """The complete lines appended to a month's file since it was read.
 
     Attributes:
-        mark: How far it is read now.
+        mark: How far it has been read.
     """
 
     def __init__(self, files: Files, month: MonthStamp, mark: Mark) -> None:
@@ -194,7 +193,7 @@ class Added:
         """The lines.
 
         Raises:
-            AnotherFile: The file does not begin with what was read of it.
+            AnotherFile: The part read before has changed.
             DocumentError, PathRefused: It cannot be read.
         """
         end, tail, _, _ = self.mark
@@ -204,7 +203,7 @@ class Added:
                 raise AnotherFile
             file.seek(end)
             for line in file:
-                # A line may be half written; it is read when it is whole.
+                # The last line may be half written; it is read once complete.
                 if not line.endswith(b"\n"):
                     break
                 end += len(line)
@@ -213,7 +212,7 @@ class Added:
 
 
 def mark_of(files: Files, month: MonthStamp) -> Mark:
-    """The mark behind the last whole line of a file.
+    """The mark after the last complete line of a file.
 
     Raises:
         DocumentError, PathRefused: It cannot be read.
@@ -228,7 +227,7 @@ def mark_of(files: Files, month: MonthStamp) -> Mark:
 
 
 def marks_in(tree: object) -> dict[str, Mark]:
-    """Marks by file, as they were kept in JSON.
+    """Marks by file, read from JSON.
 
     Raises:
         ValueError, TypeError, AttributeError: They are damaged.
@@ -237,10 +236,10 @@ def marks_in(tree: object) -> dict[str, Mark]:
 
 
 def number_in(value: object) -> int:
-    """A number as it was kept in JSON.
+    """A number read from JSON.
 
     Raises:
-        ValueError: It is none, or below 0, or no file is that large.
+        ValueError: It is not a number, is negative, or exceeds any file size.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
         raise ValueError
@@ -248,10 +247,10 @@ def number_in(value: object) -> int:
 
 
 def text_in(value: object) -> str:
-    """A text of a record.
+    """A string of a record.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is not a string.
     """
     if not isinstance(value, str):
         raise TypeError("no text")
@@ -259,14 +258,14 @@ def text_in(value: object) -> str:
 
 
 def whole_in(value: object) -> int:
-    """As ``text_in`` for a whole number."""
+    """Like ``text_in``, for an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError("no number")
     return value
 
 
 def list_in(value: object) -> list[Any]:
-    """As ``text_in`` for a list."""
+    """Like ``text_in``, for a list."""
     if not isinstance(value, list):
         raise TypeError("no list")
     return value
@@ -282,10 +281,10 @@ def _tail(descriptor: int, end: int) -> int:
 
 
 def lines_backwards(descriptor: int, most: int | None = None) -> Iterator[bytes]:
-    """The lines of an open file, from its end on.
+    """The lines of an open file, last one first.
 
     Args:
-        most: Bytes of its end that are read; all of it when left out.
+        most: Maximum number of bytes read from its end; all by default.
     """
     position = os.fstat(descriptor).st_size
     end = 0 if most is None else max(0, position - most)
@@ -296,7 +295,7 @@ def lines_backwards(descriptor: int, most: int | None = None) -> Iterator[bytes]
         first, *lines = (os.pread(descriptor, size, position) + rest).split(b"\n")
         yield from (line for line in reversed(lines) if line)
         rest = first if len(first) <= _LONGEST_LINE else b""
-    # What stands before the first line end of a part is a part of a line.
+    # The text before a block's first line end is an incomplete line.
     if rest and not end:
         yield rest
 
@@ -319,6 +318,6 @@ def open_month(files: Files, relative: str) -> int:
 
 
 def line_of(record: object) -> bytes:
-    """A record, or a part of one, as a line of UTF-8 without secrets; lone surrogates become ``?``."""
+    """A record, or a part of one, as a line of UTF-8 with secrets redacted; lone surrogates become ``?``."""
     text = json.dumps(without_secrets(record), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"

@@ -1,7 +1,7 @@
-"""A file that the person has named, wherever it lies: read, and replaced whole or not at all.
+"""Reads and atomically replaces a file named by the user, anywhere on disk.
 
-Nothing is followed: neither the file nor a folder on the way to it may be a symlink, so that what is written
-is what was named.
+Symlinks are not followed: neither the file nor a folder in its path may be one, so that the file written is
+the file named.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from engine.store.files import reported
 from engine.store.paths import shown
 
 LIMIT = 1024 * 1024
-"""Bytes of a file that is read."""
+"""Maximum size of a file that is read, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file as it was read."""
+    """A file as read."""
 
     path: Path  # absolute
     data: bytes = b""
-    seen: os.stat_result | None = None  # ``None`` where there is no file yet
+    seen: os.stat_result | None = None  # ``None`` if there is no file yet
 
 
 def read_named(path: Path, limit: int = LIMIT) -> NamedFile:
-    """Reads a file, or says that there is none yet.
+    """Reads a file, which need not exist yet.
 
     Args:
-        limit: The most bytes that are read.
+        limit: Maximum size in bytes.
 
     Raises:
-        PathRefused: It is no regular file, its folder does not exist, or a symlink is on the way.
+        PathRefused: It is not a regular file, its folder does not exist, or its path contains a symlink.
         DocumentError: It is larger than ``limit``.
         WriteFailed, ReadOnly: It cannot be read.
     """
@@ -45,7 +45,7 @@ def read_named(path: Path, limit: int = LIMIT) -> NamedFile:
     real = Path(os.path.realpath(place))
     if real != place:
         raise PathRefused(
-            "a symlink is on the way", where=shown(str(path)), hint=f"name the file itself: {real}"
+            "the path contains a symlink", where=shown(str(path)), hint=f"name the file itself: {real}"
         )
     if not place.parent.is_dir():
         raise PathRefused("its folder does not exist", where=shown(str(path)), hint="check the path")
@@ -55,10 +55,10 @@ def read_named(path: Path, limit: int = LIMIT) -> NamedFile:
 
 
 def read_below(folder: Path, parts: Sequence[str], limit: int = LIMIT) -> tuple[bytes, os.stat_result] | None:
-    """A regular file in a folder or below it, and its state; ``None`` where there is none.
+    """A regular file in a folder or below it, and its state; ``None`` if there is none.
 
     Raises:
-        PathRefused: It is a symlink, or no regular file.
+        PathRefused: It is a symlink or not a regular file.
         DocumentError: It is larger than ``limit``.
         OSError: It cannot be read, or a folder below the first one is a symlink.
     """
@@ -73,28 +73,28 @@ def read_below(folder: Path, parts: Sequence[str], limit: int = LIMIT) -> tuple[
 
 
 def replace_named(file: NamedFile, data: bytes, like: NamedFile | None = None) -> None:
-    """Puts new content in place of what was read; the file's mode is kept.
+    """Replaces the content of a file that was read; the file's mode is kept.
 
     Args:
-        like: The file whose mode a new one gets, from the moment it exists.
+        like: The file whose mode a new file is created with.
 
     Raises:
-        PathRefused: Something other than a regular file stands there.
-        WriteFailed, ReadOnly: It was not written, or was changed since it was read.
+        PathRefused: The path is not a regular file.
+        WriteFailed, ReadOnly: It was not written, or has changed since it was read.
     """
     where = str(file.path)
     expected = partial(file_steps.is_unchanged, file.seen)
     mode = None if like is None else like.seen
     with reported(where), descriptors.open_folder(file.path.parent, ()) as folder:
         if not file_steps.replace(folder, file.path.name, data, where, expected, mode):
-            raise WriteFailed("was changed meanwhile", where=shown(where), hint="try again")
+            raise WriteFailed("changed since it was read", where=shown(where), hint="try again")
 
 
 def make_folder_of(path: Path) -> None:
-    """Makes the folder in which a file is to lie, and those above it.
+    """Creates a file's folder and its parents.
 
     Raises:
-        WriteFailed, ReadOnly: It could not be made.
+        WriteFailed, ReadOnly: It could not be created.
     """
     there = next(folder for folder in path.parents if folder.is_dir())
     with (
@@ -105,12 +105,12 @@ def make_folder_of(path: Path) -> None:
 
 
 def remove_named(file: NamedFile) -> None:
-    """Deletes what was read; where nothing was, nothing happens.
+    """Deletes a file that was read; does nothing if it did not exist.
 
     Raises:
-        WriteFailed, ReadOnly: It was not deleted, or was changed since it was read.
+        WriteFailed, ReadOnly: It was not deleted, or has changed since it was read.
     """
     where = str(file.path)
     with reported(where), descriptors.open_folder(file.path.parent, ()) as folder:
         if file.seen is not None and not file_steps.remove(folder, file.path.name, file.seen):
-            raise WriteFailed("was changed meanwhile", where=shown(where), hint="try again")
+            raise WriteFailed("changed since it was read", where=shown(where), hint="try again")

@@ -1,7 +1,7 @@
-"""A past that is made at once: commits with the times they tell of, tags and branches, by one git program.
+"""Creates a whole history at once: dated commits, tags and branches, with a single git process.
 
-``git fast-import`` runs no hook and no filter, and gives the same commits the same names whenever they are
-made. It moves no branch that is in use: that is done as for any other commit, when everything else is there.
+``git fast-import`` runs no hooks or filters, and creates the same object names every time. It does not move
+the current branch: that is done as for any other commit, once everything else exists.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from engine.store.git import Git
 from engine.store.paths import Workspace, split_relative
 
 _APART = "refs/autopoiesis"
-"""Holds the commits while they are made, and is gone then."""
+"""Temporary reference that holds the commits during the import."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastCommit:
-    """A commit of the past."""
+    """A commit of the imported history."""
 
-    at: datetime  # when it was committed; counted in whole seconds
+    at: datetime  # in whole seconds
     message: str
     contents: Mapping[str, bytes | None]
-    """What it changed: the bytes of regular files by path, ``None`` for one that went."""
+    """Changed regular files: bytes by path, ``None`` for a deleted one."""
     tags: tuple[str, ...] = ()
     branch: str = ""
-    """The branch of its own that it is on, beside the way that goes on behind it; empty for none."""
+    """The side branch it is on; empty for the main line."""
 
 
 def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
-    """See ``Repository.begin``. The caller holds the workspace's lock.
+    """See ``Repository.begin``. The caller holds the workspace lock.
 
-    Killed before the branch is moved, it may leave the tags and the branches beside it.
+    If killed before the branch is moved, it may leave the tags and side branches behind.
     """
     length = name_length(git)
     author = git.run("var", "GIT_AUTHOR_IDENT").output.rpartition(b"> ")[0] + b">"
@@ -46,7 +46,7 @@ def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
     reach("commit:object")
     told = git.run("fast-import", "--quiet", "--date-format=raw", stdin=stream, reading=False).text.split()
     if not told:
-        raise RepositoryError("git did not say what it has made", where=str(git.root))
+        raise RepositoryError("git did not report the commit it created", where=str(git.root))
     tree: dict[str, bytes] = {}
     for commit in past:
         for path, data in commit.contents.items() if not commit.branch else ():
@@ -62,10 +62,8 @@ def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
 
 
 def _stream(past: Sequence[PastCommit], author: bytes, nothing: bytes) -> Iterator[bytes]:
-    """What ``git fast-import`` reads; it answers with the name of the last commit that is on no branch of its
-    own.
-    """
-    yield b"feature done\n"  # a stream that is cut short makes nothing
+    """Input of ``git fast-import``, which prints the name of the last commit of the main line."""
+    yield b"feature done\n"  # a truncated stream imports nothing
     last = 0
     for mark, commit in enumerate(past, 1):
         reference = f"refs/heads/{commit.branch}" if commit.branch else _APART

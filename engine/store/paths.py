@@ -1,7 +1,7 @@
-"""Where things are in a workspace (spec 3.1, design 2), and which paths may be touched at all.
+"""The layout of a workspace (spec 3.1, design 2), and checks of untrusted paths.
 
-A path that comes from a file, a model or a request is text from outside. It becomes a ``Path`` only through
-``Workspace.resolve``, which keeps it inside the workspace whatever symlinks there are.
+A path that comes from a file, a model or a request is untrusted. It becomes a ``Path`` only through
+``Workspace.resolve``, which keeps it inside the workspace even with symlinks.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CONFIG_NAME = "memory-config.yaml"
 TEMP_PREFIX = ".tmp-"
 INDEX_PREFIX = "autopoiesis-index-"
 SHARED = "knowledge/shared"
-"""Knowledge of others, in a repository of its own each: their words, and nothing here writes to it."""
+"""Knowledge shared by others, one repository each; untrusted and never written to."""
 PRIVATE = ("knowledge/private", "archive/private", "knowledge/archive/private")
-"""What git-crypt encrypts where it was set up; archived, it stays private."""
+"""Folders encrypted by git-crypt once set up; their archived files stay private."""
 
 _NAME_BYTES = 255
 _PATH_BYTES = 4096
@@ -54,7 +54,7 @@ class Workspace:
 
     @staticmethod
     def open(root: Path | str) -> Workspace:
-        """The workspace in ``root``.
+        """Opens the workspace in ``root``.
 
         Raises:
             WorkspaceError: There is no such folder, or it holds no ``memory-config.yaml``.
@@ -67,37 +67,37 @@ class Workspace:
         except (OSError, RuntimeError, ValueError) as error:
             raise WorkspaceError("the folder cannot be opened", where=str(root), hint=hint) from error
         if not is_workspace:
-            raise WorkspaceError(f"not a workspace: it holds no {CONFIG_NAME}", where=str(root), hint=hint)
+            raise WorkspaceError(f"not a workspace: it contains no {CONFIG_NAME}", where=str(root), hint=hint)
         return Workspace(real)
 
     def resolve(self, relative: str) -> Path:
-        """The real place of a workspace-relative path; the file itself need not exist.
+        """The real path of a workspace-relative path; the file itself need not exist.
 
-        Symlinks are followed as long as they stay inside the workspace; the answer contains none.
+        Symlinks are followed as long as they stay inside the workspace; the result contains none.
 
         Raises:
-            PathRefused: The path is absolute, contains ``..`` or NUL, enters ``.git``, is longer than a file
-                system takes, or leads out of the workspace.
+            PathRefused: The path is absolute, contains ``..`` or NUL, enters ``.git``, is too long for a file
+            system, or leads out of the workspace.
         """
         parts = split_relative(relative)
         try:
             real = Path(os.path.realpath(self.root.joinpath(*parts)))
         except (OSError, RuntimeError, ValueError) as error:
-            raise PathRefused("cannot be followed to a file", where=shown(relative)) from error
+            raise PathRefused("cannot be resolved", where=shown(relative)) from error
         if _is_loop(real):
             raise PathRefused("is part of a loop of symlinks", where=shown(relative))
         if real != self.root and self.root not in real.parents:
             raise PathRefused(
                 "a symlink leads out of the workspace",
                 where=shown(relative),
-                hint="replace the symlink by the file itself",
+                hint="replace the symlink with the file itself",
             )
         if _enters_git(real.relative_to(self.root).parts):
-            raise PathRefused("a symlink leads into the repository's own folder", where=shown(relative))
+            raise PathRefused("a symlink leads into the .git folder", where=shown(relative))
         return real
 
     def holds(self, relative: str) -> bool:
-        """Whether a path stays in the workspace wherever symlinks lead; what does not is not even listed."""
+        """Whether a path stays in the workspace after following symlinks; other paths are not even listed."""
         try:
             self.resolve(relative)
         except PathRefused:
@@ -105,7 +105,7 @@ class Workspace:
         return True
 
     def relative(self, path: Path) -> str:
-        """The workspace-relative form of a path, with forward slashes.
+        """A path relative to the workspace, with forward slashes.
 
         Raises:
             PathRefused: The path lies outside the workspace, or is the workspace itself.
@@ -115,7 +115,7 @@ class Workspace:
             try:
                 plain = Path(os.path.realpath(plain))
             except (OSError, RuntimeError, ValueError) as error:
-                raise PathRefused("cannot be followed to a file", where=shown(str(path))) from error
+                raise PathRefused("cannot be resolved", where=shown(str(path))) from error
         if self.root not in plain.parents:
             raise PathRefused("lies outside the workspace", where=shown(str(path)))
         return plain.relative_to(self.root).as_posix()
@@ -142,22 +142,22 @@ class Workspace:
 
     @property
     def journal(self) -> Path:
-        """One file a day."""
+        """One file per day."""
         return self.knowledge / "journal"
 
     @property
     def projects(self) -> Path:
-        """One folder a project, and ``_active.md``."""
+        """One folder per project, and ``_active.md``."""
         return self.knowledge / "projects"
 
     @property
     def topics(self) -> Path:
-        """The situational playbooks."""
+        """Topics: situational playbooks."""
         return self.root / "topics"
 
     @property
     def scratch(self) -> Path:
-        """Ignored by git; may be emptied at any moment."""
+        """Ignored by git; may be emptied at any time."""
         return self.root / "scratch"
 
     @property
@@ -167,7 +167,7 @@ class Workspace:
 
     @property
     def presets(self) -> Path:
-        """Presets: named sets of files for the prompt, and ``active``, which names those that are in it."""
+        """Presets: named sets of files for the prompt, and ``active``, which lists the active ones."""
         return self.root / "presets"
 
 
@@ -188,21 +188,21 @@ def split_relative(relative: str) -> tuple[str, ...]:
         raise PathRefused("is an empty path", where=shown(relative))
     if ".." in parts:
         raise PathRefused(
-            "contains '..'", where=shown(relative), hint="name the file by its place in the workspace"
+            "contains '..'", where=shown(relative), hint="give the file's path within the workspace"
         )
     try:
         encoded = [os.fsencode(part) for part in parts]
     except UnicodeEncodeError as error:
-        raise PathRefused("contains characters no file name can hold", where=shown(relative)) from error
+        raise PathRefused("contains characters not allowed in file names", where=shown(relative)) from error
     if max(map(len, encoded)) > _NAME_BYTES or sum(map(len, encoded)) + len(encoded) > _PATH_BYTES:
-        raise PathRefused("is longer than a file system takes", where=shown(relative))
+        raise PathRefused("is too long for a file system", where=shown(relative))
     if _enters_git(parts):
-        raise PathRefused("leads into the repository's own folder", where=shown(relative))
+        raise PathRefused("leads into the .git folder", where=shown(relative))
     return parts
 
 
 def _is_loop(real: Path) -> bool:
-    """Whether a followed path still holds a symlink: one that leads back to itself."""
+    """Whether a resolved path still contains a symlink, which must be part of a loop."""
     try:
         return stat.S_ISLNK(real.lstat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -212,22 +212,22 @@ def _is_loop(real: Path) -> bool:
 
 
 def _enters_git(parts: tuple[str, ...]) -> bool:
-    # macOS and Windows volumes ignore case, and git itself refuses these spellings for the same reason.
+    # macOS and Windows volumes ignore case; git refuses these spellings for the same reason.
     return any(part.rstrip(". ").lower() == ".git" for part in parts)
 
 
 def shown(path: str) -> str:
-    """A path as one printable line: control characters escaped, the middle of a very long one left out."""
+    """A path as one printable line: control characters escaped, very long ones shortened in the middle."""
     clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in path)
     return clean if len(clean) <= 240 else f"{clean[:118]}…{clean[-118:]}"
 
 
 def category_of(relative: str) -> str | None:
-    """The search category a file belongs to by its path (spec 7.2), ``None`` when it is not searched.
+    """A file's search category by its path (spec 7.2), ``None`` if it is not searched.
 
-    ``knowledge`` is said of the category files (``facts.md`` …), of notes about files, of what is private and
-    of ``knowledge/<name>/KNOWLEDGE.md`` entries; ``shared`` of what others share. What is archived is
-    ``archive``, whatever it was; conversations stay conversations.
+    ``knowledge`` covers the category files (``facts.md`` …), notes about files, private files and
+    ``knowledge/<name>/KNOWLEDGE.md`` entries; ``shared`` covers knowledge shared by others. Archived files
+    are ``archive``, except conversations.
     """
     parts = tuple(part for part in relative.split("/") if part)
     if not parts or any(part.startswith(".") for part in parts):
@@ -255,24 +255,24 @@ def category_of(relative: str) -> str | None:
 
 
 def is_shared(path: str) -> bool:
-    """Whether a path is one of the knowledge that others share."""
+    """Whether a path is knowledge shared by others."""
     return path.startswith(f"{SHARED}/")
 
 
 def is_private(path: str) -> bool:
-    """Whether a path is one that is never committed in clear once encryption is set up."""
+    """Whether a path is never committed in clear once encryption is set up."""
     return path.startswith(tuple(f"{folder}/" for folder in PRIVATE))
 
 
 def _archived(category: str | None) -> str | None:
-    """The category of an archived file that would have another where it came from."""
+    """The category of an archived file, given that of its original path."""
     return category if category in (None, "conversation") else "archive"
 
 
 def slugify(text: str, limit: int = 48) -> str:
     """A file-name slug: lower-case letters and digits of any script, joined by single hyphens.
 
-    Never empty, never hidden, never an option; at most ``limit`` characters and at most 200 bytes.
+    Never empty, hidden or like an option; at most ``limit`` characters and 200 bytes.
     """
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
     words = re.sub(r"[\W_]+", "-", folded).strip("-")
@@ -283,5 +283,5 @@ def slugify(text: str, limit: int = 48) -> str:
 
 
 def valid_session_id(text: str) -> bool:
-    """Whether a text is fit to be a session id: letters, digits, ``.``, ``_``, ``-``, at most 128 of them."""
+    """Whether a text is a valid session id: at most 128 letters, digits, ``.``, ``_`` and ``-``."""
     return _SESSION_ID.fullmatch(text) is not None and ".." not in text

@@ -1,9 +1,9 @@
-"""Which programs are started, and with what around them: never one of the current folder or of a workspace.
+"""Finds programs and builds their environment so that nothing in the current folder or a workspace is run.
 
-A folder that was cloned may hold a ``git``, a ``json.py`` or a ``sitecustomize.py``. The current folder gets
-on the path of a shell by a ``.`` or an empty entry, and on Python's by ``-c``, ``-m`` and the same entries in
-PYTHONPATH. Here programs are looked up only in folders that are named in full, the same holds for what they
-start in turn, and an interpreter of ours looks for modules only where it is installed.
+A cloned folder may contain a ``git``, a ``json.py`` or a ``sitecustomize.py``. The current folder is searched
+if PATH has a ``.`` or an empty entry; Python also searches it with ``-c``, ``-m`` and such entries in
+PYTHONPATH. Here programs are looked up only in absolute folders, their child processes inherit the same
+restriction, and our interpreters import modules only from where they are installed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from engine.errors import AutopoiesisError
 
 _HOME = str(Path(__file__).absolute().parents[2])
-"""Where this program's own packages lie."""
+"""The folder of this program's own packages."""
 
 
 def find(name: str) -> str | None:
-    """The full path of a program; ``None`` where no folder of PATH that is named in full holds it.
+    """The full path of a program; ``None`` if no absolute folder in PATH contains it.
 
     Args:
-        name: Without a folder, or with its full path.
+        name: A bare name or a full path.
     """
     import shutil  # noqa: PLC0415 — slow, and most processes start nothing
 
@@ -33,10 +33,10 @@ def find(name: str) -> str | None:
 
 
 def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a program: the process's own, without the current folder on any path.
+    """The environment for a program: that of this process, without the current folder on any path.
 
     Args:
-        more: Set besides.
+        more: Additional variables.
     """
     found = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     # An empty PATH would mean the current folder.
@@ -47,24 +47,24 @@ def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def python(code: str, *arguments: str) -> list[str]:
-    """The command that runs some code in an interpreter of its own, which knows this program's packages.
+    """The command that runs code in a separate interpreter that can import this program's packages.
 
-    To be started with ``surroundings``.
+    Start it with ``surroundings``.
 
     Args:
-        arguments: What it finds in ``sys.argv[1:]``.
+        arguments: Passed as ``sys.argv[1:]``.
 
     Raises:
-        AutopoiesisError: Which interpreter this is, is not known.
+        AutopoiesisError: The path of the current interpreter is unknown.
     """
     if not sys.executable:
         raise AutopoiesisError(
-            "the Python interpreter is not known", hint="start autopoiesis by its full path"
+            "the path of the Python interpreter is unknown", hint="start autopoiesis by its full path"
         )
-    # Last, so that nothing that lies beside the packages takes the place of a module of the library.
+    # Last, so that nothing beside the packages shadows a standard library module.
     return [sys.executable, "-P", "-c", f"import sys; sys.path.append({_HOME!r}); {code}", *arguments]
 
 
 def _in_full(path: str) -> str:
-    """A list of folders without those that are named relative to the current one."""
+    """A path list without relative folders."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())

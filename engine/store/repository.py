@@ -1,7 +1,7 @@
-"""The workspace's git repository (spec 3): its state, its history, and commits of named files.
+"""The workspace's git repository (spec 3): state, history, and commits of given files.
 
-Reading the branch and the newest revision costs two small file reads, so that a screen can ask often. Every
-git command runs through ``engine.store.git``, which lets nothing of the repository run.
+Reading the branch and the newest revision costs two small file reads, so screens can poll them. All git
+commands run through ``engine.store.git``, which runs nothing from the repository.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """What the repository is busy with."""
+    """State of the repository."""
 
     kind: RepositoryKind
-    """``ok`` when commits can be made."""
+    """``ok`` if commits can be made."""
     branch: str = ""
     """The branch; empty when there is none."""
     dirty: int = 0
-    """Files that differ from the newest commit, new ones included."""
+    """Number of files that differ from the newest commit, including new ones."""
     why: str = ""
     """Why it is not ``ok``, in one clause."""
     hint: str = ""
 
     @property
     def can_commit(self) -> bool:
-        """Whether a commit would be accepted."""
+        """Whether a commit is possible."""
         return self.kind == "ok"
 
 
@@ -81,14 +81,14 @@ class Commit:
 
 
 class Repository:
-    """The repository whose top folder is the workspace.
+    """The repository whose top-level folder is the workspace.
 
-    What starts git raises ``RepositoryError`` where git is missing or fails, there is no repository, or no
-    such revision in it; and ``PathRefused`` for a path that leaves the workspace.
+    Methods that start git raise ``RepositoryError`` if git is missing or fails, or if the repository or
+    revision does not exist; and ``PathRefused`` for a path that leaves the workspace.
 
     Args:
-        guard: Asked about every file before it is committed.
-        private: As of ``Git``.
+        guard: Checks every file before it is committed.
+        private: See ``Git``.
     """
 
     def __init__(
@@ -101,15 +101,15 @@ class Repository:
         self._identified = False
 
     def init(self) -> None:
-        """Make the repository, with the branch ``main``; one that exists is left as it is."""
+        """Create the repository with the branch ``main``; an existing one is unchanged."""
         if not (self.workspace.root / ".git").exists():
             self.git.run("init", "--quiet", "--template=", "--initial-branch=main", reading=False)
 
     def state(self, *, count: bool = True) -> RepositoryState:
-        """What the repository is busy with, and whether a commit can be made.
+        """The repository's state, and whether a commit is possible.
 
         Args:
-            count: Also count the files that differ, which reads every file's status.
+            count: Also count the changed files, which reads every file's status.
         """
         blocked = self._blocked()
         if blocked is not None and blocked.kind in ("none", "no-git"):
@@ -124,10 +124,10 @@ class Repository:
             blocked = blocked or (None if conflicts else self._without_identity())
         except RepositoryError as error:
             why = f"git cannot use the repository: {error.what.rpartition(' failed: ')[2]}"
-            return RepositoryState("broken", branch, why=why, hint="look at it with: git status")
+            return RepositoryState("broken", branch, why=why, hint="check it with: git status")
         if blocked is None and conflicts:
             blocked = RepositoryState(
-                "conflicts", why="files with conflicts are waiting", hint="resolve them and git add them"
+                "conflicts", why="there are unresolved conflicts", hint="resolve them, then git add the files"
             )
         if blocked is None:
             return RepositoryState("ok", branch, dirty)
@@ -136,61 +136,61 @@ class Repository:
     def commit(
         self, paths: Sequence[str], message: str, *, links: Mapping[str, str | None] | None = None
     ) -> str | None:
-        """Commit the named files as they are on disk, and nothing else; what others have staged stays staged.
+        """Commit exactly the given files as they are on disk; other staged changes stay staged.
 
-        A named file that is gone is committed as deleted, unless this work tree does not show it. Files that
-        git ignores are left out. The bytes are committed as they are, without line-end conversion or filters
-        but git-crypt's.
+        A missing file is committed as deleted, unless a sparse checkout hides it. Files ignored by git are
+        left out. The bytes are committed unchanged, without line-end conversion or filters except git-crypt.
 
         Args:
-            message: The commit's message; its first line is the subject.
-            links: Commits of submodules by path; ``None`` takes one away.
+            message: Its first line is the subject.
+            links: Commits of submodules by path; ``None`` removes one.
 
         Returns:
-            The new revision; ``None`` when nothing differs from the newest commit.
+            The new revision; ``None`` if nothing differs from the newest commit.
 
         Raises:
-            RepositoryError: The state forbids it; a path is a symlink, holds conflict markers, is refused by
-                the guard or would not be encrypted; another program moved the branch meanwhile; git failed.
-            PathRefused: A path leaves the workspace.
-            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+            RepositoryError: The state forbids it; a path is a symlink, contains conflict markers, is refused
+            by the guard or would not be encrypted; another program keeps moving the branch; git failed.
+            PathRefused: A path leaves the workspace. WriteFailed, ReadOnly: The workspace's lock cannot be
+            taken.
         """
         with self._committing():
             newest, guard = self.revision, self._guard
             return commit(self.git, self.workspace, paths, message, newest, guard, links or {})
 
     def commit_beside(self, contents: Mapping[str, bytes | None], parent: str, message: str) -> str:
-        """A commit on top of another one that no branch knows yet; files and index stay as they are.
+        """Create a commit on top of another one, on no branch yet; files and index are unchanged.
 
         Args:
-            contents: The bytes of files by path; ``None`` takes one away.
+            contents: Bytes of files by path; ``None`` deletes one.
             parent: Full object name.
 
         Raises:
-            RepositoryError: A file is refused by the guard or holds conflict markers, or git failed.
+            RepositoryError: A file is refused by the guard or contains conflict markers, or git failed.
         """
         return commit_contents(self.git, self.workspace, contents, parent, message, self._guard)
 
     def begin(self, past: Sequence[PastCommit]) -> str:
-        """Gives a repository that has no commit a past, all of it or nothing; gives its newest commit. Files
-        stay as they are. No guard looks at what it holds: it has to be known to be clean.
+        """Create the whole history of a repository without commits, atomically; returns the newest commit.
+
+        Files are unchanged. The guard is not consulted, so the contents must be known to be safe.
 
         Args:
-            past: Oldest first; the last one is on no branch of its own.
+            past: Oldest first; the last one is on the main line.
 
         Raises:
-            RepositoryError, PathRefused, WriteFailed, ReadOnly: As ``commit``, or there is a commit.
+            RepositoryError, PathRefused, WriteFailed, ReadOnly: As ``commit``, or there already is a commit.
         """
         from engine.store import past as beginning  # noqa: PLC0415 — once in a workspace's life, if at all
 
         with self._committing():
             if self.has_commits:
-                raise RepositoryError("has a past already", where=str(self.workspace.root))
+                raise RepositoryError("the repository already has commits", where=str(self.workspace.root))
             return beginning.begin(self.git, self.workspace, past)
 
     @contextlib.contextmanager
     def _committing(self) -> Iterator[None]:
-        """The lock, where a commit can be made; an error of the disk is one of the repository."""
+        """Holds the lock if a commit is possible; disk errors become ``RepositoryError``."""
         with Files(self.workspace).lock():
             self.recover()
             self.require()
@@ -201,17 +201,17 @@ class Repository:
                 raise RepositoryError(why, where=str(self.workspace.root), hint=hint) from error
 
     def require(self) -> None:
-        """Does nothing where a commit can be made, once another git that is at work is done.
+        """Check that a commit is possible, waiting for a running git to finish.
 
         Raises:
-            RepositoryError: It cannot; what stands in the way, and what to do.
+            RepositoryError: It is not; says why and what to do.
         """
         state = self._awaited()
         if not state.can_commit:
             raise RepositoryError(state.why, where=str(self.workspace.root), hint=state.hint)
 
     def recover(self) -> None:
-        """Finishes what a killed program of ours has left of a commit, and clears the lock of a dead git.
+        """Complete or roll back an interrupted commit, and clear the lock of a dead git.
 
         Raises:
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
@@ -223,7 +223,7 @@ class Repository:
             git_lock.clear_stale(self.folder, self.workspace.root)
 
     def _awaited(self) -> RepositoryState:
-        """The state, once another git that has just taken the lock is done."""
+        """The state, after waiting for another git that holds the lock."""
         until = time.monotonic() + git_lock.PATIENCE_S
         while True:
             state = self.state(count=False)
@@ -244,7 +244,7 @@ class Repository:
         return name.removeprefix("refs/heads/") if is_known else ""
 
     def revision(self) -> str | None:
-        """The newest commit's object name without starting git; ``None`` before the first commit."""
+        """The newest commit's object name, read without starting git; ``None`` before the first commit."""
         folder = self.folder
         name = git_folder.head(folder)
         if not name.startswith("refs/"):
@@ -256,7 +256,7 @@ class Repository:
     def head(self) -> tuple[str, str] | None:
         """The newest commit's object name and subject; ``None`` before the first commit.
 
-        Starts git only when the revision is a new one.
+        Starts git only if the revision has changed.
         """
         revision = self.revision()
         if revision is None:
@@ -266,10 +266,10 @@ class Repository:
         return revision, self._subjects[revision]
 
     def show(self, revision: str, path: str) -> bytes:
-        """A file's bytes as of a revision, unconverted.
+        """A file's raw bytes at a revision.
 
         Raises:
-            FileNotFoundError: The commit holds no such file.
+            FileNotFoundError: The commit does not contain the file.
         """
         name = "/".join(split_relative(path))
         found = self._known(revision)
@@ -279,7 +279,7 @@ class Repository:
         return answer.output
 
     def files(self, revision: str, under: str = "") -> list[str]:
-        """The paths of all regular files a commit holds, optionally below a folder."""
+        """The paths of all regular files in a commit, optionally below a folder."""
         paths = ["/".join(split_relative(under))] if under else []
         listed = self.git.run("ls-tree", "-r", "-z", "--full-tree", self._known(revision), paths=paths)
         return [
@@ -289,17 +289,17 @@ class Repository:
         ]
 
     def setting(self, name: str) -> str:
-        """A setting of this repository alone; empty where it has none."""
+        """A git setting of this repository; empty if not set."""
         return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
 
     def set_up(self, name: str, value: str) -> None:
-        """Gives this repository a setting."""
+        """Set a git setting of this repository."""
         self.git.run("config", "--local", name, value, reading=False)
 
     def changed(self, *under: str) -> list[str]:
-        """The files below folders that differ from the newest commit, new ones included, and not ignored.
+        """The files below folders that differ from the newest commit, including new but not ignored ones.
 
-        A folder that is a repository of its own is one path, which ends with a slash.
+        A nested repository is reported as one path ending with a slash.
         """
         names = ["/".join(split_relative(each)) for each in under]
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
@@ -307,11 +307,11 @@ class Repository:
         return [os.fsdecode(line[3:]) for line in listed if line]
 
     def refusals(self, paths: Sequence[str]) -> dict[str, str]:
-        """Why files would not be committed, by path; those that would be are not among them."""
+        """Why files would not be committed, by path; omits those that would be."""
         return refusals(self.git, self.workspace, paths, self.revision(), self._guard)
 
     def changes(self, revision: str) -> list[tuple[str, str]]:
-        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter."""
+        """The files a commit added, changed or deleted, as (``A``, ``M`` or ``D``, path) pairs."""
         options = ("--root", "--no-commit-id", "--name-status", "--no-renames", "-r", "-z")
         listed = self.git.run("diff-tree", *options, self._known(revision)).output.split(b"\0")
         return [
@@ -320,7 +320,7 @@ class Repository:
         ]
 
     def forget(self, name: str) -> None:
-        """Takes a setting away from this repository; one that it does not have is ignored."""
+        """Remove a git setting of this repository, if set."""
         self.git.run("config", "--local", "--unset-all", name, reading=False, accept=(0, 5))
 
     def log(self, limit: int = 50, *, path: str = "") -> list[Commit]:
@@ -339,27 +339,27 @@ class Repository:
 
     @property
     def folder(self) -> Path:
-        """The repository's own folder, also of a linked work tree."""
+        """The git folder, also for a linked work tree."""
         return git_folder.repository_folder(self.workspace.root)
 
     def _blocked(self) -> RepositoryState | None:
-        """What forbids a commit, as far as files tell."""
+        """The state that forbids a commit, as far as can be told without git."""
         root = self.workspace.root
         if self.git.program() is None:
             return RepositoryState("no-git", why="git is not installed", hint="install git to keep a history")
         if not (root / ".git").exists():
-            return RepositoryState("none", why="the workspace is no git repository", hint="run: git init")
+            return RepositoryState("none", why="the workspace is not a git repository", hint="run: git init")
         folder = self.folder
         for name, kind, what in _IN_PROGRESS:
             if (folder / name).exists():
                 return RepositoryState(kind, why=f"{what} is in progress", hint="finish or abort it with git")
         if git_folder.REVISION.fullmatch(git_folder.head(folder)):
-            return RepositoryState("detached", why="HEAD is on no branch", hint="run: git switch main")
+            return RepositoryState("detached", why="HEAD is detached", hint="run: git switch main")
         age = git_lock.age_s(folder)
         if age is not None and git_lock.left_by_us(folder) is None:
             return RepositoryState(
                 "locked",
-                why=f"another git is at work, or died: .git/index.lock is {int(age)} s old",
+                why=f"another git is running or has crashed: .git/index.lock is {int(age)} s old",
                 hint="wait for it; if no git is running, delete .git/index.lock",
             )
         return None
@@ -372,18 +372,18 @@ class Repository:
                 return RepositoryState(
                     "no-identity", why="git does not know who you are", hint=_IDENTITY_CURE
                 )
-        self._identified = True  # two programs a commit less; who takes it away meanwhile is told by git
+        self._identified = True  # saves two processes per commit; git itself reports it if removed later
         return None
 
     def _known(self, revision: str) -> str:
         found = commit_of(self.git, revision)
         if found is None:
-            raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
+            raise RepositoryError(f"no such revision: {shown(revision)}", where=str(self.workspace.root))
         return found
 
 
 def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """The object name of the commit that git knows as a revision, tag, branch or hash; ``None`` for none."""
+    """The object name of the commit a revision, tag, branch or hash refers to; ``None`` if there is none."""
     try:
         is_name = bool(name) and "\0" not in name and bool(os.fsencode(name))
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Which commit a revision or a date means, and what a commit holds (design 5, ``--as-of``).
+"""Resolves a revision or date to a commit, and reads a commit's contents (design 5, ``--as-of``).
 
-Nothing is checked out: the tree is listed and its blobs are read as they are stored, so that no filter, no
-attribute and no hook has a say (G5). Names go to git as one argument behind ``--end-of-options`` (G6).
+Nothing is checked out: the tree is listed and its blobs are read raw, so no filter, attribute or hook applies
+(G5). Names are passed to git as one argument after ``--end-of-options`` (G6).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.store.paths import shown
 from engine.store.repository import Commit, Repository, commit_of
 
 NOW = "now"
-"""The working tree, as opposed to any commit."""
+"""Names the working tree instead of a commit."""
 
 EntryKind = Literal["file", "symlink", "submodule"]
 
@@ -26,12 +26,12 @@ _GROUP_BYTES = 8 * 1024 * 1024
 _GROUP_FILES = 2_000
 _KINDS: dict[bytes, EntryKind] = {b"100": "file", b"120": "symlink", b"160": "submodule"}
 ENVIRONMENT = {
-    # An object means what its name says, whatever refs/replace puts in its place.
+    # Ignore refs/replace.
     "GIT_NO_REPLACE_OBJECTS": "1",
-    # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
+    # Do not fetch what a partial clone lacks: the remote and its helpers come from untrusted configuration.
     "GIT_ALLOW_PROTOCOL": "",
 }
-"""What commands run with that look into the past."""
+"""Environment of commands that read the history."""
 _FORMAT = "%H%n%ct%n%an%n%s"
 
 
@@ -40,24 +40,24 @@ class TreeEntry:
     """One entry of a commit's tree."""
 
     path: str
-    """Path from the top, with forward slashes; bytes that are not UTF-8 are lone surrogates."""
+    """Path from the root, with forward slashes; bytes that are not UTF-8 are lone surrogates."""
     kind: EntryKind
     name: str
     """The object's name."""
     size: int
-    """Bytes of a file as it is stored; 0 for anything else."""
+    """A file's stored size in bytes; 0 for anything else."""
 
 
 def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") -> Commit | None:
-    """The commit that a revision, tag, branch, hash or date means; ``None`` for ``now``, the working tree.
+    """Resolves a revision, tag, branch, hash or date to a commit; ``None`` for ``now``, the working tree.
 
-    A name that git knows is taken as that. A date means the last commit until then on the way that the
-    current branch has come, so that what a merge brought later is not there before it.
+    Names known to git take precedence. A date means the last commit up to then along the current branch's
+    first parents, so that a merge's content does not appear before the merge.
 
     Args:
-        text: As a person writes it; dates as in ``moments``.
-        now: What ``3 days ago`` counts from, UTC.
-        zone: The time zone whose days are meant.
+        text: User input; dates as in ``moments``.
+        now: Reference time of ``3 days ago``, UTC.
+        zone: The time zone of dates.
 
     Raises:
         RepositoryError: There is no such commit, no commit at all, or no repository.
@@ -69,9 +69,7 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
     place = str(repository.workspace.root)
     if git.program() is None or not (repository.workspace.root / ".git").exists():
         state = repository.state(count=False)
-        raise RepositoryError(
-            f"there is no past to go back to: {state.why}", where=place, hint=f"{state.hint}, and commit"
-        )
+        raise RepositoryError(f"no history: {state.why}", where=place, hint=f"{state.hint}, and commit")
     revision = commit_of(git, text, ENVIRONMENT)
     moment = moments.moment(text, now, zone) if revision is None else None
     if moment is not None and commit_of(git, "HEAD", ENVIRONMENT) is not None:
@@ -85,13 +83,13 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
 
 
 def entries(git: Git, revision: str) -> tuple[TreeEntry, ...]:
-    """Everything a commit holds, folders entered, in the order of git.
+    """All entries of a commit's tree, recursively, in git's order.
 
     Args:
         revision: A commit's full object name.
 
     Raises:
-        RepositoryError: The commit is damaged, or the clone lacks a part of it.
+        RepositoryError: The commit is damaged or incomplete in this clone.
     """
     listed = _run(git, "ls-tree", "-r", "-z", "-l", "--full-tree", revision)
     found: list[TreeEntry] = []
@@ -108,24 +106,24 @@ def entries(git: Git, revision: str) -> tuple[TreeEntry, ...]:
 
 
 def contents(git: Git, files: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
-    """The bytes of files, as they are stored, in the order given; about 8 MiB are in memory at a time.
+    """The stored bytes of files, in the order given, with about 8 MiB in memory at a time.
 
     Raises:
-        RepositoryError: A file is damaged, or the clone lacks it.
+        RepositoryError: A file is damaged or missing from this clone.
     """
     for group in _groups(files):
         for entry, data in zip(group, blobs(git, [entry.name for entry in group]), strict=True):
             if data is None:
                 raise RepositoryError(
-                    "is not in this clone, or damaged",
+                    "is damaged or missing from this clone",
                     where=shown(entry.path),
-                    hint="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
+                    hint="run: git fsck; complete a partial clone with: git fetch --refetch",
                 )
             yield entry, data
 
 
 def blobs(git: Git, names: Sequence[str]) -> Iterator[bytes | None]:
-    """The bytes of objects by name, all in memory at once; ``None`` for one that is no file, or not there."""
+    """The bytes of blobs by name, all in memory at once; ``None`` if not a blob or missing."""
     output = _run(git, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()).output
     place = 0
     for _ in names:
@@ -160,19 +158,19 @@ def _commit(git: Git, revision: str) -> Commit:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise RepositoryError(
-            "the commit has no date that can be used", where=shown(revision[:8]), hint="choose another one"
+            "the commit has no usable date", where=shown(revision[:8]), hint="choose another one"
         ) from error
     return Commit(name, at, author, subject)
 
 
 def _too_early(git: Git, moment: datetime) -> RepositoryError:
     first = _commit(git, _run(git, "rev-list", "--first-parent", "--max-parents=0", "HEAD").text)
-    what = f"there is no commit up to {day_and_time(moment)}: the first is {described(first)}"
+    what = f"no commit up to {day_and_time(moment)}: the first is {described(first)}"
     if _run(git, "rev-parse", "--is-shallow-repository").text == "true":
         return RepositoryError(
             f"{what}, because the clone is shallow",
             where=str(git.root),
-            hint="fetch the rest with: git fetch --unshallow, or give a later date",
+            hint="run: git fetch --unshallow, or give a later date",
         )
     return RepositoryError(what, where=str(git.root), hint="give a later date")
 
@@ -184,12 +182,12 @@ def _unknown(repository: Repository, text: str) -> RepositoryError:
         return RepositoryError(state.why, where=place, hint=state.hint)
     if not repository.has_commits:
         return RepositoryError(
-            "there is no past to go back to: nothing is committed yet",
+            "no history: nothing is committed yet",
             where=place,
-            hint="commit the workspace with: autopoiesis init, or git",
+            hint="commit the workspace with autopoiesis init or git",
         )
     return RepositoryError(
-        f"there is no revision or date “{shown(text)}”",
+        f"no such revision or date: “{shown(text)}”",
         where=place,
         hint=f"give a commit, a tag or a branch, or a date such as {moments.FORMS}",
     )
@@ -203,7 +201,7 @@ def described(commit: Commit) -> str:
 
 
 def day_and_time(at: datetime) -> str:
-    """A moment to the minute: ``2026-10-01 14:00 UTC``."""
+    """A time to the minute: ``2026-10-01 14:00 UTC``."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 

@@ -1,4 +1,4 @@
-"""What each kind of memory file must say in its header (spec 2.2, 2.3; knowledge entries)."""
+"""Header schemas of the kinds of memory files (spec 2.2, 2.3; knowledge entries)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MEMORY_MAX_LINES = 200
 MEMORY_MAX_BYTES = 25 * 1024
 
 Check = Callable[[object], str]
-"""Given a header value, says what is wrong with it; empty when nothing is."""
+"""Returns what is wrong with a header value; empty if it is valid."""
 
 
 def _text(value: object) -> str:
-    return "" if isinstance(value, str) and value.strip() else "must be a text"
+    return "" if isinstance(value, str) and value.strip() else "must be text"
 
 
 def _read_by(reader: Callable[[str], object], message: str) -> Check:
@@ -54,7 +54,7 @@ def _session(value: object) -> str:
 def _texts(value: object) -> str:
     if value == "" or (isinstance(value, Sequence) and all(isinstance(item, str) for item in value)):
         return ""
-    return "must be a list of texts, such as [one, two]"
+    return "must be a list of strings, such as [one, two]"
 
 
 def _changes(value: object) -> str:
@@ -74,7 +74,7 @@ def _one_of(*allowed: str) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The fields of one kind of file. Fields not named here are the writer's own and are left alone."""
+    """The fields of one kind of file. Other fields are allowed and not checked."""
 
     required: dict[str, Check]
     optional: dict[str, Check]
@@ -112,9 +112,9 @@ _ENTRY = Schema({"name": _text, "description": _text}, {**_COMMON, "version": _t
 
 
 def validate(document: Document) -> tuple[Problem, ...]:
-    """Everything wrong with a document's header, and with MEMORY.md's size, each with its line.
+    """All problems of a document's header and of MEMORY.md's size, each with its line.
 
-    The own fields of a topic or a preset are checked where it is loaded. What ``parse`` found is included.
+    Includes the problems found by ``parse``. Fields specific to topics and presets are checked when loaded.
     """
     problems = list(document.problems)
     if document.path == MEMORY_FILE:
@@ -147,7 +147,7 @@ def _schema_of(document: Document, problems: list[Problem]) -> Schema | None:
         Problem(
             document.path,
             document.header.line_of("type"),
-            f"'type' is unknown: {kind}" if isinstance(kind, str) else "'type' must be a text",
+            f"unknown 'type': {kind}" if isinstance(kind, str) else "'type' must be text",
             f"use one of {', '.join(SCHEMAS)}",
             "warning",
         )
@@ -175,15 +175,15 @@ def _fields(document: Document, schema: Schema) -> list[Problem]:
 
 
 def size_problems(data: bytes) -> list[Problem]:
-    """What is wrong with the size of MEMORY.md, by its bytes."""
+    """Problems with the size of MEMORY.md."""
     lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     size = len(data)
-    hint = "condense it or move detail to other files"
+    hint = "condense it or move details to other files"
     if lines > MEMORY_MAX_LINES:
-        what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
+        what = f"has {lines} lines; agents read only the first {MEMORY_MAX_LINES}"
         return [Problem(MEMORY_FILE, MEMORY_MAX_LINES + 1, what, hint)]
     if size > MEMORY_MAX_BYTES:
-        what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
+        what = f"has {size} bytes; agents read only the first {MEMORY_MAX_BYTES}"
         return [Problem(MEMORY_FILE, 0, what, hint)]
     if lines >= MEMORY_WARN_LINES:
         what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"

@@ -1,4 +1,4 @@
-"""A line added at the end of a section of a Markdown file, while every byte that is there stays."""
+"""Appends a line to a section of a Markdown file without changing existing bytes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 
 
 def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
-    """The file with a line at the end of a section; a section that is not there is made at the file's end.
+    """Appends a line to a section; a missing section is created at the end of the file.
 
-    Of several sections with the title the last one is meant. Blank lines at the end of a section stay behind
-    the new line, and the line ends are those of the file's first line.
+    If several sections have the title, the last one is used. Trailing blank lines of the section stay after
+    the new line. Line ends follow the file's first line.
 
     Args:
-        line: The line, or several, without a line end behind it.
-        title: The section's heading, whatever its case; empty for the whole file.
-        level: The level of a heading that is made; one that is there may have another.
+        line: One or more lines, without a final line end.
+        title: The section's heading, case-insensitive; empty for the whole file.
+        level: The level of a new heading; an existing one may have any level.
 
     Raises:
         UnicodeDecodeError: The body is not UTF-8.

@@ -1,8 +1,8 @@
-"""Work trees that show a part of the repository only (sparse checkout), as a sub-agent is given.
+"""Sparse checkouts: work trees that contain only part of the repository, as given to sub-agents.
 
-What is not checked out is there all the same: it is not deleted, not missing, and what would be written in
-its place would take it out of the next commit. Git marks such files in its index (``skip-worktree``); files
-that a sync brings are judged by the folders that git was told to show (cone mode).
+Files that are not checked out still exist: they are neither deleted nor missing, and must not be overwritten.
+Git marks them in its index (``skip-worktree``); new files from a sync are checked against the folders in the
+sparse specification (cone mode).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _TOP = ("/*", "!/*/")
 
 
 def hidden(root: Path, paths: Sequence[str] = ()) -> frozenset[str]:
-    """The files of the newest commit that are not checked out here, among some paths or of all; none where
-    everything is. A look at one file where there is no such work tree.
+    """The committed files that are not checked out, among ``paths`` or overall.
+
+    Costs a look at one file if the checkout is not sparse.
 
     Raises:
         RepositoryError: Git failed.
@@ -45,13 +46,13 @@ def hidden(root: Path, paths: Sequence[str] = ()) -> frozenset[str]:
 
 @lru_cache(maxsize=8)
 def _listed(root: Path, _index: tuple[int, ...]) -> frozenset[str]:
-    """All files that are not checked out, by the state of the index."""
+    """All files not checked out, cached by the state of the index."""
     listed = _git(root).run("ls-files", "-t", "-z", "--full-name").output.split(b"\0")
     return frozenset(os.fsdecode(line[2:]) for line in listed if line.startswith(b"S "))
 
 
 def outside(root: Path, paths: Iterable[str]) -> frozenset[str]:
-    """Those of some paths, of files that may be new, that this work tree does not show.
+    """Those of some paths, which may be of new files, that are outside the sparse checkout.
 
     Raises:
         RepositoryError: Git failed.
@@ -62,7 +63,7 @@ def outside(root: Path, paths: Iterable[str]) -> frozenset[str]:
         return frozenset()
     lines = [re.sub(r"\\(.)", r"\1", line) for line in place.read_text("utf-8", "replace").splitlines()]
     if tuple(lines[:2]) != _TOP:
-        # Patterns of another form: what they mean for files that exist stands in the index.
+        # Not cone mode: use the index, which covers existing files.
         return hidden(root) & frozenset(paths)
     only_files = {line[2:-3] for line in lines[2:] if line.startswith("!/") and line.endswith("/*/")}
     whole = tuple(line[1:] for line in lines[2:] if line.startswith("/") and line[1:-1] not in only_files)
@@ -80,21 +81,21 @@ def _git(root: Path) -> Git:
 
 
 def refuse_elsewhere(root: Path, parts: Sequence[str]) -> None:
-    """Keeps a file from being written that is not this workspace's to write.
+    """Refuses a file that must not be written from this workspace.
 
     Args:
         parts: The components of its path, free of symlinks.
 
     Raises:
-        PathRefused: It lies in a repository of its own, such as knowledge that others share.
-        ReadOnly: The newest commit holds it, and it is not checked out here.
+        PathRefused: It lies in a nested repository, such as knowledge shared by others.
+        ReadOnly: It is in the newest commit but not checked out here.
     """
     path = "/".join(parts)
     if found := inner(root, parts):
         raise PathRefused(
-            f"belongs to a repository of its own, {shown(found)}",
+            f"belongs to a nested repository, {shown(found)}",
             where=shown(path),
-            hint="change it where it comes from; autopoiesis share update brings it here",
+            hint="change it at its source, then run: autopoiesis share update",
         )
     if not os.path.lexists(root / path) and hidden(root, [path]):
         raise ReadOnly(

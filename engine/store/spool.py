@@ -1,6 +1,6 @@
-"""Room for data that has to be made before what stands above it is known.
+"""Temporary storage for data that is generated before the header above it is known.
 
-It can be written to disk only once, in its place below; until then it must be somewhere other than in memory.
+The final file can be written only once; until then large data must be kept outside memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ _PLACE = "scratch"
 
 
 class Spool:
-    """Bytes added at the end and read again from the start, any number of times.
+    """Append-only bytes that can be re-read from the start any number of times.
 
-    The first MiB is held in memory; more goes to a file in ``scratch/`` without a name: no part of it
-    can be found, and nothing of it is left however the process ends. It is not synced: what is kept of it is
-    written to its place by ``Files``.
+    The first MiB is kept in memory; the rest goes to an unlinked file in ``scratch/``, so nothing is left
+    however the process ends. It is not synced: ``Files`` writes the final file.
     """
 
     def __init__(self, files: Files) -> None:
@@ -46,7 +45,7 @@ class Spool:
         """Add bytes.
 
         Raises:
-            WriteFailed: There is no room for them.
+            WriteFailed: The disk is full.
             ReadOnly: The workspace cannot be written.
         """
         self._held.append(data)
@@ -55,7 +54,7 @@ class Spool:
             self._put_down()
 
     def read(self) -> Iterator[bytes]:
-        """Everything added so far, in pieces of at most 1 MiB or of the size in which it was added.
+        """Everything added so far, in pieces of at most 1 MiB or as added.
 
         Raises:
             WriteFailed: It cannot be read.

@@ -1,4 +1,4 @@
-"""What leads out of a workspace, or stands in a cache's place and is not a file: reported, never opened."""
+"""Finds symlinks that leave the workspace and cache paths that are not regular files; never opens them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from engine.store.paths import Workspace, shown
 
 
 def strays(workspace: Workspace) -> Iterator[Problem]:
-    """Every symlink that leads out of the workspace, and what among the caches is not a regular file.
+    """Every symlink that leads out of the workspace, and every cache path that is not a regular file.
 
-    Only names are looked at, and nothing outside: links are not followed. What lies in the repository's own
-    folder is git's.
+    Links are not followed. ``.git`` is skipped.
     """
     for folder, folders, names in os.walk(workspace.root):
         if folder == str(workspace.root) and ".git" in folders:
@@ -39,8 +38,8 @@ def _what(workspace: Workspace, path: str, place: str) -> str:
     if stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and not is_index):
         return ""
     if is_index or path.startswith("scratch/"):
-        kind = "a symlink" if stat.S_ISLNK(mode) else "no regular file"
-        what = "there is no search index: files are searched instead" if is_index else "it is not used"
+        kind = "a symlink" if stat.S_ISLNK(mode) else "not a regular file"
+        what = "there is no search index and files are searched instead" if is_index else "it is not used"
         return f"is {kind}, so {what}"
     if stat.S_ISLNK(mode):
         try:

@@ -1,4 +1,4 @@
-"""What files there are, and what became of them between two looks: the truth behind file events."""
+"""Snapshots of folder trees, compared to find out what file events really changed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Literal
 
 ChangeKind = Literal["added", "changed", "removed"]
 EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*", ".*.sw?", "4913", "*~", "#*#", ".#*")
-"""Names never looked at; one that starts with a slash is meant at the top of a watched folder only.
+"""Ignored names; a leading slash anchors a name at the top of a watched folder.
 
-The last five are what vim and emacs write beside a file that is open in them.
+The last five are files that vim and emacs write beside an open file.
 """
 
 
@@ -32,7 +32,7 @@ _Signature = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that is new, different or gone."""
+    """A file that was created, changed or deleted."""
 
     path: Path
     """Absolute path."""
@@ -46,13 +46,13 @@ class _Folder:
 
 
 class Tree:
-    """Remembers modification time, size and inode of every regular file below some folders.
+    """Tracks modification time, size and inode of every regular file below some folders.
 
     Symlinks to files count as the file; symlinks to folders are not entered.
 
     Args:
-        roots: Absolute folders; one that does not exist yet is empty.
-        stopped: Asked between folders; ``True`` ends a look early.
+        roots: Absolute folders, which need not exist yet.
+        stopped: Checked between folders; ``True`` ends a scan early.
     """
 
     def __init__(self, roots: Iterable[Path], stopped: Callable[[], bool] = bool) -> None:
@@ -64,11 +64,11 @@ class Tree:
 
     @property
     def files(self) -> int:
-        """How many files are known."""
+        """Number of known files."""
         return sum(len(folder.files) for folder in self._folders.values())
 
     def look_everywhere(self, hints: Iterable[str] = ()) -> list[Change]:
-        """Look at every folder; what differs from the last look, in the order of the paths.
+        """Scan every folder; returns the differences from the last scan, ordered by path.
 
         Args:
             hints: Absolute paths for which events were reported.
@@ -76,7 +76,7 @@ class Tree:
         return self._look_in(self.roots, set(hints), deep=True)
 
     def look_at(self, paths: Iterable[str]) -> list[Change]:
-        """Look where events were reported: at the folders that hold these paths, and at new folders inside.
+        """Scan the folders that contain the reported paths, and new folders inside them.
 
         Args:
             paths: Absolute paths of files or folders, existing or not.
@@ -104,7 +104,7 @@ class Tree:
             self._look(place, changes, deep=deep)
         told = {str(change.path) for change in changes}
         for path in racy - told:
-            # Written again within one tick of the clock: the event is all there is to tell.
+            # Rewritten within one clock tick: only the event shows the change.
             if before[path] is not None and before[path] == self._signature(path):
                 changes.append(Change(Path(path), "changed"))
         return sorted(changes, key=lambda change: str(change.path))
@@ -140,7 +140,7 @@ class Tree:
             self._racy.discard(f"{folder}/{name}")
 
     def _read(self, folder: str) -> _Folder | None:
-        """What a folder holds now; ``None`` when it is gone; what is known when it cannot be read."""
+        """A folder's current contents; ``None`` if deleted; the known contents if unreadable."""
         found = _Folder()
         is_top = folder in self.roots
         horizon = time.time_ns() - _RACY_NS

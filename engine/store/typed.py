@@ -1,4 +1,4 @@
-"""What a file holds as JSON, read back into dataclasses strictly: anybody may have changed the file."""
+"""Strictly parses JSON read from a file into dataclasses, since anyone may have changed the file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PLAIN: dict[Any, frozenset[type]] = {
 
 
 def typed(kind: type[T], tree: Mapping[str, Any]) -> T:
-    """A dataclass as its JSON object says it; what is missing has its default, other keys are passed over.
+    """Builds a dataclass from its JSON object; missing fields get their defaults, unknown keys are ignored.
 
-    Fields may be texts, numbers, truth values, literals, times with a zone, other dataclasses, and tuples,
+    Fields may be strings, numbers, booleans, literals, times with a zone, other dataclasses, and tuples,
     mappings and unions of these.
 
     Raises:
-        ValueError, TypeError, KeyError: It says something else, or too little.
+        ValueError, TypeError, KeyError: A value is invalid or missing.
     """
     found: T = _reader(cast("Any", kind))(tree)
     return found
@@ -36,7 +36,7 @@ def typed(kind: type[T], tree: Mapping[str, Any]) -> T:
 
 @cache
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What reads a value of a type, where it may not stand as it is."""
+    """The function that parses a value of a type."""
     origin, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         return _record_reader(hint)
@@ -55,7 +55,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 
 def _kinds(hint: Any) -> frozenset[type]:
-    """The types of the values that may stand as they are; none where each has to be read."""
+    """The types whose values need no parsing; empty if every value must be parsed."""
     if get_origin(hint) in (Union, UnionType):
         return frozenset().union(*map(_kinds, get_args(hint)))
     return _PLAIN.get(hint, frozenset())
@@ -84,7 +84,7 @@ def _either(readers: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 def _record_reader(kind: Any) -> Callable[[Any], Any]:
     hints = get_type_hints(kind)
-    # Plain fields are looked at in place: thousands of records are read at once.
+    # Plain fields are checked inline for speed: thousands of records are read at once.
     readers = [(field.name, _kinds(hints[field.name]), _reader(hints[field.name])) for field in fields(kind)]
 
     def read(tree: Any) -> Any:
@@ -106,9 +106,9 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
 def _moment(value: Any) -> datetime:
     found = datetime.fromisoformat(value)
     if found.tzinfo is None:
-        raise ValueError(f"{value} names no time zone")
+        raise ValueError(f"{value} has no time zone")
     return found
 
 
 def _refused(value: object) -> Any:
-    raise TypeError(f"{value!r:.40} does not belong there")
+    raise TypeError(f"{value!r:.40} is not a valid value")

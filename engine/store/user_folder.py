@@ -1,7 +1,7 @@
-"""Where a person's own settings are kept, for all workspaces, and the files there that only they may write.
+"""The user's settings, cache and data folders, shared by all workspaces, and files only the user may write.
 
-Nothing that stands in a workspace is taken for the person's own: it may come from a stranger. What a program
-has to remember of the person's wishes, or to recognise as its own work, lies here.
+Nothing in a workspace is trusted as the user's own, since it may come from a stranger. The user's decisions,
+and keys that authenticate our own files, are stored here.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _OTHERS_WRITE = 0o022
 
 
 def settings_folder() -> Path:
-    """The folder, as the system likes it (``$XDG_CONFIG_HOME/autopoiesis``); it need not exist."""
+    """The settings folder (``$XDG_CONFIG_HOME/autopoiesis``); it need not exist."""
     return _folder("config", ".config")
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept (``$XDG_CACHE_HOME/autopoiesis``); it need not exist."""
+    """The cache folder (``$XDG_CACHE_HOME/autopoiesis``); it need not exist."""
     return _folder("cache", ".cache")
 
 
 def data_folder() -> Path:
-    """Where a person's own work is kept (``$XDG_DATA_HOME/autopoiesis``); it need not exist."""
+    """The data folder (``$XDG_DATA_HOME/autopoiesis``); it need not exist."""
     return _folder("data", ".local/share")
 
 
@@ -42,20 +42,20 @@ def _folder(kind: str, place: str) -> Path:
 
         found: Path = getattr(platformdirs, f"user_{kind}_path")(_NAME, appauthor=False)
         return found
-    # What platformdirs says, without the time that its import takes of every traced message; but a relative
-    # folder would be one of whatever folder the program runs in.
+    # Same as platformdirs, without its import time on every traced message; relative folders are ignored
+    # because they would depend on the current folder.
     base = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
     return (Path(base) if os.path.isabs(base) else Path.home() / place) / _NAME  # noqa: PTH117
 
 
 def read_own(path: Path, *, secret: bool = False) -> bytes | None:
-    """A file of the person's; ``None`` where there is none.
+    """Reads a file of the user's; ``None`` if it does not exist.
 
     Args:
         secret: Whether others must not read it either.
 
     Raises:
-        PermissionError: It is not a regular file, not the person's, or others may write (or read) it.
+        PermissionError: It is not a regular file, not owned by the user, or others may write (or read) it.
         OSError: It cannot be read.
     """
     try:
@@ -71,7 +71,7 @@ def read_own(path: Path, *, secret: bool = False) -> bytes | None:
 
 
 def write_own(path: Path, data: bytes) -> None:
-    """Replaces a file of the person's, readable by them alone; it is whole or as it was.
+    """Atomically replaces a file of the user's, readable only by the user.
 
     Raises:
         OSError: It cannot be written.
@@ -86,17 +86,17 @@ def write_own(path: Path, data: bytes) -> None:
 
 
 def own_key(*, make: bool = False) -> bytes | None:
-    """A key by which this person's programs recognise what they wrote; ``None`` where there is none.
+    """The key with which the user's programs authenticate their own files; ``None`` if there is none.
 
     Args:
-        make: Make one where there is none yet and one can be kept.
+        make: Create the key if it is missing and can be stored.
     """
     path = settings_folder() / _KEY_FILE
     try:
         known = read_own(path, secret=True)
         if make and (known is None or len(known) != _KEY_BYTES):
             write_own(path, os.urandom(_KEY_BYTES))
-            # Whichever of two processes came last: both use what is there now.
+            # If two processes create it at once, both use the one that was kept.
             known = read_own(path, secret=True)
     except OSError:
         return None

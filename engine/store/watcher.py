@@ -1,8 +1,8 @@
-"""Notices what other programs do to the files of a workspace.
+"""Watches a workspace for changes by other programs.
 
-Native file events are hints: editors replace files instead of writing them, queues overflow without a word,
-and a folder may fill before anybody watches it. So an event only says where to look, and a look at everything
-now and then makes the picture whole. Where native events are not to be had, looking is all there is.
+Native file events are only hints: editors replace files instead of writing them, queues overflow silently,
+and a folder may fill before it is watched. So an event only says where to scan, and regular full scans catch
+the rest. Without native events, the watcher polls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Mode = Literal["live", "polling", "off"]
 
 _POLL_S = 1.0
 _GATHER_MS = 60
-"""The longest time a burst of events is gathered before it is looked at."""
+"""Maximum time to gather a burst of events before scanning."""
 _STEP_MS = 25
 _SECOND_LOOKS_S = (0.15, 0.6)
 _MOST_SECOND_LOOKS = 256
@@ -34,18 +34,18 @@ _JOIN_S = 5.0
 
 
 class Watcher:
-    """Follows a folder tree in a thread of its own.
+    """Watches a folder tree in a separate thread.
 
     Args:
         on_changes: Called in the watcher's thread with what changed; never with an empty list.
-        polling: Do without native events.
-        rescan_s: Seconds between looks at everything; more when the tree is so large that looking would take
-            a noticeable share of the time.
+        polling: Do not use native events.
+        rescan_s: Seconds between full scans; more if the tree is so large that scanning would take a
+        noticeable share of the time.
         extra: More folders, which need not exist yet.
 
     Attributes:
         mode: ``live`` with native events, ``polling`` without, ``off`` when not running.
-        why: Why the mode is not ``live``; empty when it is, or when that was asked for.
+        why: Why the mode is not ``live``; empty if it is, or if polling was requested.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Watcher:
         self._watched: tuple[tuple[str, int, int], ...] = ()
 
     def start(self) -> None:
-        """Begin. What is there when this returns is known; everything after it is reported."""
+        """Start. All changes after this returns are reported."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._stop.clear()
@@ -86,7 +86,7 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait until the thread is gone. Nothing is reported afterwards."""
+        """Stop, and wait for the thread to end. Nothing is reported afterwards."""
         self._stop.set()
         self._wake.set()
         thread = self._thread
@@ -95,7 +95,7 @@ class Watcher:
             self._thread = None
 
     def rescan(self) -> None:
-        """Look at everything soon, in the watcher's thread."""
+        """Schedule a full scan in the watcher's thread."""
         self._rescan_asked = True
         self._wake.set()
 
@@ -129,7 +129,7 @@ class Watcher:
                 places |= {folder for at, folder in second_looks if at <= now}
                 changes = self._tree.look_at(places)
             second_looks = [look for look in second_looks if look[0] > now]
-            # A folder may have been filled before the system began to watch it.
+            # A folder may have filled before the system started to watch it.
             for folder in self._tree.new_folders[:_MOST_SECOND_LOOKS]:
                 second_looks += [(now + delay, folder) for delay in _SECOND_LOOKS_S]
             self._tree.new_folders.clear()
@@ -140,7 +140,7 @@ class Watcher:
         return self._rescan_s if self._native is not None else min(self._rescan_s, _POLL_S)
 
     def _wait(self, seconds: float) -> set[str]:
-        """Sleep until something happens; the paths of native events."""
+        """Sleep until something happens; returns the paths of native events."""
         if self._native is None:
             self._wake.wait(seconds)
             self._wake.clear()
@@ -171,7 +171,7 @@ class Watcher:
             self.mode, self.why = "live", ""
 
     def _reopen_native(self) -> None:
-        """Watch anew when a watched folder has appeared or was replaced by another."""
+        """Restart native watching if a watched folder has appeared or was replaced."""
         if self._native is not None and self._present() != self._watched:
             self._close_native()
             self._open_native()
@@ -192,4 +192,4 @@ class Watcher:
     def _fall_back(self, error: Exception) -> None:
         self._close_native()
         self.mode = "polling"
-        self.why = f"no native file events ({error}); looking every {self._pause_s():g} s"
+        self.why = f"no native file events ({error}); polling every {self._pause_s():g} s"

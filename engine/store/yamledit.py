@@ -1,8 +1,8 @@
-"""Changes single values of a YAML text in place: only the characters that say the old value are replaced.
+"""Changes single values of a YAML text in place: only the characters of the old value are replaced.
 
-A round trip through a YAML writer re-quotes, re-indents or re-wraps lines that were not to change. Here the
-library writes the new value only; where it goes is known from the parser's positions, and the result is read
-again and compared with what was wanted. What cannot be done so is refused.
+A round trip through a YAML writer re-quotes, re-indents or re-wraps unrelated lines. Here the library writes
+only the new value, at the position reported by the parser, and the result is parsed again and compared with
+the intended value. Changes that cannot be made this way are refused.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from engine.store.yamltext import Node, YamlError, compose, to_value
 from engine.store.yamlwrite import as_read, lines
 
 Steps = tuple[str | int, ...]
-"""The way to a value: keys of mappings and numbers of list items."""
+"""The path to a value: mapping keys and list indices."""
 
 
 class CannotEdit(DocumentError):
-    """This text cannot take this change without losing something else."""
+    """The change cannot be made without affecting other parts of the text."""
 
 
 class YamlEdit:
-    """A YAML text under change.
+    """A YAML text being edited.
 
     Args:
-        text: Lines, the last with its end; may be empty.
-        newline: The line end that new lines get.
-        max_bytes: The largest text read at all.
+        text: Complete lines; may be empty.
+        newline: The line end of new lines.
+        max_bytes: Maximum size of the text.
 
     Attributes:
-        text: As it is now.
+        text: The current text.
     """
 
     def __init__(self, text: str, newline: str, max_bytes: int) -> None:
@@ -41,15 +41,15 @@ class YamlEdit:
         self._max_bytes = max_bytes
 
     def change(self, key: str, value: object | None) -> None:
-        """Sets a field, making the mappings on the way to it, or removes it.
+        """Sets a field, creating parent mappings, or removes it.
 
         Args:
-            key: A dot leads into a mapping, a number into a list; the number after the last item appends.
-            value: ``None`` to remove what may be there.
+            key: Dots descend into mappings, numbers index lists; the number after the last item appends.
+            value: ``None`` to remove the field.
 
         Raises:
-            DocumentError: The key leads nowhere, or the value cannot be written.
-            CannotEdit: The text cannot take the change.
+            DocumentError: The key cannot be resolved, or the value cannot be written.
+            CannotEdit: The change would affect other lines.
             YamlError: The text cannot be read.
         """
         before, text = self._value(), self.text
@@ -75,7 +75,7 @@ class YamlEdit:
         return value_of(self.text, self._max_bytes)
 
     def _set(self, steps: Steps, value: object | None) -> None:
-        """Sets a value or removes it; of a collection that exists, only the parts that differ."""
+        """Sets a value or removes it; in an existing collection, only the parts that differ."""
         old = _get(self._value(), steps)
         new = None if value is None else as_read(value)
         if old == new:
@@ -101,7 +101,7 @@ class YamlEdit:
             self.text = self._changed(steps, value)
 
     def _changed(self, steps: Steps, value: object | None) -> str:
-        """The text with a value set, or removed."""
+        """The text with a value set or removed."""
         text, root = self.text, compose(self.text, max_bytes=self._max_bytes)
         if root is None:
             return text + self._indented(lines(steps[0], _nested(steps[1:], value)), 0)
@@ -124,7 +124,7 @@ class YamlEdit:
         return text[:at] + self._indented(lines(missing[0], value), self._column(node.start)) + text[at:]
 
     def _with(self, place: _Place, value: object) -> str:
-        """With another value in the place of one that is there."""
+        """The text with an existing value replaced."""
         text, node, parent = self.text, place.node, place.parent
         is_open = node.kind != "scalar" and not node.flow
         in_mapping = parent is not None and parent.node.kind == "mapping"
@@ -135,7 +135,7 @@ class YamlEdit:
         new, start, end, comment = first.removeprefix("k:"), node.start, node.end, ""
         key_end = parent.node.pairs[place.index][0].end if in_mapping else start
         if below or is_open:
-            # What stands between the colon and the value, or behind it on its line, is a comment, and stays.
+            # Keep comments between the colon and the value, or after it on the same line.
             start = text.find(":", key_end, start + 1) + 1
             if not start:
                 raise CannotEdit("it has no colon")
@@ -180,7 +180,7 @@ class YamlEdit:
                 following = end + between.index(",") + 1
             return text[:start] + text[following:]
         before = spans[index - 1][1] if index else start
-        # A comment between stays, and the comma before it, which may end a list.
+        # Keep comments in between, and the comma before them, since a list may end with a comma.
         return text[: start if "#" in text[before:start] else before] + text[end:]
 
     def _dash(self, node: Node, index: int) -> int:
@@ -207,7 +207,7 @@ class YamlEdit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A node, the collection it is in with its number there, and whether it is written in brackets."""
+    """A node, its parent collection and index there, and whether it is in flow style."""
 
     node: Node
     parent: _Place | None = None
@@ -233,7 +233,7 @@ class _Place:
 
 
 def value_of(text: str, max_bytes: int) -> object:
-    """What a text says; an empty mapping where it says nothing.
+    """The value of a text; an empty mapping for an empty text.
 
     Raises:
         YamlError: It cannot be read.
@@ -249,29 +249,29 @@ def _nested(steps: Steps, value: object) -> object:
 
 
 def _steps(value: object, key: str) -> Steps:
-    """The way that a dotted key leads, through what exists and into what does not."""
+    """The steps of a dotted key, through existing values and into missing ones."""
     steps: list[str | int] = []
     for part in key.split("."):
         if not part:
-            raise DocumentError(f"'{key}' is no key")
+            raise DocumentError(f"'{key}' is not a valid key")
         if isinstance(value, list) or (not value and part == "0"):
             count = len(value) if isinstance(value, list) else 0
             if not part.isdecimal() or int(part) > count:
                 raise DocumentError(
-                    f"'{key}' leads nowhere: the list has {count} items",
+                    f"'{key}' does not exist: the list has {count} items",
                     hint=f"use a number from 0 to {count}",
                 )
             steps.append(int(part))
         elif isinstance(value, dict) or not value:
             steps.append(part)
         else:
-            raise DocumentError(f"'{key}' leads nowhere: '{value}' is a text")
+            raise DocumentError(f"'{key}' does not exist: '{value}' is text")
         value = _get(value, tuple(steps[-1:]))
     return tuple(steps)
 
 
 def _get(value: object, steps: Steps) -> object:
-    """What there is; ``None`` for nothing."""
+    """The value at some steps; ``None`` if missing."""
     for step in steps:
         if isinstance(value, dict):
             value = value.get(step)
@@ -283,7 +283,7 @@ def _get(value: object, steps: Steps) -> object:
 
 
 def _with(value: object, steps: Steps, new: object) -> object:
-    """A copy of a value with a part of it set, or removed for ``None``."""
+    """A copy of a value with a part set, or removed for ``None``."""
     if not steps:
         return new
     step, rest = steps[0], steps[1:]

@@ -1,8 +1,8 @@
-"""YAML as text: every scalar stays the string that was written, and every key knows its line.
+"""Parses YAML without types: every scalar stays a string, and every key knows its line.
 
-The header of a memory file is written by people, agents and models. YAML's own ideas of types turn ``no``
-into false, ``0123`` into 83 and ``12:30:45`` into 45045; its aliases turn 386 bytes into 351 megabytes. So
-the parser's events are read directly, types are left to those who know the field, and the rest is refused.
+Headers of memory files are written by people, agents and models. YAML's implicit types turn ``no`` into
+false, ``0123`` into 83 and ``12:30:45`` into 45045; its aliases turn 386 bytes into 351 megabytes. So the
+parser's events are read directly, types are left to the schema of each field, and other features are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STRING_TAGS = frozenset({None, "tag:yaml.org,2002:str"})
 
 
 class YamlError(DocumentError):
-    """A YAML text that cannot be read, or holds what is not allowed here.
+    """A YAML text that is invalid or uses features not allowed here.
 
     Attributes:
         line: 1-based line of the error.
@@ -43,7 +43,7 @@ class Mapping(dict[str, object]):
     """A YAML mapping in file order. Values are ``str``, ``Mapping`` or ``Sequence``.
 
     Attributes:
-        line: 1-based line on which it starts; 0 when it comes from no file.
+        line: 1-based line on which it starts; 0 if it does not come from a file.
     """
 
     def __init__(self, *, line: int = 0) -> None:
@@ -52,12 +52,12 @@ class Mapping(dict[str, object]):
         self._lines: dict[str, int] = {}
 
     def add(self, key: str, value: object, line: int) -> None:
-        """Set a key together with the line it stands on."""
+        """Set a key together with its line."""
         self[key] = value
         self._lines[key] = line
 
     def line_of(self, key: str, default: int = 0) -> int:
-        """The 1-based line of a key, ``default`` when there is none."""
+        """The 1-based line of a key, ``default`` if it does not exist."""
         return self._lines.get(key, default)
 
 
@@ -65,7 +65,7 @@ class Sequence(list[object]):
     """A YAML sequence. Items are ``str``, ``Mapping`` or ``Sequence``.
 
     Attributes:
-        line: 1-based line on which it starts; 0 when it comes from no file.
+        line: 1-based line on which it starts; 0 if it does not come from a file.
     """
 
     def __init__(self, *, line: int = 0) -> None:
@@ -74,18 +74,18 @@ class Sequence(list[object]):
         self._lines: list[int] = []
 
     def add(self, value: object, line: int) -> None:
-        """Append an item together with the line it stands on."""
+        """Append an item together with its line."""
         self.append(value)
         self._lines.append(line)
 
     def line_of_item(self, index: int) -> int:
-        """The 1-based line of an item; the sequence's own line when there is no such item."""
+        """The 1-based line of an item; the sequence's own line if it does not exist."""
         return self._lines[index] if -len(self._lines) <= index < len(self._lines) else self.line
 
 
 @dataclass(slots=True)
 class Node:
-    """A piece of YAML with its place in the text."""
+    """A YAML node with its position in the text."""
 
     kind: Literal["scalar", "sequence", "mapping"]
     start: int
@@ -99,7 +99,7 @@ class Node:
     style: str = ""
     """``""`` plain, ``'``, ``"``, ``|`` or ``>`` for scalars."""
     flow: bool = False
-    """Whether a collection is written in brackets."""
+    """Whether a collection is in flow style."""
     items: list[Node] = field(default_factory=list)
     """Children of a sequence."""
     pairs: list[tuple[Node, Node]] = field(default_factory=list)
@@ -107,15 +107,16 @@ class Node:
 
 
 def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) -> Mapping:
-    """Read a YAML mapping with every scalar as it was written.
+    """Parse a YAML mapping with every scalar as written.
 
     Args:
         text: The YAML text, without document markers.
         first_line: The line of the file on which ``text`` starts.
-        max_bytes: The largest text read at all, in bytes of UTF-8.
+        max_bytes: Maximum size of the text in bytes of UTF-8.
 
     Raises:
-        YamlError: The text is broken, too large, too deep, repeats a key, is not a mapping, or uses anchors,
+        YamlError: The text is invalid, too large or too deep, repeats a key, is not a mapping, or uses
+        anchors,
             aliases or tags.
     """
     node = compose(text, first_line=first_line, max_bytes=max_bytes)
@@ -129,7 +130,7 @@ def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) 
 
 
 def compose(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) -> Node | None:
-    """The tree of a YAML text with character positions; ``None`` for a text without content.
+    """The node tree of a YAML text; ``None`` for an empty text.
 
     Raises:
         YamlError: As ``parse``, except that any kind of root is accepted.
@@ -175,7 +176,7 @@ def _library() -> Any:
 
 
 class _Composer:
-    """Turns parser events into nodes, refusing what is not wanted as soon as it is seen."""
+    """Turns parser events into nodes, refusing disallowed features immediately."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text
@@ -196,7 +197,7 @@ class _Composer:
         for event in self._events:
             if isinstance(event, self._yaml.DocumentStartEvent):
                 if root is not None:
-                    raise self._refused("holds a second YAML document", event, "keep one header only")
+                    raise self._refused("contains a second YAML document", event, "keep one header only")
             elif isinstance(event, self._yaml.NodeEvent):
                 root = self._node(event, depth=1)
         return root
@@ -234,7 +235,7 @@ class _Composer:
         return Node("scalar", start, end, self._line(start), text=text, style=style)
 
     def _block_end(self, start: int, end: int) -> int:
-        """Where a literal or folded text ends: blank lines after it are its own only when it says ``+``."""
+        """The end of a literal or folded text: trailing blank lines belong to it only with ``+``."""
         text = self._text[start:end]
         if "+" not in text.partition("\n")[0]:
             return start + len(text.rstrip("\r\n \t"))
@@ -274,7 +275,7 @@ class _Composer:
         raise YamlError("ends in the middle of a mapping", line=node.line)
 
     def _line(self, index: int) -> int:
-        # The parser counts U+2028 and a lone CR as line ends; editors and error messages do not.
+        # Unlike editors, the parser counts U+2028 and a lone CR as line ends.
         return self._first_line + bisect_left(self._breaks, index)
 
     def _refused(self, what: str, event: Any, hint: str) -> YamlError:

@@ -1,4 +1,4 @@
-"""Writes values as YAML text: quoted only where a reader would misread them."""
+"""Writes values as YAML, quoted only where necessary."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from engine.errors import DocumentError
 from engine.store.yamltext import Node
 
 _SHORT = 60
-"""Characters up to which a new list of texts stands on one line."""
+"""Maximum length in characters of a new list of strings on one line."""
 
 _RESOLVER: Any = yaml.resolver.Resolver()
 _HARMLESS_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
-# What a YAML reader takes for a line end, or may not stand in a file unescaped.
+# Characters that YAML reads as line ends or does not allow unescaped.
 _ODD = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
-# Texts of several lines that a literal block says without telling its indentation or the line ends below.
+# Multi-line texts that a literal block can represent without an indentation or chomping indicator.
 _LITERAL = re.compile(r"\S.*\n.*\S\n?", re.DOTALL)
 
 
 def as_read(value: object) -> object:
-    """What the parser will read back for a value: ``str``, ``list`` or ``dict``.
+    """The value as the parser will read it back: ``str``, ``list`` or ``dict``.
 
     Raises:
         DocumentError: The value cannot be written as YAML.
@@ -37,8 +37,8 @@ def as_read(value: object) -> object:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            hint = "pass whole characters"
-            raise DocumentError("a header cannot hold half a surrogate pair", hint=hint) from error
+            hint = "pass complete characters"
+            raise DocumentError("a header cannot contain half a surrogate pair", hint=hint) from error
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -48,18 +48,18 @@ def as_read(value: object) -> object:
         return {str(key): as_read(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [as_read(item) for item in value]
-    raise DocumentError(f"a header cannot hold a {type(value).__name__}")
+    raise DocumentError(f"a header cannot contain a {type(value).__name__}")
 
 
 def lines(step: str | int, value: object, *, flow: bool = False, old: Node | None = None) -> list[str]:
     """The lines of a pair or an item.
 
     Args:
-        step: The key; a number for an item.
-        value: What ``as_read`` accepts.
-        flow: Whether it stands between braces or brackets, and so on one line; else the lines have no outer
-            indentation, and an item has its dash.
-        old: The value that it replaces; the quoting of a text stays.
+        step: The key, or an item's index.
+        value: Any value that ``as_read`` accepts.
+        flow: Write in flow style, on one line; otherwise the lines have no outer indentation, and an item
+        has its dash.
+        old: The value being replaced, whose quoting is kept.
     """
     events = _events(value, flow=flow or _is_short(value), old=old)
     inner = _items(events, flow=flow) if isinstance(step, int) else _pairs([(step, events)], flow=flow)
@@ -80,7 +80,7 @@ class _Dumper(yaml.SafeDumper):
         return super().increase_indent(flow, indentless=False)
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
-        """JSON, which is YAML: one line, with letters of all languages as they are."""
+        """Writes a JSON string, which is valid YAML: one line, non-ASCII letters unescaped."""
         quoted = json.dumps(text, ensure_ascii=False)
         self.write_indicator(_ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted), True)
 
@@ -89,7 +89,7 @@ def _events(value: object, *, flow: bool, old: Node | None = None) -> Iterator[y
     if isinstance(value, Mapping):
         return _pairs([(str(key), _events(item, flow=flow)) for key, item in value.items()], flow=flow)
     if isinstance(value, list | tuple):
-        # A list inside a list is written in brackets: dashes after dashes are hard to read.
+        # A list inside a list is written in flow style: nested dashes are hard to read.
         items = (_events(item, flow=flow or isinstance(item, list | tuple)) for item in value)
         return _items(itertools.chain.from_iterable(items), flow=flow)
     style = _style(value, old) if isinstance(value, str) else ""
@@ -111,7 +111,7 @@ def _items(items: Iterator[yaml.Event], *, flow: bool) -> Iterator[yaml.Event]:
 
 
 def _style(text: str, old: Node | None = None) -> str:
-    """The quoting of a text; where it would be misread so, the library takes another."""
+    """The preferred quoting of a text; the library overrides it if it would be misread."""
     before = "" if old is None else old.style
     if before in ("|", ">"):
         before = ""
@@ -130,7 +130,7 @@ def _kind(text: str) -> str:
 
 
 def _is_short(value: object) -> bool:
-    """Whether a collection is better written on one line: an empty one, or a list of a few short texts."""
+    """Whether to write a collection on one line: if it is empty, or a list of a few short texts."""
     if isinstance(value, Mapping):
         return not value
     if not isinstance(value, list | tuple) or any(isinstance(item, Mapping | list | tuple) for item in value):

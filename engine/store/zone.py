@@ -1,7 +1,7 @@
-"""Which day it is (the setting ``days.time_zone``): the one place where a moment becomes a day.
+"""Converts times to days in the configured time zone (``days.time_zone``); the only place that does so.
 
-Transcripts keep UTC. What a person calls today, yesterday or last week, the day a journal belongs to and the
-day that a screen shows are those of a time zone: the one that the settings name, or else the machine's.
+Transcripts use UTC. "Today" and "last week", journal days and the days shown on screens are in the configured
+time zone, by default the machine's.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from functools import lru_cache
 
 
 def local_time(at: datetime, zone: str = "") -> datetime:
-    """A moment as clocks in a zone show it, daylight saving included.
+    """A time in a zone, including daylight saving.
 
     Args:
-        at: The moment; without a zone of its own it is UTC.
-        zone: An IANA name; empty, or one that is not known here, means the machine's.
+        at: UTC if it has no zone.
+        zone: An IANA name; an empty or unknown one means the machine's zone.
     """
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(_known(zone))
 
 
 def local_day(at: datetime, zone: str = "") -> date:
-    """The day that it is in a zone at a moment; see ``local_time``."""
+    """The date in a zone at a time; see ``local_time``."""
     return local_time(at, zone).date()
 
 
 def moment_of(day: date, clock: time, zone: str = "") -> datetime:
-    """When clocks in a zone show a time on a day, UTC; of a time that comes twice the later.
+    """The UTC time of a local date and time; the later one if it occurs twice.
 
     Raises:
         OverflowError: The day is at the end of the calendar.
@@ -37,31 +37,31 @@ def moment_of(day: date, clock: time, zone: str = "") -> datetime:
 
 
 def clock_of(zone: str = "") -> tzinfo:
-    """A zone with its daylight saving of all times, for counting in it; see ``local_time``."""
+    """The ``tzinfo`` of a zone, for arithmetic in it; see ``local_time``."""
     return _known(zone) or _MACHINE
 
 
 def is_zone(name: str) -> bool:
-    """Whether a name is that of a zone that is known here."""
+    """Whether a name is a known time zone."""
     return _known(name) is not None
 
 
 class _Machine(tzinfo):
-    """The machine's zone, which the system tells of one moment at a time."""
+    """The machine's zone, whose offset the system reports for one time at a time."""
 
     def utcoffset(self, at: datetime | None) -> timedelta | None:
-        """How far its clocks are ahead of UTC."""
+        """The offset from UTC."""
         return None if at is None else at.replace(tzinfo=None).astimezone().utcoffset()
 
     def dst(self, at: datetime | None) -> None:
-        """How much of that is daylight saving is not told."""
+        """Unknown."""
 
     def tzname(self, at: datetime | None) -> str | None:
-        """What the system calls it."""
+        """The system's name for it."""
         return None if at is None else at.replace(tzinfo=None).astimezone().tzname()
 
     def fromutc(self, at: datetime) -> datetime:
-        """What its clocks show, and whether for the second time."""
+        """The local time, with ``fold`` set in a repeated hour."""
         shown = at.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
         is_first = shown - (self.utcoffset(shown) or timedelta()) == at
         return shown if is_first else shown.replace(fold=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 LIMIT = 200
-"""Characters of a summary or result kept in a transcript."""
+"""Maximum length in characters of a summary or result in a transcript."""
 
 # Terminal colours and cursor movements, window titles, and what is left of them.
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
@@ -13,9 +13,9 @@ _WINDOW = 16 * 1024
 
 
 def one_line(text: str, limit: int = LIMIT) -> str:
-    """A text on one line: white space collapsed, terminal sequences dropped, an ellipsis where it was cut.
+    """A text on one line: whitespace collapsed, terminal sequences removed, cut with an ellipsis.
 
-    At most ``limit`` characters are kept, the ellipsis included.
+    The result has at most ``limit`` characters, including the ellipsis.
     """
     window = text[: max(_WINDOW, 4 * limit)]
     line = " ".join(_TERMINAL.sub("", window).split())

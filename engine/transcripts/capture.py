@@ -1,4 +1,4 @@
-"""Writes a session to its transcript while it happens (spec 8.2, 9.2)."""
+"""Writes a running session to its transcript (spec 8.2, 9.2)."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ _CHANGES_BYTES = 8 * 1024
 
 
 def utc_now() -> datetime:
-    """The time of the machine, in UTC."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message that is written down, or with ``tool`` a call of it."""
+    """A message to record, or with ``tool`` a tool call."""
 
     role: Role
-    content: str  # Markdown; of a call its arguments, made one line of at most 200 characters
+    content: str  # Markdown; for a call its arguments, cut to one line of at most 200 characters
     kind: str = ""
-    """A short word for the brackets in the heading; empty for dialogue. A message that corrects an agent that
-    has spoken is then given the kind ``correction``."""
+    """A short word for the brackets in the heading; empty for dialogue. If empty, a message that corrects the
+    agent gets the kind ``correction``."""
     at: datetime | None = None
     key: str = ""
     attachments: Sequence[str] = ()  # paths of binary content the message refers to
     tool: str = ""
-    result: str = ""  # of the call, in as many characters
+    result: str = ""  # of the call, with the same limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +67,26 @@ class _Session:
 
 
 class ConversationCapture:
-    """Appends to transcripts; safe to call from many processes, and after a kill at any moment.
+    """Appends to transcripts; safe with concurrent processes and crashes at any time.
 
-    All state is in the transcript: each call finds the session's file again. A call is one locked append, or
-    one atomic replacement for ``start`` and ``end``, so a reader sees an entry whole or not at all.
+    All state is in the transcript: each call looks up the session's file. A call is one locked append, or one
+    atomic replacement for ``start`` and ``end``, so readers see an entry completely or not at all.
 
-    A caller that was interrupted cannot know whether the entry was written, so every call may be repeated:
+    An interrupted caller cannot know whether the entry was written, so every call may be repeated:
 
-    - ``start`` and ``end`` recognise what they did before.
-    - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` behind its entry, invisible where
-      Markdown is rendered and no part of the turn. A second call with the key changes nothing, however much
-      later it comes.
-    - Without a key, a message that repeats the last entry word for word, by the same role and within a
-      minute, is taken for a repetition (a retry, or a hook that is registered twice). Tool calls without a
-      key are always written: agents do run the same command twice.
+    - ``start`` and ``end`` are idempotent.
+    - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` after its entry, which is invisible in
+    rendered Markdown and not part of the turn. Any later call with the same key changes nothing.
+    - Without a key, a message identical to the last entry, by the same role and within a minute, counts as a
+    repetition (a retry, or a hook registered twice). Tool calls without a key are always written: agents
+    do run the same command twice.
 
-    A session id is made of letters, digits, ``.``, ``_`` and ``-``. Times are now by default. An entry
-    gives whether it was written: not when its key was seen before.
+    A session id consists of letters, digits, ``.``, ``_`` and ``-``. Times default to now. Methods that add
+    an entry return whether it was written: not if its key was seen before.
 
     Args:
-        redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
-            that has ended then says in how many places.
+        redact: Replace likely keys and passwords with ``[secret]``. The header of an ended session then has
+        their number.
     """
 
     def __init__(
@@ -111,11 +110,11 @@ class ConversationCapture:
         title: str = "",
         started: datetime | None = None,
     ) -> str:
-        """Begin a session's transcript; one that exists is left as it is.
+        """Create a session's transcript; an existing one is unchanged.
 
         Args:
             channel: Where the session takes place, such as ``cli``.
-            title: What it is about; gives the file's slug, which never changes.
+            title: The subject; determines the file's slug, which never changes.
 
         Returns:
             The transcript's workspace-relative path.
@@ -137,15 +136,13 @@ class ConversationCapture:
             if found is not None:
                 return found
             first = path = session_path(session_id, at, topic)
-            # Where the file system ignores case, a session whose id differs in nothing else has the name.
+            # On a case-insensitive file system, a session id that differs only in case has taken the name.
             for number in range(2, 100):
                 if self._files.create(path, data):
                     self._paths[session_id] = path
                     return path
                 path = f"{first[:-3]}-{number}.md"
-        raise TranscriptError(
-            "its file name is taken again and again", where=path, hint="use another session id"
-        )
+        raise TranscriptError("its file name keeps being taken", where=path, hint="use another session id")
 
     def message(
         self,
@@ -158,10 +155,10 @@ class ConversationCapture:
         key: str = "",
         attachments: Sequence[str] = (),
     ) -> bool:
-        """Append a message; see ``Said`` for what it consists of, ``say`` for what is raised.
+        """Append a message; see ``Said`` for its fields and ``say`` for errors.
 
         Returns:
-            Whether anything was written: not for a repetition, nor for a message with nothing left in it.
+            Whether it was written: not if it is a repetition or empty without injected blocks.
         """
         return self.say(session_id, [Said(role, content, kind, at, key, attachments)])[0]
 
@@ -180,13 +177,13 @@ class ConversationCapture:
         return self.say(session_id, [said])[0]
 
     def say(self, session_id: str, said: Sequence[Said]) -> list[bool]:
-        """Append messages and tool calls in their order, in one write: all of them or none.
+        """Append messages and tool calls in order, in one atomic write.
 
-        Injected blocks are taken out first (design 3.13). What an agent says after tool calls that opened a
-        turn is part of that turn.
+        Injected blocks are removed first (design 3.13). Text of the agent after tool calls that opened a turn
+        is part of that turn.
 
         Returns:
-            Of each whether it was written.
+            For each, whether it was written.
 
         Raises:
             NoSession: There is no such session.
@@ -204,7 +201,7 @@ class ConversationCapture:
             return written
 
     def _entry(self, said: Said) -> tuple[Turn, datetime, str] | None:
-        """A message as a turn, when it was spoken, its key; ``None`` where nothing is left of it."""
+        """A message as a turn, its time and its key; ``None`` if it is empty without injected blocks."""
         now = (said.at or self._clock()).astimezone(UTC)
         if said.tool:
             summary, result = (one_line(self._clean(strip_injected(t))) for t in (said.content, said.result))
@@ -236,9 +233,9 @@ class ConversationCapture:
         tags: Iterable[str] = (),
         at: datetime | None = None,
     ) -> str:
-        """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
+        """Finish a transcript: add the end, the counts and the changes to its header; the body is unchanged.
 
-        Without ``tags`` the header's stay; the changes are what the transcript's memory turns say.
+        Without ``tags`` the header's tags are kept; the changes are collected from the memory turns.
 
         Returns:
             The transcript's workspace-relative path.
@@ -264,7 +261,7 @@ class ConversationCapture:
             return session.path
 
     def find(self, session_id: str) -> str | None:
-        """The path of a session's transcript, ``None`` when it was never started."""
+        """The path of a session's transcript, ``None`` if it was never started."""
         known = self._paths.get(session_id)
         if known is not None and session_of(self._files.workspace.root / known) == session_id:
             return known
@@ -277,7 +274,9 @@ class ConversationCapture:
         _check_id(session_id)
         path = self.find(session_id)
         if path is None:
-            raise NoSession("no transcript of this session", where=session_id, hint="start the session first")
+            raise NoSession(
+                "no transcript for this session", where=session_id, hint="start the session first"
+            )
         data = self._files.read(path, limit=None)
         return _Session(path, data, locate(data).mapping or {})
 
@@ -300,7 +299,7 @@ def _as_read(value: object) -> object:
 
 
 def _changes(data: bytes) -> dict[str, object]:
-    """The memory operations in the turns, as many as a header takes; the rest is counted."""
+    """The memory operations in the turns, as many as fit in a header; the rest is counted."""
     blocks = (block for turn in parse(data, "").turns for block in turn.blocks)
     listed = [
         {

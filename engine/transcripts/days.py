@@ -1,4 +1,4 @@
-"""On which day a turn was spoken: a heading holds the time, and the date only where the day changes."""
+"""Determines the day of a turn: a heading has the time, and the date only if the day changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the sessions of other programs on this machine, and says what they are without reading them whole."""
+"""Finds the sessions of other programs on this machine, and describes them without reading them fully."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What is on this machine."""
+    """The sessions found on this machine."""
 
     found: tuple[Found, ...]
-    looked_in: tuple[str, ...]  # the folders that were looked at, there or not
+    looked_in: tuple[str, ...]  # the folders searched, existing or not
     sub_agents: int  # logs of sub-agents, which are not imported
 
     @property
     def news(self) -> tuple[Found, ...]:
-        """What an import would look into."""
+        """The files an import would read."""
         return tuple(each for each in self.found if each.news != "imported")
 
 
 def discover_all(
     known: Known, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
 ) -> Discovery:
-    """Every session of every agent that can be found.
+    """Finds all sessions of all agents.
 
     Args:
         homes: The folder of an agent; ``None`` for where it is by default.

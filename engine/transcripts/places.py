@@ -1,4 +1,4 @@
-"""Where transcripts are: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1).
+"""Locates transcripts: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1).
 
 They are found, and listed, by the first kilobytes of each.
 """
@@ -45,7 +45,7 @@ def session_path(session_id: str, started: datetime, title: str) -> str:
 
 
 def find_session(workspace: Workspace, session_id: str) -> str | None:
-    """The transcript of a session, newest first; ``None`` when there is none."""
+    """The newest transcript of a session; ``None`` if there is none."""
     for path in session_files(workspace):
         if path.name[5:].startswith(f"{session_id}-") and session_of(path) == session_id:
             return workspace.relative(path)
@@ -131,7 +131,7 @@ def _entries(folder: Path, *, folders: bool) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptInfo:
-    """A transcript as a list shows it."""
+    """A transcript's list entry."""
 
     path: str
     session_id: str  # from the header; empty when it has none

@@ -1,4 +1,4 @@
-"""Plays an existing transcript into a working conversation at a human pace, so that a demonstration moves."""
+"""Replays a transcript into a working conversation at a human pace, for demonstrations."""
 
 from __future__ import annotations
 

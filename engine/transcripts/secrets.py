@@ -1,4 +1,4 @@
-"""Turns without what looks like a key or a password."""
+"""Redacts likely keys and passwords in turns."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _READ_LIMIT = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class _Seen:
-    """How much of the file was read."""
+    """How much of the file has been read."""
 
     inode: tuple[int, int] = (0, 0)  # device and inode
     size: int = -1  # bytes; -1 before the first reading
@@ -43,7 +43,7 @@ class _Seen:
 
 
 class Tail:
-    """The turns of one growing conversation file, and which of them are news.
+    """The turns of one growing conversation file, and which of them are new.
 
     Markdown and text are read from the beginning of the last turn on; agents' JSONL from the first byte not
     yet read. A file that was cut, replaced or edited further up is read again from its beginning, and only

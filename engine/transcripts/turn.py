@@ -1,4 +1,4 @@
-"""What a conversation is made of (spec 2.1): turns, and the blocks inside a turn."""
+"""The data model of a conversation (spec 2.1): turns and the blocks inside a turn."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Turn:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether the person or the agent speaks or acts in it, and nothing is merely recorded."""
+        """Whether the person or the agent speaks or acts in it, as opposed to a mere record."""
         return self.kind in DIALOGUE
 
     @property
@@ -115,7 +115,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation as its file holds it."""
+    """A parsed conversation file."""
 
     path: str  # workspace-relative; empty when the transcript is not from a file
     session_id: str  # ``""`` when the header has none

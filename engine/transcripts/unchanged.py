@@ -1,4 +1,4 @@
-"""Whether a transcript that has ended is still what it was (spec 2.1: ``raw/`` is immutable).
+"""Checks that an ended transcript is unchanged (spec 2.1: ``raw/`` is immutable).
 
 One that has not ended grows at its end and gets its header completed, which needs no check. One
 that has ended stays as it is. An import may take in what its source got since: then the header holds the
@@ -14,7 +14,7 @@ from engine.transcripts.importers.text import Measured
 
 
 def fault_of(before: bytes, after: bytes | None) -> str:
-    """What was done to a transcript that must not be, in one clause; empty where nothing was.
+    """The forbidden change made to a transcript, in one clause; empty if none.
 
     ``before`` is what was committed; ``after`` is ``None`` where the file is gone.
     """

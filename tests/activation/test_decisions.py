@@ -388,7 +388,7 @@ def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
     (tmp_path / "logs/decisions" / "2026-02.jsonl.bak").write_text("{}\n")
     assert log.read().broken == 0
     os.mkfifo(tmp_path / "logs/decisions" / "2026-01.jsonl")
-    with pytest.raises(PathRefused, match="no regular file"):
+    with pytest.raises(PathRefused, match="not a regular file"):
         log.read()
 
 

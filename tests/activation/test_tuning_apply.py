@@ -196,7 +196,7 @@ def test_without_a_repository_thresholds_are_written_uncommitted(sample: Path) -
     shutil.rmtree(sample / ".git")
     with Engine.open(sample) as engine:
         applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-        assert applied.commit == "" and "no git repository" in applied.why
+        assert applied.commit == "" and "not a git repository" in applied.why
         assert engine.tuning.undo().commit == ""
 
 

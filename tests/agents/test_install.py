@@ -382,6 +382,6 @@ def test_somebody_writing_meanwhile_is_not_overwritten(where: Where, programs: P
     path = settings_of(where, b"{}")
     (change,) = installation(CLAUDE_CODE, where, programs, mcp=False)
     path.write_bytes(b'{"model": "haiku"}')
-    with pytest.raises(WriteFailed, match="was changed meanwhile"):
+    with pytest.raises(WriteFailed, match="changed since it was read"):
         change.apply()
     assert path.read_bytes() == b'{"model": "haiku"}'

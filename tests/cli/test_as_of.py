@@ -109,11 +109,11 @@ def test_no_difference(apo: Command, past: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--as-of", "nowhere"), "there is no revision or date “nowhere”"),
-        (("--as-of", "-rf"), "there is no revision or date “-rf”"),
+        (("--as-of", "nowhere"), "no such revision or date: “nowhere”"),
+        (("--as-of", "-rf"), "no such revision or date: “-rf”"),
         (("--as-of", "2001-01-01"), "the first is "),
-        (("--diff", "nowhere", "now"), "there is no revision or date “nowhere”"),
-        (("--diff", "now", "\x1b[31m"), "there is no revision or date “\\x1b[31m”"),
+        (("--diff", "nowhere", "now"), "no such revision or date: “nowhere”"),
+        (("--diff", "now", "\x1b[31m"), "no such revision or date: “\\x1b[31m”"),
     ],
 )
 def test_an_unknown_state_is_a_one_line_error(
@@ -130,7 +130,7 @@ def test_without_a_repository(apo: Command, past: Path) -> None:
     (past / ".git").rename(past / "no-git")
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "yesterday")
     assert ran.code == 1
-    assert "the workspace is no git repository; run: git init, and commit" in ran.err
+    assert "the workspace is not a git repository; run: git init, and commit" in ran.err
 
 
 def test_both_at_once_is_wrong_usage(apo: Command, past: Path) -> None:

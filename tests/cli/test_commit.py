@@ -42,4 +42,4 @@ def test_commit_reports_what_it_does_and_leaves_secrets_out(apo: Command, sample
     assert missing.code == 1 and "no such file or folder" in missing.err
     subprocess.run(["git", "checkout", "-q", "--detach"], cwd=sample, check=True)
     refused = apo("-C", sample, "commit")
-    assert refused.code == 1 and "HEAD is on no branch; run: git switch main" in refused.err
+    assert refused.code == 1 and "HEAD is detached; run: git switch main" in refused.err

@@ -380,7 +380,7 @@ def test_a_commit_by_hand_is_checked_for_headers_sizes_topics_and_secrets(checke
     assert refused.returncode == 1
     for why in (
         "✗ knowledge/people/ada.md:1: the header has no 'name'",
-        f"✗ {memory}:201: has 201 lines; agents read no further than 200",
+        f"✗ {memory}:201: has 201 lines; agents read only the first 200",
         "✗ topics/t.md:4: pattern does not compile",
         "✗ raw/conversations/2026/01/05/1200-x.md: the header has no 'session_id'",
         "✗ attachments/key.txt:1: holds what looks like a",

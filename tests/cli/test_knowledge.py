@@ -80,9 +80,7 @@ def test_the_footprint_is_shown_and_recorded(apo: Command, sample: Path) -> None
 def test_a_footprint_that_cannot_be_recorded_says_so(apo: Command, sample: Path) -> None:
     sample.chmod(0o555)
     try:
-        assert "not recorded: the workspace is open for reading only" in (
-            apo("-C", sample, "knowledge", "footprint").out
-        )
+        assert "not recorded: the workspace is read-only" in (apo("-C", sample, "knowledge", "footprint").out)
     finally:
         sample.chmod(0o755)
 

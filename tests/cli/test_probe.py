@@ -121,7 +121,7 @@ def test_probes_of_the_past(apo: Command, sample: Path, probed: str) -> None:
     missing = apo("-C", sample, "probe", "run", "zzz", "--as-of", "HEAD")
     assert missing.code == 1 and "no probe zzz" in missing.err and "as of" not in missing.err
     nowhere = apo("-C", sample, "probe", "run", "--as-of", "nowhere")
-    assert nowhere.code == 1 and "there is no revision or date “nowhere”" in nowhere.err
+    assert nowhere.code == 1 and "no such revision or date: “nowhere”" in nowhere.err
 
 
 def test_what_could_not_be_had_of_the_past_is_said(apo: Command, sample: Path, probed: str) -> None:

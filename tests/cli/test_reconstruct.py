@@ -188,7 +188,7 @@ def test_where_nothing_can_be_built_on_it_is_refused_and_a_dirty_or_detached_tre
     assert git(root, "diff", "--name-only", "HEAD", "extract/a") == ""
     again = apo("-C", root, "reconstruct", "--branch", "a", "--apply")
     assert again.code == 1 and "extract/a already exists" in again.err
-    assert "HEAD is on no branch" in apo("-C", root, "reconstruct", "--merge", "a", "--apply").err
+    assert "HEAD is detached" in apo("-C", root, "reconstruct", "--merge", "a", "--apply").err
 
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     for words in (

@@ -97,13 +97,13 @@ def locked(desk: Desk, _patch: pytest.MonkeyPatch) -> None:
 
 
 BUSY: dict[str, tuple[Callable[[Desk, pytest.MonkeyPatch], object], str]] = {
-    "detached": (lambda desk, _: desk.git("checkout", "-q", "--detach"), "HEAD is on no branch"),
+    "detached": (lambda desk, _: desk.git("checkout", "-q", "--detach"), "HEAD is detached"),
     "merging": (
         lambda desk, _: (desk.root / ".git/MERGE_HEAD").write_text(desk.git("rev-parse", "HEAD")),
         "a merge is in progress",
     ),
     "rebasing": (lambda desk, _: (desk.root / ".git/rebase-merge").mkdir(), "a rebase is in progress"),
-    "locked": (locked, "another git is at work"),
+    "locked": (locked, "another git is running"),
     "no identity": (no_identity, "git does not know who you are"),
     "no git": (no_git, ""),
     "no repository": (lambda desk, _: shutil.rmtree(desk.root / ".git"), ""),

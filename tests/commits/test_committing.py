@@ -28,8 +28,7 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     desk.write("-rf ü\nx.md", "not of ours")
     desk.write("knowledge/:(exclude)a.md", "odd\n")
     desk.write("knowledge/secret.md", f"{SECRET}\n")
-    desk.write("knowledge/merge.md", "<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n")
-    desk.write("knowledge/server.key", "ignored")
+    desk.write("knowledge/merge.md", "    desk.write("knowledge/server.key", "ignored")
     desk.write("knowledge/.tmp-x", "half")
     desk.write("knowledge/memory/MEMORY.md", "- x\n" * 201)
     desk.write("logs/decisions-2026-06.jsonl", "{}\n")
@@ -56,10 +55,11 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     assert knowledge.revision == desk.git("rev-parse", "HEAD")
     assert desk.git("log", "-1", "--format=%B") == knowledge.message
     assert {each.path: each.why.partition(";")[0] for each in report.left_out} == {
+<<<<<<< HEAD
         "knowledge/inner/": "is a separate repository",
-        "knowledge/link.md": "it is no regular file",
+        "knowledge/link.md": "it is not a regular file",
         "knowledge/memory/MEMORY.md": "has 201 lines",
-        "knowledge/merge.md": "it holds conflict markers",
+        "knowledge/merge.md": "it contains conflict markers",
         "knowledge/secret.md": "line 1 holds what looks like a AWS access key",
         OPEN: "its session is still running",
     }
@@ -136,7 +136,7 @@ def test_a_manual_commit_ignores_the_setting_but_needs_a_branch(desk: Desk) -> N
     desk.write("knowledge/facts.md", "# Facts\n")
     desk.git("checkout", "-q", "--detach")
     before = desk.git("rev-parse", "HEAD")
-    with pytest.raises(RepositoryError, match="HEAD is on no branch"):
+    with pytest.raises(RepositoryError, match="HEAD is detached"):
         desk.engine.commits.commit()
     assert desk.git("rev-parse", "HEAD") == before
 

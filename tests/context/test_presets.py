@@ -231,7 +231,7 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
         f"preset:a:a.md:{lines}" for lines in ("4-5", "40-43", "10-10", "12-12")
     ]
     for line, words in {
-        5: "path '../secret.md' is refused: contains '..'; name the file by its place in the workspace",
+        5: "path '../secret.md' is refused: contains '..'; give the file's path within the workspace",
         7: "lists none.md, which does not exist; fix the path, or run: autopoiesis preset remove a none.md",
         10: "lines 1-3 of a.md are in its header; fix the lines",
         12: "asks for lines 40-60 of a.md, but its text ends on line 43; fix the lines",

@@ -382,7 +382,7 @@ def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: 
 
 def test_a_workspace_that_cannot_be_written_refuses(tmp_path: Path) -> None:
     configuration = at(tmp_path, COMMENTED.encode(), read_only=True)
-    with pytest.raises(ReadOnly, match=r"memory-config\.yaml: the workspace is open for reading only"):
+    with pytest.raises(ReadOnly, match=r"memory-config\.yaml: the workspace is read-only"):
         configuration.change("chat.model", "m")
     assert configuration.setting("gate.model").is_set
 

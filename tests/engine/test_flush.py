@@ -100,7 +100,7 @@ def test_without_a_commit_the_notes_are_kept_and_the_reason_is_recorded(tmp_path
     desk = Desk(tmp_path, Provider(reply(NOTES[2])), committing=True)
     desk.talk()
     assert desk.flush() == ["flushed"]
-    assert only(desk).commit == "" and "is no git repository" in only(desk).uncommitted
+    assert only(desk).commit == "" and "is not a git repository" in only(desk).uncommitted
     assert (tmp_path / JOURNAL).exists()
     off = Desk(tmp_path / "off", Provider(reply(NOTES[2])))
     off.talk()

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_stops_nothing(root: Path, tmp_path: Path) ->
     with Engine.open(root) as engine:
         ran = import_sessions(engine, sources)
     assert [result.status for result in ran.results] == ["skipped", "skipped", "new"]
-    assert "no regular file" in ran.results[0].why
+    assert "not a regular file" in ran.results[0].why
 
 
 def test_without_a_repository_it_says_why_nothing_is_committed(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_message_is_traced_and_searched(client: httpx2.Client, served: Served)
             "/api/messages",
             {"session_id": "ses_none", "role": "user", "text": "x"},
             404,
-            "no transcript of this",
+            "no transcript for this",
         ),
         ("/api/messages", {"session_id": "../x", "role": "user", "text": "x"}, 422, "session_id: "),
         ("/api/messages", {"session_id": "a", "role": "root", "text": "x"}, 422, "role: "),

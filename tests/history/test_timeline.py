@@ -106,7 +106,7 @@ def test_without_a_past_it_is_said_what_is_missing(tmp_path: Path, root: Path) -
     empty.mkdir()
     (empty / "memory-config.yaml").write_text("")
     with Engine.open(empty) as engine:
-        with pytest.raises(RepositoryError, match="no git repository"):
+        with pytest.raises(RepositoryError, match="not a git repository"):
             engine.history.timeline()
         git(empty, "init", "-q")
         with pytest.raises(RepositoryError, match="nothing is committed yet"):

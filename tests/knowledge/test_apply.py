@@ -200,7 +200,7 @@ def test_an_editor_that_never_stops_is_named(files: Files) -> None:
     def save() -> None:
         path.write_text(path.read_text() + "- more\n")
 
-    with trip("replace:rename", save), pytest.raises(WriteFailed, match="replaced again and again"):
+    with trip("replace:rename", save), pytest.raises(WriteFailed, match="keeps replacing it"):
         apply(files, append("One."))
     assert "One." not in path.read_text()
 

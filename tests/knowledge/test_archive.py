@@ -172,7 +172,7 @@ def test_without_a_repository_entries_move_all_the_same(tmp_path: Path) -> None:
     space = EntrySpace(tmp_path / "plain")
     space.entry("knowledge/a")
     report = space.desk.archive(["a"], apply=True, consent=True)
-    assert report.applied and not report.commit and "no git repository" in report.why
+    assert report.applied and not report.commit and "not a git repository" in report.why
     assert space.desk.problems() == () and space.desk.restore("a").applied
 
 

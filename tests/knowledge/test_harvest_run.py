@@ -294,8 +294,8 @@ def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, git=False)
     (result,) = desk.harvest().results
     assert (result.outcome, result.commit, result.reclaimed) == ("harvested", "", False)
-    assert "no git repository" in result.uncommitted
-    assert "no git repository; run: git init" in result.kept
+    assert "not a git repository" in result.uncommitted
+    assert "not a git repository; run: git init" in result.kept
     assert desk.is_there("conversations/2026-06-12-call.md") and len(desk.lines()) == 1
 
 

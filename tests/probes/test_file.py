@@ -81,7 +81,7 @@ def test_an_id_is_made_of_the_words_alone() -> None:
             "- question: q\n  expect:\n    - text: x\n    - {path: a.md, lines: 9-3}",
             "6: lines: 9-3 is not a range of lines",
         ),
-        ("- question: q\n  expect: [{path: ../a.md}]", "4: path: ../a.md contains '..'; name the file"),
+        ("- question: q\n  expect: [{path: ../a.md}]", "4: path: ../a.md contains '..'; give the file"),
         ("- question: q\n  expect: [{path: /etc/passwd}]", "4: path: /etc/passwd is an absolute path"),
         ("- question: q\n  expect: [a.md]", "4: expects neither a path nor a text"),
         ("- question: q\n  expect: [{path: [a]}]", "4: has a list or mapping instead of a text"),

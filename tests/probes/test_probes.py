@@ -35,7 +35,7 @@ def test_a_probe_keeps_its_id_and_is_found_by_the_start_of_it(engine: Engine, ro
 
 
 def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) -> None:
-    assert "is no git repository" in engine.probes.add("Before?", [Expectation(HOSTS)]).why
+    assert "is not a git repository" in engine.probes.add("Before?", [Expectation(HOSTS)]).why
     repository = engine.repository
     repository.init()
     assert repository.commit(["probes.yaml", HOSTS], "all there is")

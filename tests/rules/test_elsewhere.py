@@ -106,7 +106,7 @@ def test_an_export_follows_no_link_and_is_whole_or_not_at_all(sample: Path, proj
         engine.rules.add("Open PRs as drafts.")
         for path in (project / "link.md", project.parent / "folder/AGENTS.md"):
             with pytest.raises(
-                PathRefused, match=r"symlink is on the way; name the file itself: .*AGENTS\.md"
+                PathRefused, match=r"path contains a symlink; name the file itself: .*AGENTS\.md"
             ):
                 engine.kept_rules.export([], path, apply=True)
         with trip("replace:rename", fail(errno.ENOSPC)), pytest.raises(AutopoiesisError):

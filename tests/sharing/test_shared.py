@@ -70,10 +70,10 @@ def test_it_is_found_marked_and_never_written(machines: Machines, team: Path) ->
         partial(files.remove, f"{PATH}/KNOWLEDGE.md"),
         partial(files.move, "knowledge/facts.md", f"{PATH}/facts.md"),
     ):
-        with pytest.raises(PathRefused, match="belongs to a repository of its own"):
+        with pytest.raises(PathRefused, match="belongs to a nested repository"):
             write()
     (desk.root / PATH / "mine.md").write_text("mine\n")
-    with pytest.raises(RepositoryError, match="belongs to a repository of its own"):
+    with pytest.raises(RepositoryError, match="belongs to a nested repository"):
         desk.repository.commit([f"{PATH}/mine.md"], "memory: theirs")
     with pytest.raises(AutopoiesisError, match="shared by others"):
         desk.engine.knowledge_entries.archive(["team"])
@@ -90,7 +90,7 @@ def test_two_machines_follow_it(machines: Machines, team: Path) -> None:
     # What lies in the place of a submodule that is not checked out would take its place in a commit.
     (laptop.root / PATH).mkdir(parents=True)
     (laptop.root / PATH / "mine.md").write_text("mine\n")
-    with pytest.raises(RepositoryError, match="belongs to a repository of its own"):
+    with pytest.raises(RepositoryError, match="belongs to a nested repository"):
         laptop.repository.commit([f"{PATH}/mine.md"], "memory: theirs")
     shutil.rmtree(laptop.root / PATH)
     (team / "more.md").write_text("# More\n")

@@ -353,7 +353,7 @@ def test_a_file_that_is_yaml_is_edited_like_a_header(
     data: bytes, changes: dict[str, object | None], result: bytes | None
 ) -> None:
     if result is None:
-        with pytest.raises(DocumentError, match=r"a\.yaml:3: holds a second YAML document"):
+        with pytest.raises(DocumentError, match=r"a\.yaml:3: contains a second YAML document"):
             documents.edit_yaml(data, changes, "a.yaml", max_bytes=1_000)
     else:
         assert documents.edit_yaml(data, changes, "a.yaml", max_bytes=1_000) == result
@@ -361,12 +361,12 @@ def test_a_file_that_is_yaml_is_edited_like_a_header(
 
 @pytest.mark.parametrize("style", ["|", "|+", ">"])
 def test_a_text_that_a_line_end_would_change_is_left_alone(style: str) -> None:
-    with pytest.raises(DocumentError, match=r"a\.yaml: its last line has no end; end it"):
+    with pytest.raises(DocumentError, match=r"a\.yaml: its last line has no line end; add a newline"):
         documents.edit_yaml(f"a: {style}\n  text".encode(), {"b": 2}, "a.yaml", max_bytes=1_000)
 
 
 def test_a_yaml_file_has_a_limit_of_its_own() -> None:
     large = b"# " + b"x" * 100_000 + b"\na: 1\n"
     assert documents.edit_yaml(large, {"a": 2}, "a.yaml", max_bytes=200_000).endswith(b"\na: 2\n")
-    with pytest.raises(DocumentError, match="the file would have 30005 bytes, more than 30000"):
+    with pytest.raises(DocumentError, match="the file would be 30005 bytes, more than 30000"):
         documents.edit_yaml(b"a: 1\n", {"a": "x" * 30_001}, "a.yaml", max_bytes=30_000)

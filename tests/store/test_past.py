@@ -58,7 +58,7 @@ def test_a_past_has_its_times_its_tags_and_its_branches(
     assert git(root, "status", "--porcelain") == "" == git(root, "fsck", "--no-dangling")
     assert len(git(root, "for-each-ref").splitlines()) == 3
     assert "memory: two" in git(root, "reflog")
-    with pytest.raises(RepositoryError, match="has a past"):
+    with pytest.raises(RepositoryError, match="already has commits"):
         repository.begin(PAST)
 
 
@@ -96,7 +96,7 @@ def test_nothing_that_the_repository_names_is_run(
     ("odd", "why"),
     [
         (PastCommit(at(8), "memory: one", {"a.md": b"x"}, tags=("a..b",)), "fast-import failed"),
-        (PastCommit(at(8), "memory: one", {"a/../../b.md": b"x"}), "by its place in the workspace"),
+        (PastCommit(at(8), "memory: one", {"a/../../b.md": b"x"}), "path within the workspace"),
     ],
 )
 def test_what_is_refused_leaves_no_commit_and_is_told(

@@ -151,7 +151,7 @@ def test_a_shallow_clone_says_where_its_history_begins(past: Repository, tmp_pat
 
 def test_without_a_repository_or_a_commit(workspace: Workspace, git_home: Path) -> None:
     repository = Repository(workspace)
-    with pytest.raises(RepositoryError, match="no git repository") as caught:
+    with pytest.raises(RepositoryError, match="not a git repository") as caught:
         find(repository, "HEAD", NOW)
     assert "git init" in caught.value.hint
     git(workspace.root, "init", "-q", "-b", "main")
@@ -166,7 +166,7 @@ def test_a_repository_around_the_workspace_is_none(tmp_path: Path, git_home: Pat
     (inner / "memory-config.yaml").write_text("")
     git(inner.parent, "init", "-q", "-b", "main")
     commit(inner.parent, "outer", "2026-10-01T08:00:00Z")
-    with pytest.raises(RepositoryError, match="no git repository"):
+    with pytest.raises(RepositoryError, match="not a git repository"):
         find(Repository(Workspace.open(inner)), "HEAD", NOW)
 
 
@@ -232,7 +232,7 @@ def test_an_object_that_is_missing_or_damaged(past: Repository) -> None:
     with pytest.raises(RepositoryError):
         list(contents(past.git, [file]))
     loose.unlink()
-    with pytest.raises(RepositoryError, match="not in this clone") as caught:
+    with pytest.raises(RepositoryError, match="missing from this clone") as caught:
         list(contents(past.git, [file]))
     assert caught.value.where == "a.md"
 

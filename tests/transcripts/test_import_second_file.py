@@ -74,7 +74,7 @@ def test_a_copy_adds_nothing(importing: Importing, log: ClaudeCode, tmp_path: Pa
     copy = Path(shutil.copy(first, tmp_path / "b" / NAME))
     result = importing(copy)
     assert (result.status, result.turns_new, result.turns_total) == ("unchanged", 0, 2)
-    assert "all of it was imported from" in result.why
+    assert "already imported from" in result.why
     assert importing.said() == ["one", "two"]
     before = importing.content()
     assert importing(copy).status == importing(first).status == "unchanged"

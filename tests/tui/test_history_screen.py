@@ -283,7 +283,7 @@ async def test_missing_history_is_explained(run: Run, tmp_path: Path) -> None:
     async with run((80, 24)) as workbench:
         driven = Dated(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("h")
-        assert "the workspace is no git repository; run: git init, and commit" in driven.flat()
+        assert "the workspace is not a git repository; run: git init, and commit" in driven.flat()
         await driven.press("z", "s", "w", "b", "p", "c", "enter", "f")
         assert driven.in_use() == "commits" and set(driven.said.split("\n")) == {"no commit is selected"}
     empty = tmp_path / "empty"

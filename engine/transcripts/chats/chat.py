@@ -1,4 +1,4 @@
-"""A conversation as a file of another program holds it, and how a reader puts it together."""
+"""A conversation read from another program's file, and its builder."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Chat:
     cwd: str = ""  # the folder it is about, where the file says so
     model: str = ""  # the first one named
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """What was not taken, counted by reason, as in ``SessionReader.left_out``."""
+    """What was left out, counted by reason, as in ``SessionReader.left_out``."""
 
     @property
     def opening(self) -> str:
-        """The first words of the person; of the agent where the person says nothing."""
+        """The user's first words; the agent's if the user says nothing."""
         said = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
         return next((turn.text for turn in said if turn.text.strip()), "")
 
 
 class ChatBuilder:
-    """Puts a conversation together. Whatever the agent does in a row is one turn.
+    """Builds a conversation. Consecutive agent activity is one turn.
 
     The fields of ``Chat`` may be set as they are learned.
     """
@@ -59,7 +59,7 @@ class ChatBuilder:
     def say(
         self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add a text; nothing where it is empty once injected blocks are taken out of it.
+        """Add a text, unless it is empty without injected blocks.
 
         Args:
             text: With ``\\n`` line ends.
@@ -73,7 +73,7 @@ class ChatBuilder:
     def call(
         self, name: str, summary: str, result: str = "", at: datetime | str | None = None, *, line: int = 0
     ) -> None:
-        """Add what the agent had a tool do."""
+        """Add a tool call."""
         self._draft("agent", at, "", line).add(ToolCall(name, summary, result))
 
     def attach(
@@ -85,7 +85,7 @@ class ChatBuilder:
         draft.add(Attachment(path))
 
     def drop(self, reason: str, number: int = 1) -> None:
-        """Count something that is not taken."""
+        """Count something left out."""
         if number:
             self.left_out[reason] += number
 

@@ -1,4 +1,4 @@
-"""Imports files that hold conversations whole into transcripts, any number of times with the same outcome."""
+"""Imports files of complete conversations into transcripts; idempotent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from engine.transcripts.places import session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
-UNTOLD = "could not tell who speaks; the file stays as it is"
+UNTOLD = "could not tell who speaks; the file is kept unchanged"
 """Why a file is left out in which speakers cannot be told apart."""
 
 MOST_BYTES = 512 * 1024 * 1024
@@ -74,12 +74,12 @@ def import_chats(
     clock: Callable[[], float],
     redact: bool = True,
 ) -> Iterator[ImportResult]:
-    """Import the conversations of one file, one result each; what is there already stays, byte for byte.
+    """Import the conversations of one file, one result each; existing text is unchanged.
 
     Args:
         known: What was imported; sessions that are new are to be added to it.
         clock: Seconds since the epoch.
-        redact: Write ``[secret]`` in the place of what looks like a key or password.
+        redact: Replace likely keys and passwords with ``[secret]``.
 
     Raises:
         ImportFailed: The file cannot be read.

@@ -1,4 +1,4 @@
-"""What an import makes of a transcript: computed, and not yet written.
+"""Drafts the transcript of an import without writing it.
 
 A header says what is only known at the end of the log: counts, the title, fingerprints of the log and of the
 text below it. So turns go to a spool as they are finished, and once the log is read, header and turns go to
@@ -54,7 +54,7 @@ PATH_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of one session."""
+    """Result of importing one session."""
 
     source: Path
     target: str = ""  # workspace-relative; empty when there is none
@@ -67,13 +67,13 @@ class ImportResult:
     has and gets what it lacks."""
     why: str = ""  # one clause, where the status does not say it all
     left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
-    """What was not taken, counted by reason."""
+    """What was left out, counted by reason."""
     format: str = field(default="", compare=False)  # the program or layout that wrote the source
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A transcript as an import wants it, and what the import comes to once it is written."""
+    """A transcript to be written by an import, and the result once it is written."""
 
     result: ImportResult
     content: Callable[[], Iterable[bytes]] | None = None
@@ -129,8 +129,8 @@ def next_import(
 ) -> Draft:
     """The transcript of a log that has one.
 
-    What stands in it is never taken away. Where a person has edited it, or the log no longer begins as it
-    did, only what is missing is added, below.
+    Existing text is never removed. If a person has edited it, or the start of the log has changed, only what
+    is missing is added at the end.
 
     ``clock`` gives seconds since the epoch; ``spool`` is ``None`` for a draft that will not be written.
 
@@ -191,7 +191,7 @@ def next_import(
         turns_total=fresh.turns,
         odd_lines=fresh.odd,
         status="unchanged" if is_same else "grown",
-        why="the transcript was edited; what is new was added at the end" if is_edited else "",
+        why="the transcript was edited; new turns were added at the end" if is_edited else "",
         left_out=text.measured.counted(reader.left_out),
     )
     return Draft(result, None if is_same and head == earlier.head else content)
@@ -217,7 +217,7 @@ def _merged(
     is_first = shown == first or (shown not in also and not _exists(first) and log.holds(state))
     known = Taken(state.read, state.source) if is_first else also.get(shown)
     if not only_said and known == Taken(log.size, fingerprint(log.stream, log.size)):
-        return Draft(replace(same, why="" if is_first else f"all of it was imported, beside {first}"))
+        return Draft(replace(same, why="" if is_first else f"already imported in full, along with {first}"))
     is_retold = not state.checkpoint.offset and not state.kept
     others = [path for path in (first, *also) if path and path != shown]
     union = read_together(log, () if is_retold else others)
@@ -254,13 +254,13 @@ def _merged(
         changes[ALSO_FIELD] = also_written(listed)
     status: Status = "grown" if merged.added else "unchanged"
     if only_said:
-        why = "words of the person that an earlier version had left out were put in" if merged.added else ""
+        why = "added user messages that an earlier version had left out" if merged.added else ""
     elif not is_first:
         why = beside(first, merged.added)
     elif log.holds(state):
         why = ""
     else:
-        why = "the log was cut or rewritten; its transcript was kept, and what it lacks was put in its place"
+        why = "the log was cut or rewritten; the transcript was kept and missing turns were inserted"
         status = "replaced"
     result = replace(
         same,
@@ -312,12 +312,12 @@ def put_in(earlier: Earlier, wanted: Sequence[Turn], *, retold: bool, redact: bo
 
 
 def beside(first: object, added: int) -> str:
-    """What is said of a further file of a session, of which another was imported first."""
-    return f"what was imported from {first} lacked it" if added else f"all of it was imported from {first}"
+    """Explains the result of importing a further file of a session."""
+    return f"missing from the import of {first}" if added else f"already imported from {first}"
 
 
 def title_of(opening: str) -> str:
-    """What a session is called after the words that open it."""
+    """A session's title, made from its opening words."""
     return opening.strip().partition("\n")[0].lstrip("#>*•- ")
 
 

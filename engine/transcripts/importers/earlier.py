@@ -1,4 +1,4 @@
-"""A transcript that is there already: read piece by piece, because it can be as large as the log."""
+"""An existing transcript, read in pieces because it can be as large as the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEAD_BYTES = 8 * MAX_HEADER_BYTES
 
 
 class Changed(ImportFailed):
-    """The transcript is no longer what it was when it was looked at."""
+    """The transcript changed since it was read."""
 
 
 class Earlier:
@@ -119,4 +119,4 @@ class Earlier:
             raise self._changed()
 
     def _changed(self) -> Changed:
-        return Changed("was changed by another program", where=self.path, hint="import it again")
+        return Changed("was changed by another program", where=self.path, hint="retry the import")

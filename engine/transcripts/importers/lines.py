@@ -47,7 +47,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ImportFailed("is no regular file", where=str(path), hint="name a session's .jsonl file")
+        raise ImportFailed("is not a regular file", where=str(path), hint="name a session's .jsonl file")
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         try:
             yield stream

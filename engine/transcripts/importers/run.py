@@ -1,8 +1,8 @@
-"""Imports session logs into transcripts: incrementally, and any number of times with the same outcome.
+"""Imports session logs into transcripts, incrementally and idempotently.
 
-The transcript is a function of the log. Its last turn is written anew at each import, because a call in it
-may have got its result meanwhile; everything before is final. So nothing depends on when, or how often, or
-after which crash an import runs.
+The transcript is a function of the log. Its last turn is rewritten by each import, because a call in it may
+have received its result meanwhile; everything before it is final. So the outcome does not depend on when or
+how often imports run, or on crashes.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def write_import(
     *,
     dry_run: bool,
 ) -> ImportResult:
-    """Draft the transcript of a session and write it; drafts it again where another process was quicker.
+    """Draft the transcript of a session and write it; redraft if another process wrote it first.
 
     ``find`` gives the transcript of a session id; ``draft_of`` is given the transcript there is, and a spool
     where the draft is to be written.
 
     Raises:
-        ImportFailed: Other processes are quicker again and again.
+        ImportFailed: Other processes keep changing the transcript.
         WriteFailed, ReadOnly: The transcript could not be written.
     """
     for _ in range(_ATTEMPTS):
@@ -127,13 +127,11 @@ def write_import(
             if files.create(draft.result.target, draft.content()):
                 return draft.result
         find = partial(find_session, files.workspace)
-    raise ImportFailed(
-        "its transcript is being changed again and again", where=str(source), hint="import it later"
-    )
+    raise ImportFailed("its transcript keeps changing", where=str(source), hint="try again later")
 
 
 def _check_kind(kind: Kind, found: object, source: Path, what: str = "it is") -> None:
-    """Refuses a log that is read as another program's: nothing of it would be understood.
+    """Refuses a log written by another program.
 
     Raises:
         ImportFailed: It is.
