@@ -108,9 +108,7 @@ def test_what_gemini_has_compressed_away_is_told_again_once(
     assert gemini.hears(f"{REVIEW} Please!").count(rule.text) == 0
     assert gemini.hears("ok, do it", compresses=True) == "", "it compresses after its hook was asked"
     told = gemini.hears(REVIEW)
-    assert (
-        told.count("From the user's own memory, for this session.") == told.count("Marit Oksanen") == 1
-    )
+    assert told.count("From the user's own memory, for this session.") == told.count("Marit Oksanen") == 1
     assert rule.text in told and "topic:github-pr-review" in told and len(told.encode()) <= 9_500
     again = gemini.hears(REVIEW)
     assert "Marit Oksanen" not in again and "topic:github-pr-review" not in again

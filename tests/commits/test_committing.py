@@ -28,7 +28,8 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     desk.write("-rf ü\nx.md", "not of ours")
     desk.write("knowledge/:(exclude)a.md", "odd\n")
     desk.write("knowledge/secret.md", f"{SECRET}\n")
-    desk.write("knowledge/merge.md", "    desk.write("knowledge/server.key", "ignored")
+    desk.write("knowledge/merge.md", "<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n")
+    desk.write("knowledge/server.key", "ignored")
     desk.write("knowledge/.tmp-x", "half")
     desk.write("knowledge/memory/MEMORY.md", "- x\n" * 201)
     desk.write("logs/decisions-2026-06.jsonl", "{}\n")
@@ -55,7 +56,6 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     assert knowledge.revision == desk.git("rev-parse", "HEAD")
     assert desk.git("log", "-1", "--format=%B") == knowledge.message
     assert {each.path: each.why.partition(";")[0] for each in report.left_out} == {
-<<<<<<< HEAD
         "knowledge/inner/": "is a separate repository",
         "knowledge/link.md": "it is not a regular file",
         "knowledge/memory/MEMORY.md": "has 201 lines",
