@@ -135,10 +135,10 @@ async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> Non
         await driven.settle()
         assert len(driven.finding.calls) == calls
         await driven.press("s")
-        assert driven.watching() and "being made" in driven.text
+        assert driven.watching() and "being built" in driven.text
         driven.finding.state = READY
         await driven.until(lambda: "from the index" in driven.text)
-        assert "being made" not in driven.text
+        assert "being built" not in driven.text
         assert not driven.watching()
 
 

@@ -245,8 +245,8 @@ def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
     [
         (None, False, "", False),
         (READY, False, "", False),
-        (BUILDING, False, "being made: searching files by keyword until it is ready", True),
-        (BUILDING, True, "being made: searching files by keyword", True),
+        (BUILDING, False, "being built: searching files by keyword until it is ready", True),
+        (BUILDING, True, "being built: searching files by keyword", True),
         (
             IndexStatus("broken", "it is damaged", error="no space"),
             False,
