@@ -162,7 +162,7 @@ def refuse_broken(data: bytes, path: str) -> None:
     _, opened = code_lines(data[start:].decode("utf-8").replace("\r\n", "\n").split("\n"))
     if opened:
         line = data.count(b"\n", 0, start) + opened
-        raise DocumentError("a code block is not closed", where=f"{path}:{line}", hint="close it")
+        raise DocumentError("has an unclosed code block", where=f"{path}:{line}", hint="close it")
 
 
 def refuse_broken_files(files: Files) -> None:

@@ -84,7 +84,7 @@ def test_errors_are_one_line(root: Path, apo: Command) -> None:
     )
     (root / "knowledge/facts.md").write_text("```\nopen")
     ran = apo("-C", root, "extract", "--apply")
-    assert ran.code == 1 and "knowledge/facts.md:1: a code block is not closed" in ran.err
+    assert ran.code == 1 and "knowledge/facts.md:1: has an unclosed code block" in ran.err
 
 
 def test_the_end_of_a_session_extracts_it_if_configured(root: Path, apo: Command) -> None:

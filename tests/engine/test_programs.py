@@ -87,5 +87,5 @@ def test_where_modules_are_named_in_full_they_are_found(
 
 def test_without_a_known_interpreter_none_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "")
-    with pytest.raises(AutopoiesisError, match="is not known"):
+    with pytest.raises(AutopoiesisError, match="is unknown"):
         programs.python("pass")

@@ -264,7 +264,7 @@ async def test_proposals_of_agents_wait_for_review(
     with Engine.open(sample, read_only=True) as engine:
         async with client_of(engine) as client:
             refused = await client.call_tool("remember", {"text": "Nothing can be kept here"})
-            assert refused.is_error and "reading only" in said(refused)
+            assert refused.is_error and "read-only" in said(refused)
             assert (await asked(client, "search", query="Odile"))["rows"]
 
 

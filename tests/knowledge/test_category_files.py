@@ -154,7 +154,7 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
         ("# Facts\n".encode("utf-16"), "facts.md:1: is not UTF-8"),
         (b"# Facts\n- a\0\n", "facts.md:2: is not text"),
         (b"# Facts\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "facts.md:2: contains conflict markers"),
-        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: a code block is not closed"),
+        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: has an unclosed code block"),
     ],
 )
 def test_a_file_that_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:

@@ -72,7 +72,7 @@ def test_nothing_but_the_record_is_written(space: EntrySpace) -> None:
 def test_a_read_only_workspace_is_audited_and_says_that_it_is_not_recorded(space: EntrySpace) -> None:
     reading = EntrySpace(space.root, read_only=True)
     found = reading.desk.footprint()
-    assert found.entries == 2 and not found.recorded and "reading only" in found.why
+    assert found.entries == 2 and not found.recorded and "read-only" in found.why
     assert not (space.root / "logs").exists()
 
 

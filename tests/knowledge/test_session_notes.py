@@ -219,7 +219,7 @@ def test_only_whole_lines_are_added(
     try:
         place = add(files, note(to))
     except DocumentError as error:
-        assert "a code block is not closed" in str(error) and path.read_bytes() == old
+        assert "has an unclosed code block" in str(error) and path.read_bytes() == old
         # After "text" without a line end, a fence is part of that line and opens nothing.
         assert parts.count("```\n") % 2 or "text" in parts
         return
