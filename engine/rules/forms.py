@@ -65,6 +65,17 @@ REMINDER = re.compile(
 )
 """Asks whether something was done that should go without saying."""
 
+HARM = re.compile(
+    r"(?:(?:the|that|this|your|our|last|another) ){0,2}"
+    r"(?:amend(?:ing)?|rebas(?:e|ing)|squash(?:ing)?|stash(?:ing)?|(?:hard )?reset|force[- ]?push(?:ing)?"
+    r"|cherry[- ]?pick|(?:git )?(?:clean|checkout)) "
+    r"(?:(?:you|it) (?:did|made) )?(?:(?:has|have|had|just|again|also|completely) ){0,3}"
+    r"(?:broken?|breaks|lost|loses|deleted|deletes|removed|removes|wiped|destroyed|corrupted|overwrote"
+    r"|overwritten|dropped|drops|messed up|undid|undone)\b",
+    _I,
+)
+"""Says that a way of working did harm: one that rewrites history or discards work."""
+
 VERB = re.compile(
     _any(
         "use add write run check commit push open create make keep put move reply respond answer include "

@@ -137,7 +137,8 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
     asks = not declines and (forms.REQUEST.match(body) or forms.PLEASE.search(sentence)) is not None
     reminds = forms.REMINDER.match(body) is not None
     does = forms.VERB.match(body) is not None
-    if not (standing or forbids or chooses or asks or reminds or does or declines):
+    harms = forms.HARM.match(body) is not None
+    if not (standing or forbids or chooses or asks or reminds or does or declines or harms):
         return None
     is_question = sentence.endswith(("?", "？"))
     if is_question and not (asks or reminds):
@@ -147,11 +148,11 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
         return None
     if forms.NO_WISH.match(body) and not standing:
         return None
-    if not (how or standing or forbids or sure or (chooses and forms.COMPARED.search(sentence))):
+    if not (how or standing or forbids or harms or sure or (chooses and forms.COMPARED.search(sentence))):
         return None
     quality = forms.QUALITY.search(body) is not None
     manner = forms.MANNER.search(sentence) is not None
-    form = 1.8 * always + (wide and not always) + 1.6 * forbids + 1.3 * (chooses + reminds)
+    form = 1.8 * always + (wide and not always) + 1.6 * (forbids + harms) + 1.3 * (chooses + reminds)
     form += 0.7 * (sure + asks + declines) + 0.5 * does
     weight = min(form, 3.2) + 0.7 * manner + 0.7 * quality
     weight += 0.7 + 0.3 * min(how, 3) if how else -0.3 if standing else -1.2

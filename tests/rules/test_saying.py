@@ -34,6 +34,20 @@ def test_what_is_said_as_a_rule_needs_no_repetition(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "the amend has broken our checkpoints",
+        "your force-push overwrote the commits of Bo",
+        "hmm, that rebase dropped my changes",
+        "the stash you made lost half of my work",
+    ],
+)
+def test_a_way_of_working_that_did_harm_is_a_rule_to_confirm(text: str) -> None:
+    (found,) = sayings_in(text)
+    assert found.weight >= LEAST_OF_A_RULE and not found.standing
+
+
+@pytest.mark.parametrize(
     "text", ["can we add a test for this?", "create a draft PR", "let's cut a branch first"]
 )
 def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
