@@ -119,8 +119,9 @@ def _unproven(case: Case) -> str:
     if case.step.rule != UNPROVEN:
         return _with_match(case) or "a trigger would have to match"
     step = decide(case.topic, (), case.score, case.context.watchers)
+    can_fire = case.topic.activation != "manual"
     return _joined(
-        "a match would activate it, or a yes from a gate that is a model or a person",
+        "a match would activate it, or a yes from a gate that is a model or a person" if can_fire else "",
         f"with watchers.similarity_alone: always {_outcome(step, case.score)}",
     )
 

@@ -88,6 +88,8 @@ def test_a_row_says_what_its_score_lacks() -> None:
         "a match would activate it, or a yes from a gate that is a model or a person; "
         "with watchers.similarity_alone: always it would be active: score .62 ≥ .60"
     )
+    by_hand = row(watching(0.62, Proven(review=FEW), activation="manual"))
+    assert by_hand.flip == "with watchers.similarity_alone: always it would wait for a person"
     spoken_against = row(watching(0.62, Proven(review=WRONG)))
     assert "(right for 9 of 14 labels)" in spoken_against.why
     trace = watching(0.62).process("hello")
