@@ -42,7 +42,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 _SYNONYMS = {"respond": "reply", "writ": "add", "creat": "add", "repl": "reply"}
-_CORE = {stem(word) for word in (*words.HOW_WORDS.split(), *words.MANNERS.split())} | {
+_CORE = {stem(word) for word in f"{words.HOW_WORDS} {words.EITHER_WORDS} {words.MANNERS}".split()} | {
     "writ",
     "write",
     "add",

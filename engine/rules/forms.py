@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from engine.rules.standing import ELSEWHERE
-from engine.rules.words import HOW_WORDS
+from engine.rules.words import EITHER_WORDS, HOW_WORDS
 
 
 def _any(words: str) -> str:
@@ -89,8 +89,15 @@ VERB = re.compile(
     _I,
 )
 
-HOW = re.compile(_any(HOW_WORDS), _I)
+HOW = re.compile(
+    rf"{_any(HOW_WORDS)}"
+    r"|\b(?:change|edit|modify|touch|fix|write|implement|commit|push|delete|remove) anything\b",
+    _I,
+)
 """Means of working, as opposed to its subject."""
+
+EITHER = re.compile(_any(EITHER_WORDS), _I)
+"""Means of working or its subject."""
 
 GENERIC = re.compile(
     r"\b(?:us(?:e|ing)|add(?:ing)?|writ(?:e|ing)|mak(?:e|ing)|put|creat(?:e|ing)|leav(?:e|ing)|keep|avoid|prefer"
@@ -102,7 +109,8 @@ GENERIC = re.compile(
 """About a kind of thing rather than a particular one."""
 
 THE_ONE = re.compile(
-    rf"\bthe (?!(?:[\w'-]+ ){{0,2}}{_any(HOW_WORDS)}|(?:same|future|end|main|way|user|first|latest)\b)"
+    rf"\bthe (?!(?:[\w'-]+ ){{0,2}}(?:{HOW.pattern}|{EITHER.pattern})"
+    r"|(?:same|future|end|main|way|user|first|latest)\b)"
     r"[(\"'`]?\w"
     r"|\buse the (?!.*\binstead\b)|\b(?:give|put|take|move|pull|bring|turn|drop|set) (?:it|them)\b",
     _I,
@@ -122,6 +130,12 @@ OUGHT = re.compile(r"(?:we|you) (?:should|must|need to|have to)\b", _I)
 
 DEICTIC_END = re.compile(r"\b(?:this|that|these|those|it|them|one|here|there)[?!.]*$", _I)
 """Ends with a reference to something at hand."""
+
+APPLIED = re.compile(r"\b(?:on|for|to|in|with|at|from) (?:this|that|these|those|it|them)(?: one)?[?!.]*$", _I)
+"""Applies to something at hand only."""
+
+ASIDE = re.compile(r"\([^()]*\)")
+"""In parentheses: an explanation, which may hold for more than the sentence does."""
 
 DECLINES = re.compile(
     r"(?:\w+,? ){0,3}(?:we|i) (?:do|did|would)(?: not|n['’]?t) (?:\w+ly )?(?:want|need|have to|worry|care)\b",
@@ -153,7 +167,8 @@ ONCE = re.compile(
         "take look read check review investigate see continue proceed start go try do implement fix update "
         "explain show tell print find figure revert undo think have get give resume rerun run pull fetch "
         "merge rebase push commit remove delete drop change move create write make split address list log "
-        "propose invoke spawn sort show import integrate display extract compare stash"
+        "propose invoke spawn sort show import integrate display extract compare stash "
+        "mark close resolve assign inform"
     ),
     _I,
 )
@@ -161,7 +176,7 @@ ONCE = re.compile(
 
 NOW = re.compile(
     r"\b(?:this|that|these|those|above|here|option|ones?|now|again|still|currently|for now|last|prior"
-    r"|another|good|next|both changes|(?:we|you|i)(?:['’]ve)? (?:did|made|had|done|have|just)"
+    r"|another|as well|good|next|both changes|(?:we|you|i)(?:['’]ve)? (?:did|made|had|done|have|just)"
     r"|the (?:change|changes|code|pr|branch|plan|review|issue|ticket|comments?|tests?|failing|work|same))\b",
     _I,
 )

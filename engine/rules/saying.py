@@ -36,6 +36,7 @@ _AT_HAND = (
     (forms.NOW, 0.45, 3),
     (forms.PASSING, 0.7, 1),
     (forms.DEICTIC_END, 0.6, 1),
+    (forms.APPLIED, 0.6, 1),
 )
 """Signs that a sentence is about something at hand: pattern, penalty each, maximum count."""
 
@@ -127,8 +128,10 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
     body = sentence[clause.end() :] if clause else sentence
     about = f"{before} {sentence}" if _points_back(sentence, before) else sentence
     how = len({found.casefold() for found in forms.HOW.findall(about)})
-    always = STANDING.search(sentence) is not None
-    wide = forms.WIDE.search(sentence) is not None
+    either = forms.EITHER.search(about) is not None
+    main = forms.ASIDE.sub(" ", sentence)
+    always = STANDING.search(main) is not None
+    wide = forms.WIDE.search(main) is not None
     standing = always or wide
     declines = forms.DECLINES.match(body) is not None and not always
     forbids = forms.PROHIBITION.match(body) is not None
@@ -148,14 +151,16 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
         return None
     if forms.NO_WISH.match(body) and not standing:
         return None
-    if not (how or standing or forbids or harms or sure or (chooses and forms.COMPARED.search(sentence))):
+    if not (
+        how or either or standing or forbids or harms or sure or (chooses and forms.COMPARED.search(sentence))
+    ):
         return None
     quality = forms.QUALITY.search(body) is not None
     manner = forms.MANNER.search(sentence) is not None
     form = 1.8 * always + (wide and not always) + 1.6 * (forbids + harms) + 1.3 * (chooses + reminds)
     form += 0.7 * (sure + asks + declines) + 0.5 * does
     weight = min(form, 3.2) + 0.7 * manner + 0.7 * quality
-    weight += 0.7 + 0.3 * min(how, 3) if how else -0.3 if standing else -1.2
+    weight += 0.7 + 0.3 * min(how, 3) if how else 0.0 if either else -0.3 if standing else -1.2
     if forms.ONCE.match(body) and not (standing or forbids or quality):
         weight -= 0.6 if manner else 1.3
     if standing and not (forbids or chooses or asks or does) and not forms.MEANT.search(sentence):

@@ -6,17 +6,22 @@ HOW_WORDS = (
     "test tests tested testing tdd commit commits committing committed push pr prs rebase rebasing review "
     "reviews reviewing reviewer comment comments reply replies replying respond lint linter fmt gofmt "
     "prettier format formatting formatted doc docs document documents documentation readme changelog plan "
-    "plans ticket tickets issue issues jira linear draft drafts subagent subagents sub-agent sub-agents lsp "
-    "mcp paginate pagination spelling english language naming rename duplicate duplicated duplicating "
-    "duplication reuse helper helpers interface interfaces typed types typing style convention conventions "
-    "amend amending squash worktree worktrees sha shas coverage e2e integration mock mocks mocking fixture "
-    "fixtures discuss discussion talk wait anything branch branches stash release version dependency "
-    "dependencies library libraries package packages log logs logging error errors secret secrets production "
-    "staging deploy migration migrations schema benchmark screenshot emoji emojis concise short summary "
-    "bullet bullets table markdown link links source sources cite date dates time units metric currency tone "
-    "code coding compile build ci docstring docstrings todo todos"
+    "plans ticket tickets issue issues jira linear draft drafts subagent subagents sub-agent sub-agents "
+    "lsp mcp paginate pagination spelling english language naming rename duplicate duplicated duplicating "
+    "duplication reuse helper helpers interface interfaces typed types typing style convention "
+    "conventions amend amending squash worktree worktrees sha shas coverage e2e integration mock mocks "
+    "mocking fixture fixtures discuss discussion talk wait branch branches stash release dependency "
+    "dependencies library libraries production staging deploy migration migrations schema benchmark "
+    "screenshot emoji emojis concise short summary bullet bullets markdown cite tone code coding compile "
+    "build ci docstring docstrings todo todos"
 )
 """What work is done with, in distinction to what it is about."""
+
+EITHER_WORDS = (
+    "date dates time units metric currency table link links source sources error errors log logs logging "
+    "package packages version secret secrets"
+)
+"""What work is done with or what it is about: only the rest of a sentence tells."""
 
 MANNERS = "first before after instead never always only draft direct each every"
 

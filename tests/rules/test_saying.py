@@ -23,6 +23,8 @@ def weight(text: str) -> float:
         "we always squash before we merge",
         "make sure every fix comes with a test",
         "use the typed id instead of a string",
+        "don't touch anything until I have agreed",
+        "use metric units, not imperial ones",
         "keep the commits small, each with working code",
         "ab jetzt immer zuerst die Tests schreiben",
         "désormais, toujours répondre en français",
@@ -70,6 +72,12 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "could you use the formatter plugin on this?",
         "go ahead",
         "this file should not be needed",
+        "let's go for the time on each row",
+        "do not show anything",
+        "can we do a release as well?",
+        "use the security linter on these",
+        "let's mark the ticket as done first",
+        "let's start with the tests of the parser (each must be small enough, right?)",
     ],
 )
 def test_talk_about_the_work_is_none(text: str) -> None:
