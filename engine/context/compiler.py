@@ -366,7 +366,9 @@ class _Compile:
             exclude.add(MEMORY)
         limit = self.settings.knowledge_results
         topics = ordered(request.topics)
-        asked = query(request.message, request.history, topics, limit, wanted, frozenset(exclude))
+        asked = query(
+            request.message, request.history, topics, limit, wanted, frozenset(exclude), request.part
+        )
         results = chosen(request.results or (), wanted, every=True)
         if request.results is None and request.retrieve is not None and limit:
             if room < LEAST_ROOM or asked is None:
@@ -379,6 +381,7 @@ class _Compile:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, nothing was retrieved: {error}")
+        results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(

@@ -143,7 +143,7 @@ def _file(
     loaded = reader.load(path)
     if loaded is None or not loaded.text:
         return []
-    if path != SYSTEM and loaded.text == starter_text(path):
+    if is_untouched(reader, path):
         reader.untouched.append(path)
         return []
     return [
@@ -160,6 +160,13 @@ def _file(
             wrap=wrap,
         )
     ]
+
+
+def is_untouched(reader: Reader, path: str) -> bool:
+    """Whether a file is as the starter workspace has it: a template rather than a memory."""
+    starter = starter_text(path) if path != SYSTEM else None
+    loaded = reader.load(path) if starter is not None else None
+    return loaded is not None and loaded.text == starter
 
 
 @lru_cache(maxsize=64)

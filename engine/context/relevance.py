@@ -9,7 +9,7 @@ from engine.context.compiled import LeftOut, Limit
 from engine.context.request import Part, Query
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
-from engine.search.talk import telling
+from engine.search.talk import is_order, telling
 from engine.search.worth import Room, about
 from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
@@ -44,15 +44,18 @@ def query(
     limit: int,
     room: Room,
     exclude: frozenset[str],
+    part: Part,
 ) -> Query | None:
     """The search query; ``None`` if the message asks nothing: "hello", "ok, do it", "continue".
 
     Args:
         history: Earlier turns, oldest first; the last ones are context.
+        part: Beside an agent's message nothing is searched for "commit this and run the tests" either: the
+            agent knows what that is about, and the memory would only find other times it was said.
         topics: The active topics, whose keywords are context too (spec 6.3).
     """
     text = message[:_QUERY_CHARACTERS]
-    if not telling(literal_terms(text)):
+    if not telling(literal_terms(text)) or (part == "message" and is_order(text)):
         return None
     keywords = dict.fromkeys(
         word

@@ -13,7 +13,7 @@ from engine.context.caps import Cap
 from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RULES, one_line, outside
 from engine.context.sources import Reader
-from engine.rules.alike import stems
+from engine.rules.alike import Rarity, core, stems
 from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
 from engine.startup.records import dataclass
 from engine.transcripts.turn import Turn
@@ -32,7 +32,13 @@ _MAX_CALLED = 4
 _LAST = 6
 """Number of turns before the message whose tool calls may name files."""
 _NO_FILE = re.compile(r"[^\w@./-]+")
-_MIN_SHARED = 2
+_SHARE = 0.4
+"""Part of a rule's words, by rarity, that the message must contain for the rule to be repeated next to it.
+Words of the agent's last turn count half. In a long rule two words in common say little, and one is enough
+only if it names a way of working.
+"""
+_MANNERS = stems("always never only first before after instead without each every")
+"""Words that say how, not what a rule is about."""
 _EXCHANGE = 1500
 """Characters of the message, and of the agent's last turn, that are compared with rules."""
 
@@ -134,18 +140,22 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
 def _called_for(
     rules: Sequence[Rule], standing: Container[Rule], message: str, history: Sequence[Turn]
 ) -> list[Rule]:
-    """The rules most relevant to the message and the agent's last turn; those that did not fit in the stable
-    part need less overlap, since they are nowhere else.
+    """The rules most relevant to the message and the agent's last turn. Those that did not fit in the stable
+    part need only a word in common, since they are nowhere else.
     """
     reply = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
     asked, around = stems(message[:_EXCHANGE]), stems(reply[-_EXCHANGE:])
+    rarity = Rarity(rule.text[:LONGEST] for rule in rules)
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
-        mine = stems(rule.text[:LONGEST])
-        shared = 2 * len(mine & asked) + len(mine & around)
-        least = _MIN_SHARED if rule in standing else 1
-        if len(mine & asked) and shared >= 2 * least:
-            found.append((-shared / (4 + len(mine)), number, rule))
+        mine = stems(rule.text[:LONGEST]) - _MANNERS
+        shared = mine & asked
+        if not shared:
+            continue
+        share = (rarity.of(shared) + rarity.of(mine & around - asked) / 2) / rarity.of(mine)
+        is_relevant = share >= _SHARE and (len(shared) > 1 or shared & core(rule.text[:LONGEST]))
+        if is_relevant or rule not in standing:
+            found.append((-share, number, rule))
     return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
 
 

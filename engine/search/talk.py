@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.search.query import STOP_WORDS, words
+
 _TALK = (
     # English
     "ok okay okey k kk yes yep yeah yup ya no nope nah sure right correct exactly indeed true fine "
@@ -42,6 +44,18 @@ _TALK = (
 )
 TALK = frozenset(_TALK.split())
 
+_ORDERS = (
+    "check recheck double fix fixes fixed implement implemented run rerun test tests commit commits "
+    "committed push merge rebase review change changes changed update add remove delete rename move create "
+    "write read open close start use work works working build code bit part rest file files branch local "
+    "main diff pr explain simplify clean cleanup refactor revert need needs give put take find look ask "
+    "answer detail details step steps task tasks todo issue issues bug bugs problem error errors plan fail "
+    "fails failing failed broken prompt session whole"
+)
+_ORDER_WORDS = TALK | STOP_WORDS | frozenset(_ORDERS.split())
+_REMEMBER = "did last before earlier previously ago remember recall decided how where why when who"
+_REMEMBER_WORDS = frozenset(_REMEMBER.split())
+
 _MOST_DIGITS = 2
 """A bare number this short is a choice from a list."""
 
@@ -52,6 +66,15 @@ def telling(terms: Iterable[str]) -> tuple[str, ...]:
     ``terms`` are those of ``query.literal_terms``.
     """
     return tuple(term for term in terms if term not in TALK and not _is_choice(term))
+
+
+def is_order(text: str) -> bool:
+    """Whether a message only says what to do with whatever is at hand: "fix the tests and push". A question
+    that memory may answer is none: "how do we run the tests?"
+    """
+    found = words(text)
+    is_question = not _REMEMBER_WORDS.isdisjoint(found)
+    return not is_question and all(word in _ORDER_WORDS or _is_choice(word) for word in found)
 
 
 def _is_choice(term: str) -> bool:

@@ -206,6 +206,51 @@ def test_rules_are_told_once_and_count_for_every_prompt(engine: Engine, agent: A
     assert shown is not None and rule.id in shown.held
 
 
+def test_a_rule_is_repeated_beside_a_prompt_that_is_about_it(engine: Engine, agent: Agent) -> None:
+    engine.rules.add("Never push to main without a review.")
+    engine.rules.add(
+        "Just check whether the branch works when a session goes on after a warning about the state."
+    )
+    agent.starts()
+    told = agent.hears("shall we push to main?")
+    assert "push to main" in told and "Just check" not in told
+    # Two words of a long rule in passing are no reason, nor is one that many sentences have.
+    assert "{my-rules}" not in agent.hears("the branch has an old session")
+    assert "{my-rules}" not in agent.hears("the main window flickers")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_searched"),
+    [
+        ("can you do the fix?", False),
+        ("commit this, then let's do the other part", False),
+        ("now double check again", False),
+        ("how do we run the tests?", True),
+        ("what did we change last?", True),
+        ("fix the flaky gauge test", True),
+    ],
+)
+def test_an_order_about_what_is_at_hand_is_not_searched_for(
+    prompt: str, is_searched: bool, engine: Engine
+) -> None:
+    made = engine.prompts.compile(prompt, None, part="message")
+    reasons = [left.reason for left in made.left_out if left.label == "knowledge"]
+    assert reasons == ([] if is_searched else ["not searched: the message asks nothing"])
+
+
+def test_a_starter_file_is_not_memory(tmp_path: Path) -> None:
+    from engine.workspace.initialise import initialise
+
+    initialise(tmp_path / "new")
+    prompt = "how can we know what the agent can use here?"
+    with Engine.open(tmp_path / "new") as engine:
+        assert Agent(Hooks(engine).answer, tmp_path / "claude").hears(prompt) == ""
+        tools = tmp_path / "new/knowledge/identity/TOOLS.md"
+        tools.write_text(tools.read_text().replace("use here", "use here: ripgrep"))
+        other = Agent(Hooks(engine).answer, tmp_path / "other", session_id="b" * 8)
+        assert "ripgrep" in other.hears(prompt)
+
+
 def test_what_is_told_fits_what_the_agent_takes(engine: Engine, agent: Agent) -> None:
     for name in ("memory/MEMORY.md", "identity/USER.md", "projects/tidemark/context.md"):
         engine.files.replace(f"knowledge/{name}", ("潮位計の記録を毎朝確認する。" * 900).encode())
