@@ -14,10 +14,10 @@ from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
+from engine.transcripts.appender import TurnAppender
 from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render, strip_injected
-from engine.transcripts.growing import GrowingEnd
 from engine.transcripts.places import find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
@@ -44,7 +44,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message to record, or with ``tool`` a tool call."""
 
     role: Role
@@ -155,12 +155,12 @@ class ConversationCapture:
         key: str = "",
         attachments: Sequence[str] = (),
     ) -> bool:
-        """Append a message; see ``Said`` for its fields and ``say`` for errors.
+        """Append a message; see ``NewMessage`` for its fields and ``say`` for errors.
 
         Returns:
             Whether it was written: not if it is a repetition or empty without injected blocks.
         """
-        return self.say(session_id, [Said(role, content, kind, at, key, attachments)])[0]
+        return self.append(session_id, [NewMessage(role, content, kind, at, key, attachments)])[0]
 
     def tool_call(
         self,
@@ -173,10 +173,10 @@ class ConversationCapture:
         key: str = "",
     ) -> bool:
         """Append a tool call to the agent's turn; opens one if another role spoke last. Raises as ``say``."""
-        said = Said("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
-        return self.say(session_id, [said])[0]
+        said = NewMessage("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
+        return self.append(session_id, [said])[0]
 
-    def say(self, session_id: str, said: Sequence[Said]) -> list[bool]:
+    def append(self, session_id: str, said: Sequence[NewMessage]) -> list[bool]:
         """Append messages and tool calls in order, in one atomic write.
 
         Injected blocks are removed first (design 3.13). Text of the agent after tool calls that opened a turn
@@ -195,12 +195,12 @@ class ConversationCapture:
             session = self._read(session_id)
             if session.header.get("ended"):
                 raise _ended(session.path)
-            end = GrowingEnd(session.data, session.header.get("started"))
+            end = TurnAppender(session.data, session.header.get("started"))
             written = [entry is not None and end.add(*entry) for entry in entries]
             self._files.append(session.path, end.added.encode("utf-8"))
             return written
 
-    def _entry(self, said: Said) -> tuple[Turn, datetime, str] | None:
+    def _entry(self, said: NewMessage) -> tuple[Turn, datetime, str] | None:
         """A message as a turn, its time and its key; ``None`` if it is empty without injected blocks."""
         now = (said.at or self._clock()).astimezone(UTC)
         if said.tool:

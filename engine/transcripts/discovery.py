@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
-from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.run import discover, log_folder
@@ -24,7 +24,7 @@ Agent = Literal["claude-code", "codex", "gemini", "specstory"]
 
 AGENTS: tuple[Agent, ...] = ("claude-code", "codex", "gemini", "specstory")
 
-News = Literal["new", "grown", "second", "imported"]
+ImportStatus = Literal["new", "grown", "second", "imported"]
 
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 64 * 1024
@@ -50,7 +50,7 @@ class Found:
     size: int  # bytes
     first: str  # ISO date of its beginning, UTC; empty where it has none
     last: str  # the same for its end
-    news: News
+    news: ImportStatus
     """``grown`` since it was imported; ``second`` for another file of an imported session; ``imported`` when
     all of it was."""
 
@@ -64,13 +64,13 @@ class Discovery:
     sub_agents: int  # logs of sub-agents, which are not imported
 
     @property
-    def news(self) -> tuple[Found, ...]:
+    def pending(self) -> tuple[Found, ...]:
         """The files an import would read."""
         return tuple(each for each in self.found if each.news != "imported")
 
 
 def discover_all(
-    known: Known, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
+    known: KnownSessions, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
 ) -> Discovery:
     """Finds all sessions of all agents.
 
@@ -124,7 +124,7 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
     return names
 
 
-def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found | None:
+def _glance(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
     """What the beginning and the end of a file say; ``None`` for one that cannot be read, or is empty."""
     try:
         with opened(path) as stream:
@@ -146,10 +146,10 @@ def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found 
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
 
-def _news(path: Path, size: int, head: bytes, known: Known) -> News:
+def _news(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
     entries = known.sources.get(shown_source(path))
     if entries:
-        return "imported" if any(entry.taken.read == size for entry in entries) else "grown"
+        return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
     named, inside = _UUID.search(path.stem), _SESSION.search(head)
     session_id = named[1] if named else (inside[1] or inside[2]).decode() if inside else ""
     return "second" if session_id.lower() in known.transcripts else "new"

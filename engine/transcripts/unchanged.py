@@ -10,10 +10,10 @@ from __future__ import annotations
 from engine.store.header import locate
 from engine.store.yamltext import Mapping
 from engine.transcripts.importers.state import STATE_FIELD, read_state
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 
 
-def fault_of(before: bytes, after: bytes | None) -> str:
+def forbidden_change(before: bytes, after: bytes | None) -> str:
     """The forbidden change made to a transcript, in one clause; empty if none.
 
     ``before`` is what was committed; ``after`` is ``None`` where the file is gone.
@@ -25,7 +25,7 @@ def fault_of(before: bytes, after: bytes | None) -> str:
         return "was deleted, though its session has ended"
     now = locate(after)
     state = read_state((now.mapping or Mapping()).get(STATE_FIELD))
-    is_imported = state is not None and state.text == Measured([after[now.body :]]).fingerprint
+    is_imported = state is not None and state.text == BodyDigest([after[now.body :]]).fingerprint
     if is_imported and len(after) - now.body >= len(before) - was.body:
         return ""
     return "was changed, though its session has ended"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.transcripts.importers.state import STATE_FIELD
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 from engine.workspace.doctor import examine
 from engine.workspace.finding import Finding
 from engine.workspace.hooks import NAMES, text_of
@@ -34,7 +34,7 @@ def transcript(name: str, ended: str = "", body: str = BODY, **fields: str) -> s
 
 def imported(body: str) -> str:
     """An ended transcript as an import leaves it."""
-    fingerprint = Measured([body.encode()]).fingerprint
+    fingerprint = BodyDigest([body.encode()]).fingerprint
     state = f"read=9 turns=1 source=0 text={fingerprint} kept=5"
     return transcript("imported", "2026-01-05T10:00:00Z", body, **{STATE_FIELD: state})
 

@@ -1,9 +1,9 @@
-"""What a person types while the agent is at work: Claude Code queues it, and logs every movement.
+"""Tracks the messages that Claude Code queues while the agent works.
 
-A message is logged when it enters the queue (``enqueue``) and when it leaves it: taken into the running turn
-(``remove``), sent as the next turn's prompt (``dequeue``), or taken back into the input line (``popAll``).
-Depending on the version, the message then stands in a record of its own, in an attachment, or nowhere else.
-Nothing ties these records together but the text and the order.
+A message is logged when it enters the queue (``enqueue``) and when it leaves it: delivered into the running
+turn (``remove``), sent as the next turn's prompt (``dequeue``), or taken back into the input line
+(``popAll``). Depending on the version, the message then appears in its own record, in an attachment, or
+nowhere else. Only text and order connect these records.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Literal
 from engine.startup.records import dataclass
 
 State = Literal["waiting", "sent", "said", "heard"]
-"""``waiting`` in the queue, ``sent`` as a prompt whose record is still to come, ``said`` before it left the
-queue, ``heard``: said, and a record or an attachment may still repeat it."""
+"""``waiting`` in the queue; ``sent`` as a prompt whose record is yet to come; ``said``: in the turns, but not
+removed from the queue yet; ``heard``: in the turns, but a record or attachment may still repeat it."""
 
 _PLACEHOLDER = re.compile(
     r"(?:\\ )?\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\](?:\\ )?"
@@ -25,20 +25,20 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(slots=True)
 class Queued:
-    """A message that was typed ahead."""
+    """A queued message."""
 
-    text: str  # as it was queued
-    is_persons: bool  # the program queues notifications of its own
-    offset: int  # byte offset of the last line that has the text
+    text: str  # as queued
+    by_user: bool  # Claude Code also queues its own notifications
+    offset: int  # byte offset of the last line that contains the text
     at: datetime | None  # when that line was written, UTC
-    state: State = "waiting"  # what became of it
+    state: State = "waiting"
 
 
 class MessageQueue(list[Queued]):
-    """The messages that were typed ahead and are still unsettled."""
+    """The queued messages that further records may still mention."""
 
-    def leaves(self, text: str) -> Queued | None:
-        """The message that leaves the queue: the first of this text, or the first of all when it is empty."""
+    def next_out(self, text: str) -> Queued | None:
+        """The next message to leave the queue: the first with this text, or the first of all if empty."""
         queue = [each for each in self if each.state in ("waiting", "said")]
         if text:
             return next((each for each in queue if _plain(each.text) == _plain(text)), None)
@@ -46,27 +46,26 @@ class MessageQueue(list[Queued]):
 
     @property
     def unheard(self) -> list[Queued]:
-        """What a person typed and nothing has repeated yet."""
-        return [each for each in self if each.is_persons and each.state in ("waiting", "sent")]
+        """The user's messages that are not in the turns yet."""
+        return [each for each in self if each.by_user and each.state in ("waiting", "sent")]
 
-    def settled(self, message: Queued) -> None:
-        """A message needs no more attention."""
+    def discard(self, message: Queued) -> None:
+        """Stop tracking a message."""
         self[:] = [each for each in self if each is not message]
 
     def repeated(self, text: str) -> Queued | None:
-        """The message that an attachment repeats: one of this text, said already if there is one."""
-        same = [each for each in self if each.is_persons and delivers(text, each.text)]
+        """The message that an attachment repeats: one with this text, preferably already delivered."""
+        same = [each for each in self if each.by_user and delivers(text, each.text)]
         return min(same, key=lambda each: each.state != "heard", default=None)
 
     def delivered(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
-        """The messages that a prompt repeats, whole or among others.
+        """The messages that a prompt repeats, alone or joined with others.
 
-        ``within_s`` is how long after it was taken into a turn a message can be repeated by a prompt, in
-        seconds.
+        ``within_s`` is how many seconds after its delivery into a turn a prompt can still repeat a message.
         """
 
         def can_be(message: Queued) -> bool:
-            if not message.is_persons or message.state == "said":
+            if not message.by_user or message.state == "said":
                 return False
             if message.state != "heard":
                 return True
@@ -78,12 +77,12 @@ class MessageQueue(list[Queued]):
 
 
 def _plain(text: str) -> str:
-    """A text as it is compared: typed shell lines begin with an exclamation mark in some records only."""
+    """Normalize a text for comparison; only some records prefix typed shell lines with ``!``."""
     return " ".join(text.split()).removeprefix("!").lstrip()
 
 
 def delivers(text: str, typed: str) -> bool:
-    """Whether a recorded text is what was typed: itself, whole lines of it, or with what was pasted."""
+    """Whether a recorded text contains what was typed: the same, as whole lines, or with pastes expanded."""
     whole, part = _plain(text), _plain(typed)
     if whole == part:
         return True

@@ -1,4 +1,4 @@
-"""Takes in what a person enters in Claude Code, also while the agent is at work: each message once."""
+"""Collects the prompts in a Claude Code log, including those queued while the agent works, each once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import moment
-from engine.transcripts.importers.claude_said import attachment_of, sender_of, typed_of
+from engine.transcripts.importers.claude_records import attachment_of, sender_of, typed_text
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.queued import MessageQueue, Queued, State
+from engine.transcripts.importers.message_queue import MessageQueue, Queued, State
 from engine.transcripts.importers.session import EPOCH, START, Checkpoint, SessionReader, text_of
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import COMMAND, CORRECTION, Block, Text, Turn
@@ -18,8 +18,8 @@ _STATES: dict[str, State] = {"wa": "waiting", "se": "sent", "sa": "said", "he": 
 _REPEATED_WITHIN_S = 5.0
 
 
-class TypedAheadReader(SessionReader):
-    """Says what a person entered when it reaches the agent, and shows at the end what has not."""
+class PromptReader(SessionReader):
+    """Adds each prompt when it reaches the agent; undelivered ones come last."""
 
     def __init__(self, finished: Callable[[Turn], None], since: Checkpoint = START) -> None:
         super().__init__(finished, since)
@@ -27,14 +27,14 @@ class TypedAheadReader(SessionReader):
 
     @property
     def total(self) -> int:
-        """Turns so far, those included that may still change."""
+        """Number of turns so far, including those that may still change."""
         return super().total + len(self._queue.unheard)
 
     @property
     def unfinished(self) -> tuple[Turn, ...]:
-        """The last turn, and what was typed and has not reached the agent."""
+        """The last turn, and the prompts that have not reached the agent."""
         turns = list(super().unfinished)
-        before = self._earlier
+        before = self._previous_time
         for message in self._queue.unheard:
             day, clock, before = self._heading(message.at or self.last or before or EPOCH, before)
             text = strip_injected(message.text).strip()
@@ -42,8 +42,8 @@ class TypedAheadReader(SessionReader):
         return tuple(turns)
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Take up the messages that wait."""
-        for tag, offset in still_open(self._since):
+        """Restore the queued messages."""
+        for tag, offset in open_places(self._since):
             for record in read(offset) if tag in _STATES else ():
                 if record.get("type") == "queue-operation":
                     message = self._queued(record, offset)
@@ -53,69 +53,69 @@ class TypedAheadReader(SessionReader):
     def _open(self) -> str:
         return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue)
 
-    def _heard(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
-        """A prompt: said now, unless it was typed ahead and stands there already."""
+    def _add_prompt(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
+        """Add a prompt, unless it was queued and is already in the turns."""
         repeats = self._queue.delivered(typed, self.last, _REPEATED_WITHIN_S) if typed else []
-        stands = bool(repeats) and all(each.state == "heard" for each in repeats)
+        is_present = bool(repeats) and all(each.state == "heard" for each in repeats)
         if typed and not repeats and kind != COMMAND:
-            # The queue is emptied in order, so what was typed before and is still in it will not come.
+            # The queue is emptied in order, so no record will follow for earlier messages still in it.
             for message in self._queue.unheard:
-                self._say([Text(message.text)], self._kind_of(message.text))
+                self._add_user_turn([Text(message.text)], self._kind_of(message.text))
             for message in tuple(self._queue):
-                if message.state == "waiting" and message.is_persons:
+                if message.state == "waiting" and message.by_user:
                     message.state = "said"
                 elif message.state in ("sent", "heard"):
-                    self._queue.settled(message)
+                    self._queue.discard(message)
         for message in repeats:
-            self._queue.settled(message)
-        if not stands:
-            self._say([Text(typed), *others], kind, is_question=has_words)
+            self._queue.discard(message)
+        if not is_present:
+            self._add_user_turn([Text(typed), *others], kind, is_question=has_words)
         elif self.turns.is_open("user", kind):
-            self.turns.add(*others)
+            self.turns.append(*others)
 
     def _kind_of(self, text: str) -> str:
         return CORRECTION if self.acted and is_correction(text) else ""
 
     def _queued(self, record: Record, offset: int) -> Queued:
-        """A message as the record of a movement of the queue has it."""
+        """The message in the record of a queue operation."""
         content = record.get("content")
         parts = content if isinstance(content, list) else []
         text = content if isinstance(content, str) else "\n\n".join(text_of(part, "text") for part in parts)
-        typed = strip_injected(typed_of(text)).strip()
+        typed = strip_injected(typed_text(text)).strip()
         return Queued(typed or text, bool(typed), offset, moment(record.get("timestamp")))
 
-    def _moved(self, record: Record) -> None:
-        """A message that was typed ahead enters or leaves the queue."""
+    def _queue_operation(self, record: Record) -> None:
+        """Move a message into or out of the queue."""
         moved = self._queued(record, self._offset)
         operation = text_of(record, "operation")
         if operation == "enqueue":
             self._queue.append(moved)
             return
-        message = self._queue.leaves(moved.text)
+        message = self._queue.next_out(moved.text)
         if operation == "popAll":
             for each in [message] if message is not None and moved.text else list(self._queue):
-                self._leave_out("taken-back", each.is_persons and each.state == "waiting")
-                self._queue.settled(each)
-        elif message is not None and not message.is_persons:
-            self._queue.settled(message)
+                self._leave_out("taken-back", each.by_user and each.state == "waiting")
+                self._queue.discard(each)
+        elif message is not None and not message.by_user:
+            self._queue.discard(message)
         elif operation == "dequeue":
             if message is not None:
                 message.state = "heard" if message.state == "said" else "sent"
                 message.at = moved.at
-        elif message is None and not moved.is_persons:
+        elif message is None and not moved.by_user:
             return
         elif message is not None and message.state == "said":
-            self._queue.settled(message)
+            self._queue.discard(message)
         else:
-            heard = message or moved
-            self._say([Text(heard.text)], self._kind_of(heard.text))
+            sent = message or moved
+            self._add_user_turn([Text(sent.text)], self._kind_of(sent.text))
             if message is None:
                 self._queue.append(moved)
-            heard.state, heard.at = "heard", moved.at
-            heard.offset = moved.offset if moved.is_persons else heard.offset
+            sent.state, sent.at = "heard", moved.at
+            sent.offset = moved.offset if moved.by_user else sent.offset
 
-    def _attached(self, attachment: Any) -> None:
-        """A message that was typed ahead and taken into the running turn, as newer versions log it."""
+    def _queued_attachment(self, attachment: Any) -> None:
+        """Add a queued message that was delivered into the running turn, as newer versions log it."""
         mode = text_of(attachment, "commandMode")
         if text_of(attachment, "type") != "queued_command":
             self._leave_out("system-records")
@@ -126,7 +126,7 @@ class TypedAheadReader(SessionReader):
         prompt = attachment.get("prompt")
         parts = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
         text = "\n\n".join(filter(None, (text_of(part, "text") for part in parts)))
-        typed = strip_injected(typed_of(text)).strip()
+        typed = strip_injected(typed_text(text)).strip()
         others: list[Block] = [
             attachment_of(part) for part in parts if text_of(part, "type") in ("image", "document")
         ]
@@ -136,19 +136,19 @@ class TypedAheadReader(SessionReader):
         message = self._queue.repeated(typed)
         if message is not None and message.state in ("said", "heard"):
             if message.state == "heard":
-                self._queue.settled(message)
+                self._queue.discard(message)
             if self.turns.is_open("user", self._kind_of(typed)):
-                self.turns.add(*others)
+                self.turns.append(*others)
         elif typed or others:
-            self._say([Text(typed), *others], self._kind_of(typed))
+            self._add_user_turn([Text(typed), *others], self._kind_of(typed))
             if message is not None and message.state == "sent":
-                self._queue.settled(message)
+                self._queue.discard(message)
             elif message is not None:
                 message.state = "said"
 
 
-def still_open(since: Checkpoint) -> Iterator[tuple[str, int]]:
-    """What was open at a checkpoint, in order: a tag of two letters, and the offset of its line."""
+def open_places(since: Checkpoint) -> Iterator[tuple[str, int]]:
+    """Two-letter tag and line offset of everything still open at a checkpoint, in order."""
     for part in since.open.split(","):
         if part[2:].isdecimal():
             yield part[:2], int(part[2:])

@@ -16,7 +16,7 @@ _AGENT = re.compile(rb"\n##[ \t].*\b(?:agent|assistant)\b", re.IGNORECASE)
 _REPEAT_MINUTES = 1
 
 
-class GrowingEnd:
+class TurnAppender:
     """The end of a transcript to which turns are added.
 
     Args:
