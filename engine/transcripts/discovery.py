@@ -1,4 +1,4 @@
-"""Finds the sessions of other programs on this machine, and describes them without reading them fully."""
+"""Finds the sessions of other programs on this machine and describes them without reading them fully."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _UUID = re.compile(r"(?:^|-)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session's file that was found."""
+    """A session file on this machine."""
 
     agent: Agent
     path: Path
-    project: str  # the folder it was about; where that is not known, the folder it lies in
+    project: str  # the project's folder; if unknown, the folder that contains the file
     size: int  # bytes
-    first: str  # ISO date of its beginning, UTC; empty where it has none
-    last: str  # the same for its end
+    first: str  # ISO date of its first entry, UTC; empty if it has none
+    last: str  # the same for its last entry
     news: ImportStatus
-    """``grown`` since it was imported; ``second`` for another file of an imported session; ``imported`` when
-    all of it was."""
+    """``grown`` since its import; ``second`` for another file of an imported session; ``imported`` if
+    completely imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class Discovery:
 def discover_all(
     known: KnownSessions, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
 ) -> Discovery:
-    """Finds all sessions of all agents.
+    """Find all sessions of the given agents.
 
     Args:
-        homes: The folder of an agent; ``None`` for where it is by default.
-        here: A project's folder that may have a history of SpecStory.
+        homes: Returns the folder of an agent; ``None`` for the default one.
+        here: A project folder that may contain a SpecStory history.
     """
     wanted = set(agents)
     found: list[Found | None] = []
@@ -90,7 +90,7 @@ def discover_all(
         if kind in wanted:
             looked_in.append(shown_source(folder))
             found += logs
-            # Codex has none.
+            # Codex has no such files.
             sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
     if "gemini" in wanted:
         home = homes("gemini") or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
@@ -98,7 +98,7 @@ def discover_all(
         looked_in.append(shown_source(folder))
         names = _gemini_projects(home, projects)
         chats = sorted([*folder.glob("*/chats/session-*.json"), *folder.glob("*/chats/session-*.jsonl")])
-        # What was typed, which is less, comes behind whole sessions.
+        # The logs contain only what was typed, so they come after the complete sessions.
         for path in [*chats, *sorted(folder.glob("*/logs.json"))]:
             found.append(_glance("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
         sub_agents += folder.glob("*/chats/*/*.jsonl")
@@ -112,7 +112,7 @@ def discover_all(
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
-    """The projects by the name of their folder: listed, noted in it, or known by the hash of their path."""
+    """Project paths by folder name: as listed, as noted in the folder, or by the hash of a known path."""
     names = {sha256(str(project).encode()).hexdigest(): str(project) for project in projects}
     with contextlib.suppress(ImportFailed), opened(folder / "projects.json") as stream:
         listed = object_of(json_in(stream.read(_HEAD_BYTES) or b""), "projects")
@@ -125,7 +125,7 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
 
 
 def _glance(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
-    """What the beginning and the end of a file say; ``None`` for one that cannot be read, or is empty."""
+    """Describe a file from its beginning and end; ``None`` if it is unreadable or empty."""
     try:
         with opened(path) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -156,7 +156,7 @@ def _news(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportSta
 
 
 def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Found]]:
-    """What was found by agent and project, each in the order in which it was found."""
+    """Group the found files by agent and project, keeping their order."""
     groups: dict[tuple[Agent, str], list[Found]] = {}
     for each in found:
         groups.setdefault((each.agent, each.project), []).append(each)

@@ -1,4 +1,4 @@
-"""Follows a conversation while another program writes it."""
+"""Follows a conversation file while another program writes it."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ class _Seen:
     """How much of the file has been read."""
 
     inode: tuple[int, int] = (0, 0)  # device and inode
-    size: int = -1  # bytes; -1 before the first reading
+    size: int = -1  # bytes; -1 before the first read
     mtime_ns: int = 0
-    stable: int = 0  # byte offset at which the next reading starts
-    mark: bytes = b""  # the bytes before ``stable``: a file that goes on still has them there
-    turns: int = 0  # before ``stable``
-    lines: int = 0  # before ``stable``
+    stable: int = 0  # byte offset at which the next read starts
+    mark: bytes = b""  # the bytes before ``stable``, unchanged if the file has only grown
+    turns: int = 0  # number of turns before ``stable``
+    lines: int = 0  # number of lines before ``stable``
 
 
 class Tail:
     """The turns of one growing conversation file, and which of them are new.
 
-    Markdown and text are read from the beginning of the last turn on; agents' JSONL from the first byte not
-    yet read. A file that was cut, replaced or edited further up is read again from its beginning, and only
-    turns that differ from those known are news; all of them when it was begun anew. What has no line end yet
-    waits for it, or until the file was left alone for ``settle_s``: neither half a line nor half a character
-    is ever taken in.
+    Markdown and text are re-read from the beginning of the last turn, agents' JSONL from the first unread
+    byte. A file that was truncated, replaced or edited further up is read again from its beginning; then only
+    turns that differ from the known ones count as new, or all of them if it is a new conversation. A last
+    line without a line end waits for it, or until the file has not changed for ``settle_s``, so that no
+    partial line or character is ever read.
 
     Args:
-        path: It need not exist yet.
-        settle_s: Seconds after which an unfinished last line is taken as it is.
-        clock: Seconds since the epoch.
-        window: Bytes of a Markdown or text file that are read at the beginning: of a longer one only its end,
-            from a turn's heading on. ``None`` reads everything.
+        path: The file, which need not exist yet.
+        settle_s: Seconds after which an unfinished last line is read as it is.
+        clock: Returns seconds since the epoch.
+        window: Maximum number of bytes of a Markdown or text file to read at first: of a longer one, only the
+            end is read, from a turn's heading on. ``None`` reads everything.
 
     Attributes:
-        first: Number of the first turn that was read: 0, or how many headings stand before the window.
-        turns: As far as the file was read, from that one on.
-        day: The last date in a heading before the first turn that was read; empty without one.
-        waiting: Whether something was left for the next reading although nothing may change until then.
+        first: Number of the first turn read: 0, or the number of headings before the window.
+        turns: The turns read so far, from that one on.
+        day: The last date in a heading before the first turn read; empty if there is none.
+        waiting: Whether the next call must read the file even if it has not changed.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Tail:
         self._finished: list[Turn] = []
 
     def read_new(self) -> list[int]:
-        """The numbers of the turns that are new, or other than at the last call; nothing when the file is
-        gone or cannot be read."""
+        """Numbers of the turns that are new or changed since the last call; empty if the file is gone or
+        unreadable."""
         try:
             with opened(self.path) as stream:
                 return self._read(stream)
@@ -110,7 +110,7 @@ class Tail:
         is_log = self.path.suffix.lower() == ".jsonl"
         turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
         if inode != previous and len(turns) < len(self.turns):
-            # Fewer turns in another file under the same name: this is another conversation.
+            # Another file with the same name and fewer turns is a different conversation.
             self.turns.clear()
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
         seen.mark = _mark(stream, seen.stable)
@@ -124,7 +124,7 @@ class Tail:
         ]
 
     def _enter_window(self, stream: BinaryIO, size: int) -> None:
-        """Begins at the end of a file that is too long to be read whole."""
+        """Start near the end of a file that is too long to be read completely."""
         is_long = self._window is not None and size > self._window and self.path.suffix.lower() != ".jsonl"
         start = _window_start(stream, size - (self._window or 0)) if is_long else 0
         turns, lines, self.day = _headings_before(stream, start)
@@ -138,7 +138,7 @@ class Tail:
         stream.seek(seen.stable)
         data, is_cut = _read_most(stream)
         self.waiting = is_cut
-        # A clock that was set back, or a server's that is ahead, must not make us wait for ever.
+        # A clock that was set back, or a file server's clock that is ahead, must not make us wait forever.
         is_fresh = abs(self._clock() - mtime) < self._settle_s
         if not data.endswith(b"\n") and (is_cut or is_fresh):
             self.waiting = bool(data)
@@ -148,11 +148,11 @@ class Tail:
             return ()
         turns = parse(data, self.path.name).turns
         if not seen.stable and not any(turn.line for turn in turns):
-            # Of another program's chat any later line may say who spoke an earlier one: it is read whole.
+            # In another program's chat, a later line may tell who spoke an earlier one, so read all of it.
             return read_text(data, self.path.name).turns
         if turns and turns[-1].line > 1:
             heading = len(data) - len(data.split(b"\n", turns[-1].line - 1)[-1])
-            # Below a fence that is not closed yet, what looks like a heading may turn out to be code.
+            # Below a fence that is not closed yet, an apparent heading may turn out to be code.
             above = data[:heading].decode("utf-8", "replace").replace("\r\n", "\n")
             if not Fences(above).any_open():
                 seen.stable += heading
@@ -186,7 +186,7 @@ def _is_half_a_header(data: bytes) -> bool:
 
 
 def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
-    """What follows, up to a limit, and whether there is more."""
+    """Read the rest of a file up to a limit; also return whether there is more."""
     chunks = []
     total = 0
     while chunk := stream.read(1024 * 1024):
@@ -198,14 +198,14 @@ def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _window_start(stream: BinaryIO, offset: int) -> int:
-    """Byte offset of the first turn heading after ``offset``; 0 when there is none."""
+    """Byte offset of the first turn heading after ``offset``; 0 if there is none."""
     stream.seek(offset)
     found = _TURN_HEADING.search(stream.read())
     return offset + found.start() if found else 0
 
 
 def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
-    """How many second-level headings and lines stand before an offset, and the last date in a heading."""
+    """Number of second-level headings and of lines before an offset, and the last date in a heading."""
     headings = lines = position = 0
     day = ""
     last = edge = b"\n"
@@ -215,7 +215,7 @@ def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
         if not block:
             break
         position += len(block)
-        # The bytes kept from the block before are too short to hold a whole heading mark of their own.
+        # The bytes kept from the previous block are too few to contain a complete heading mark.
         headings += (last + block).count(b"\n## ")
         lines += block.count(b"\n")
         last = block[-3:]
