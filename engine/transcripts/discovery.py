@@ -85,7 +85,7 @@ def discover_all(
     projects = {here.absolute()}
     for kind in get_args(Kind):
         folder = log_folder(kind, homes(kind))
-        logs = [_glance(kind, path, known) for path in discover(kind, homes(kind))]
+        logs = [_describe(kind, path, known) for path in discover(kind, homes(kind))]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
         if kind in wanted:
             looked_in.append(shown_source(folder))
@@ -100,14 +100,14 @@ def discover_all(
         chats = sorted([*folder.glob("*/chats/session-*.json"), *folder.glob("*/chats/session-*.jsonl")])
         # The logs contain only what was typed, so they come after the complete sessions.
         for path in [*chats, *sorted(folder.glob("*/logs.json"))]:
-            found.append(_glance("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
+            found.append(_describe("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
         sub_agents += folder.glob("*/chats/*/*.jsonl")
     if "specstory" in wanted:
         looked_in.append(".specstory/history")
         for place in sorted(projects):
             with contextlib.suppress(OSError):
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
-                found += [_glance("specstory", path, known, str(place)) for path in histories]
+                found += [_describe("specstory", path, known, str(place)) for path in histories]
     return Discovery(tuple(filter(None, found)), tuple(looked_in), len(sub_agents))
 
 
@@ -124,7 +124,7 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
     return names
 
 
-def _glance(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
+def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
     """Describe a file from its beginning and end; ``None`` if it is unreadable or empty."""
     try:
         with opened(path) as stream:
@@ -142,11 +142,11 @@ def _glance(agent: Agent, path: Path, known: KnownSessions, project: str = "") -
     named = _CWD.search(head)
     if not project and named is not None:
         project = str(json_in(named[1]) or "")
-    news = _news(path, size, head, known)
+    news = _import_status(path, size, head, known)
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
 
-def _news(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
+def _import_status(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
     entries = known.sources.get(shown_source(path))
     if entries:
         return "imported" if any(entry.progress.read == size for entry in entries) else "grown"

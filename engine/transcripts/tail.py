@@ -30,7 +30,7 @@ _READ_LIMIT = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ReadState:
     """How much of the file has been read."""
 
     inode: tuple[int, int] = (0, 0)  # device and inode
@@ -81,7 +81,7 @@ class Tail:
         self._window = window
         self._settle_s = settle_s
         self._clock = clock
-        self._seen = _Seen()
+        self._seen = _ReadState()
         self._log: SessionReader | None = None
         self._finished: list[Turn] = []
 
@@ -102,8 +102,8 @@ class Tail:
             return []
         previous = seen.inode
         is_continued = seen.size >= 0 and inode == seen.inode and status.st_size >= seen.stable
-        if not is_continued or _mark(stream, seen.stable) != seen.mark:
-            self._seen = seen = _Seen()
+        if not is_continued or _bytes_before(stream, seen.stable) != seen.mark:
+            self._seen = seen = _ReadState()
             self._log = None
             self._enter_window(stream, status.st_size)
         first, lines = seen.turns, seen.lines
@@ -113,7 +113,7 @@ class Tail:
             # Another file with the same name and fewer turns is a different conversation.
             self.turns.clear()
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
-        seen.mark = _mark(stream, seen.stable)
+        seen.mark = _bytes_before(stream, seen.stable)
         place = first - self.first
         known = self.turns[place:]
         self.turns[place:] = (replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns)
@@ -136,7 +136,7 @@ class Tail:
     def _text_turns(self, stream: BinaryIO, mtime: float) -> Sequence[Turn]:
         seen = self._seen
         stream.seek(seen.stable)
-        data, is_cut = _read_most(stream)
+        data, is_cut = _read_rest(stream)
         self.waiting = is_cut
         # A clock that was set back, or a file server's clock that is ahead, must not make us wait forever.
         is_fresh = abs(self._clock() - mtime) < self._settle_s
@@ -168,7 +168,7 @@ class Tail:
             kind = kind_of(stream)
             if kind is None:
                 stream.seek(0)
-                chat = read_chat(_read_most(stream)[0], self.path.name)
+                chat = read_chat(_read_rest(stream)[0], self.path.name)
                 return chat.turns if chat else ()
             self._log = SessionLog(kind, self.path, stream).reader(self._finished.append, START)
         self._finished.clear()
@@ -185,7 +185,7 @@ def _is_half_a_header(data: bytes) -> bool:
     return first.rstrip() == b"---" and locate(data).mapping is None and b"\n---" not in b"\n" + rest
 
 
-def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
+def _read_rest(stream: BinaryIO) -> tuple[bytes, bool]:
     """Read the rest of a file up to a limit; also return whether there is more."""
     chunks = []
     total = 0
@@ -225,7 +225,7 @@ def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
     return headings, lines, day
 
 
-def _mark(stream: BinaryIO, end: int) -> bytes:
+def _bytes_before(stream: BinaryIO, end: int) -> bytes:
     """The last bytes before an offset."""
     start = max(end - _MARK_BYTES, 0)
     stream.seek(start)

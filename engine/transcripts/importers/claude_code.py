@@ -37,7 +37,7 @@ from engine.transcripts.importers.tools import is_rejection, is_shortened, resul
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
-_TAG = "qu"
+_QUESTION_TAG = "qu"
 _QUESTION = "AskUserQuestion"
 _INTERVENING_TYPES = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
@@ -81,7 +81,7 @@ class ClaudeCodeReader(PromptReader):
         """Restore the queued messages and the unanswered questions."""
         super().resume(read)
         for tag, offset in open_places(self._since):
-            for record in read(offset) if tag == _TAG else ():
+            for record in read(offset) if tag == _QUESTION_TAG else ():
                 for part in content_of(record) if record.get("type") == "assistant" else ():
                     self._note_question(part, offset)
 
@@ -89,7 +89,7 @@ class ClaudeCodeReader(PromptReader):
         if not self._open_questions:
             return super()._open()
         asked = sorted({offset for _, offset in self._open_questions.values()})
-        return ",".join((*filter(None, [super()._open()]), *(f"{_TAG}{offset}" for offset in asked)))
+        return ",".join((*filter(None, [super()._open()]), *(f"{_QUESTION_TAG}{offset}" for offset in asked)))
 
     def _knows(self, uuid: str) -> bool:
         return self._seen.get(uuid, -self.memory_bytes - 1) >= self._offset - self.memory_bytes
@@ -117,7 +117,7 @@ class ClaudeCodeReader(PromptReader):
             case "system" if text_of(record, "subtype") == "local_command":
                 self._local_command(record)
             case "custom-title":
-                self._set_topic(text_of(record, "customTitle"), by_person=True)
+                self._set_topic(text_of(record, "customTitle"), by_user=True)
             case "ai-title":
                 self._set_topic(text_of(record, "aiTitle"))
             case "summary" if self._knows(text_of(record, "leafUuid")):
@@ -132,9 +132,9 @@ class ClaudeCodeReader(PromptReader):
         ):
             self._command = (text_of(record, "uuid"), self._command[1])
 
-    def _set_topic(self, topic: str, *, by_person: bool = False) -> None:
-        if topic.strip() and (by_person or not self.renamed):
-            self.topic, self.renamed = topic, by_person
+    def _set_topic(self, topic: str, *, by_user: bool = False) -> None:
+        if topic.strip() and (by_user or not self.renamed):
+            self.topic, self.renamed = topic, by_user
 
     def _user_record(self, record: Record) -> None:
         content = content_of(record)
@@ -182,7 +182,7 @@ class ClaudeCodeReader(PromptReader):
                 self._leave_out("injected")
             self._open_questions.clear()
         if typed or others:
-            self._add_prompt(typed, others, kind, has_words=command is None or command.has_arguments)
+            self._add_prompt(typed, others, kind, is_question=command is None or command.has_arguments)
 
     def _is_expansion(self, record: Record) -> bool:
         """Whether a record is the expansion of the preceding command."""
@@ -200,7 +200,7 @@ class ClaudeCodeReader(PromptReader):
         if command is None:
             self._leave_out("system-records")
         else:
-            self._add_prompt(command.typed, [], COMMAND, has_words=command.has_arguments)
+            self._add_prompt(command.typed, [], COMMAND, is_question=command.has_arguments)
 
     def _assistant_record(self, record: Record) -> None:
         message = record.get("message")

@@ -14,7 +14,8 @@ from engine.transcripts.importers.session import EPOCH, START, Checkpoint, Sessi
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import COMMAND, CORRECTION, Block, Text, Turn
 
-_STATES: dict[str, State] = {"wa": "waiting", "se": "sent", "sa": "said", "he": "heard"}
+_STATES: dict[str, State] = {"wa": "waiting", "se": "sent", "sa": "added", "he": "delivered"}
+_TAGS = {state: tag for tag, state in _STATES.items()}
 _REPEATED_WITHIN_S = 5.0
 
 
@@ -28,14 +29,14 @@ class PromptReader(SessionReader):
     @property
     def total(self) -> int:
         """Number of turns so far, including those that may still change."""
-        return super().total + len(self._queue.unheard)
+        return super().total + len(self._queue.undelivered)
 
     @property
     def unfinished(self) -> tuple[Turn, ...]:
         """The last turn, and the prompts that have not reached the agent."""
         turns = list(super().unfinished)
         before = self._previous_time
-        for message in self._queue.unheard:
+        for message in self._queue.undelivered:
             day, clock, before = self._heading(message.at or self.last or before or EPOCH, before)
             text = strip_injected(message.text).strip()
             turns.append(Turn("user", clock, (Text(text),), self._kind_of(text), day=day))
@@ -51,25 +52,25 @@ class PromptReader(SessionReader):
                     self._queue.append(message)
 
     def _open(self) -> str:
-        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue)
+        return ",".join(f"{_TAGS[each.state]}{each.offset}" for each in self._queue)
 
-    def _add_prompt(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
+    def _add_prompt(self, typed: str, others: list[Block], kind: str, *, is_question: bool) -> None:
         """Add a prompt, unless it was queued and is already in the turns."""
-        repeats = self._queue.delivered(typed, self.last, _REPEATED_WITHIN_S) if typed else []
-        is_present = bool(repeats) and all(each.state == "heard" for each in repeats)
+        repeats = self._queue.repeated_by_prompt(typed, self.last, _REPEATED_WITHIN_S) if typed else []
+        is_present = bool(repeats) and all(each.state == "delivered" for each in repeats)
         if typed and not repeats and kind != COMMAND:
             # The queue is emptied in order, so no record will follow for earlier messages still in it.
-            for message in self._queue.unheard:
+            for message in self._queue.undelivered:
                 self._add_user_turn([Text(message.text)], self._kind_of(message.text))
             for message in tuple(self._queue):
                 if message.state == "waiting" and message.by_user:
-                    message.state = "said"
-                elif message.state in ("sent", "heard"):
+                    message.state = "added"
+                elif message.state in ("sent", "delivered"):
                     self._queue.discard(message)
         for message in repeats:
             self._queue.discard(message)
         if not is_present:
-            self._add_user_turn([Text(typed), *others], kind, is_question=has_words)
+            self._add_user_turn([Text(typed), *others], kind, is_question=is_question)
         elif self.turns.is_open("user", kind):
             self.turns.append(*others)
 
@@ -100,18 +101,18 @@ class PromptReader(SessionReader):
             self._queue.discard(message)
         elif operation == "dequeue":
             if message is not None:
-                message.state = "heard" if message.state == "said" else "sent"
+                message.state = "delivered" if message.state == "added" else "sent"
                 message.at = moved.at
         elif message is None and not moved.by_user:
             return
-        elif message is not None and message.state == "said":
+        elif message is not None and message.state == "added":
             self._queue.discard(message)
         else:
             sent = message or moved
             self._add_user_turn([Text(sent.text)], self._kind_of(sent.text))
             if message is None:
                 self._queue.append(moved)
-            sent.state, sent.at = "heard", moved.at
+            sent.state, sent.at = "delivered", moved.at
             sent.offset = moved.offset if moved.by_user else sent.offset
 
     def _queued_attachment(self, attachment: Any) -> None:
@@ -120,7 +121,7 @@ class PromptReader(SessionReader):
         if text_of(attachment, "type") != "queued_command":
             self._leave_out("system-records")
             return
-        if mode not in ("", "prompt", "bash") or sender_of(attachment) != "person":
+        if mode not in ("", "prompt", "bash") or sender_of(attachment) != "user":
             self._leave_out("injected")
             return
         prompt = attachment.get("prompt")
@@ -133,9 +134,9 @@ class PromptReader(SessionReader):
         self._leave_out("images", len(others))
         if mode == "bash" and not typed.startswith("!"):
             typed = f"! {typed}"
-        message = self._queue.repeated(typed)
-        if message is not None and message.state in ("said", "heard"):
-            if message.state == "heard":
+        message = self._queue.repeated_by_attachment(typed)
+        if message is not None and message.state in ("added", "delivered"):
+            if message.state == "delivered":
                 self._queue.discard(message)
             if self.turns.is_open("user", self._kind_of(typed)):
                 self.turns.append(*others)
@@ -144,7 +145,7 @@ class PromptReader(SessionReader):
             if message is not None and message.state == "sent":
                 self._queue.discard(message)
             elif message is not None:
-                message.state = "said"
+                message.state = "added"
 
 
 def open_places(since: Checkpoint) -> Iterator[tuple[str, int]]:

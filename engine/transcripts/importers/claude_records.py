@@ -12,14 +12,14 @@ from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.turn import Attachment
 
-_PERSONS = frozenset({"", "human", "sdk", "channel"})
-_PROGRAMS = frozenset({"task-notification", "auto-continuation", "scheduled", "system"})
+_USER_ORIGINS = frozenset({"", "human", "sdk", "channel"})
+_PROGRAM_ORIGINS = frozenset({"task-notification", "auto-continuation", "scheduled", "system"})
 
 _COMMAND = expression(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGUMENTS = expression(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _COMMAND_TAGS = expression(r"<(command-(?:name|message|args|contents))>.*?</\1>", re.DOTALL)
-_TYPED = expression(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
-_NOTE = expression(r"<user-memory-input>(.*?)</user-memory-input>", re.DOTALL)
+_BASH_INPUT = expression(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+_MEMORY_INPUT = expression(r"<user-memory-input>(.*?)</user-memory-input>", re.DOTALL)
 _HARNESS = expression(
     r"<(bash-stdout|bash-stderr|ide_[a-z_]+|task-notification|user-prompt-submit-hook|session-start-hook|"
     r"new-diagnostics|post-tool-use-hook|teammate-message|mcp-resource-update|mcp-polling-update|"
@@ -50,7 +50,7 @@ _ANSWERED = expression(
     r"\s*(?:User has answered your questions?|Your questions? (?:has|have) been answered|"
     r"The user answered):\s*"
 )
-_GO_ON = expression(r"\.?\s*You can now continue with (?:the user['’]s|these) answers? in mind\.?\s*\Z")
+_CONTINUE = expression(r"\.?\s*You can now continue with (?:the user['’]s|these) answers? in mind\.?\s*\Z")
 _APPROVED = expression(r"\s*User has approved (?:your|the|exiting) plan")
 _EDITED = expression(r"^## Approved Plan \(edited by (?:the )?user\):\s*", re.MULTILINE)
 
@@ -81,7 +81,7 @@ def command_of(text: str) -> Command | None:
 
 def typed_text(text: str) -> str:
     """What the user typed, without injected context; empty if nothing was typed."""
-    shell, note = _TYPED.search(text), _NOTE.search(text)
+    shell, note = _BASH_INPUT.search(text), _MEMORY_INPUT.search(text)
     if shell:
         return f"! {shell[1].strip()}"
     if note:
@@ -120,7 +120,7 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
     if answers := object_of(result, "answers"):
         return "\n\n".join(_answers(answers, result))
     start = _ANSWERED.match(text)
-    return _GO_ON.sub("", text[start.end() :]).strip() if start else ""
+    return _CONTINUE.sub("", text[start.end() :]).strip() if start else ""
 
 
 def _answers(answers: dict[Any, Any], result: Record) -> Iterator[str]:
@@ -171,12 +171,12 @@ def message_text(record: Record) -> str:
     return "\n\n".join(text_of(part, "text") for part in content_of(record) if part.get("type") == "text")
 
 
-def sender_of(record: Any) -> Literal["person", "program", "other"]:
+def sender_of(record: Any) -> Literal["user", "program", "other"]:
     """Who entered a prompt. Versions record it in three different ways; the first ones do not."""
     kind = (text_of(object_of(record, "origin"), "kind") or text_of(record, "turnOrigin")).replace("_", "-")
-    if kind in _PROGRAMS or (not kind and text_of(record, "promptSource") == "system"):
+    if kind in _PROGRAM_ORIGINS or (not kind and text_of(record, "promptSource") == "system"):
         return "program"
-    return "person" if kind in _PERSONS else "other"
+    return "user" if kind in _USER_ORIGINS else "other"
 
 
 def attachment_of(part: Record) -> Attachment:

@@ -148,19 +148,19 @@ def next_import(
     """
     header = existing.header
     state = read_state(header.get(STATE_FIELD))
-    same = ImportResult(log.path, existing.path, session_id, format=log.kind)
+    unchanged = ImportResult(log.path, existing.path, session_id, format=log.kind)
     if state is None:
         total = len(parse(existing.read(), "").turns)
-        return Draft(replace(same, turns_total=total, status="skipped", why=LIVE))
-    same = replace(same, turns_total=state.turns, odd_lines=state.odd)
+        return Draft(replace(unchanged, turns_total=total, status="skipped", why=LIVE))
+    unchanged = replace(unchanged, turns_total=state.turns, odd_lines=state.odd)
     is_first = header.get(SOURCE_FIELD) == shown_source(log.path)
     is_only = not parse_siblings(header) and (is_first or not _exists(header.get(SOURCE_FIELD)))
     if not is_only or not log.continues(state):
-        return _merge(log, existing, state, same, clock)
+        return _merge(log, existing, state, unchanged, clock)
     if state.kept and state.reader < READER and existing.digests(0)[1].fingerprint == state.text:
-        return _merge(log, existing, state, same, clock, only_said=True)
+        return _merge(log, existing, state, unchanged, clock, only_left_out=True)
     if log.size == state.read and (header.get("ended") or not _is_idle(log, clock)):
-        return Draft(same)
+        return Draft(unchanged)
     final, old = existing.digests(state.kept)
     is_edited = old.fingerprint != state.text
     # Usually the last turn is rewritten; in an edited transcript it must not be touched.
@@ -177,10 +177,10 @@ def next_import(
         add(turn)
     is_same = text.digest.is_same(old)
     if is_edited and is_same:
-        return Draft(same)
+        return Draft(unchanged)
     if unseen:
         # The log has lost something, or words it differently: keep what was written.
-        return _merge(log, existing, state, same, clock)
+        return _merge(log, existing, state, unchanged, clock)
     fresh = _state(log, reader, kept, text.digest)
     changes = _header_changes(log, reader, header, clock) | {STATE_FIELD: fresh.written()}
     changes[REDACTED_FIELD] = text.digest.redacted or None
@@ -189,13 +189,13 @@ def next_import(
     try:
         head = edit_header(existing.head, _changed_fields(header, changes), "its transcript")
     except DocumentError as error:
-        return Draft(replace(same, status="skipped", why=str(error)))
+        return Draft(replace(unchanged, status="skipped", why=str(error)))
 
     def content() -> Iterable[bytes]:
         return itertools.chain([head], existing.read_start(text.kept, old), text.added())
 
     result = replace(
-        same,
+        unchanged,
         turns_new=fresh.turns - state.turns,
         turns_total=fresh.turns,
         odd_lines=fresh.odd,
@@ -210,59 +210,61 @@ def _merge(
     log: SessionLog,
     existing: ExistingTranscript,
     state: ImportState,
-    same: ImportResult,
+    unchanged: ImportResult,
     clock: Callable[[], float],
     *,
-    only_said: bool = False,
+    only_left_out: bool = False,
 ) -> Draft:
     """Insert the turns missing from a transcript that has another source, or whose log was rewritten.
 
-    ``same`` is the result if nothing changes; ``clock`` returns seconds since the epoch. With ``only_said``,
-    only user messages and plans are inserted, which an older version left out of the same log.
+    ``unchanged`` is the result if nothing changes; ``clock`` returns seconds since the epoch. With
+    ``only_left_out``, only user messages and plans are inserted, which an older version left out of this log.
     """
     header, shown = existing.header, shown_source(log.path)
     also = parse_siblings(header)
     first = str(header.get(SOURCE_FIELD) or "")
     is_first = shown == first or (shown not in also and not _exists(first) and log.continues(state))
     known = FileProgress(state.read, state.source) if is_first else also.get(shown)
-    if not only_said and known == FileProgress(log.size, fingerprint(log.stream, log.size)):
-        return Draft(replace(same, why="" if is_first else f"already imported in full, along with {first}"))
-    is_loose = not state.checkpoint.offset and not state.kept
+    if not only_left_out and known == FileProgress(log.size, fingerprint(log.stream, log.size)):
+        return Draft(
+            replace(unchanged, why="" if is_first else f"already imported in full, along with {first}")
+        )
+    from_other_format = not state.checkpoint.offset and not state.kept
     others = [path for path in (first, *also) if path and path != shown]
-    union = read_merged(log, () if is_loose else others)
-    wanted = [turn for turn in union.turns if not only_said or turn.role == "user" or turn.kind == PLAN]
-    merged = insert_missing(existing, wanted, loose=is_loose or only_said, redact=log.redact)
+    union = read_merged(log, () if from_other_format else others)
+    wanted = [turn for turn in union.turns if not only_left_out or turn.role == "user" or turn.kind == PLAN]
+    merged = insert_missing(existing, wanted, loose=from_other_format or only_left_out, redact=log.redact)
     changes = _header_changes(log, union.reader, header, clock)
     if str(changes.get("ended") or "") < str(header.get("ended") or ""):
         del changes["ended"]
     for name in ("tokens_in", "tokens_out"):
         changes[name] = max(_number(str(changes.get(name) or "")), _number(header.get(name))) or None
-    made_from = shown if is_first else first
+    main = shown if is_first else first
     fresh = replace(
         state,
         turns=merged.total,
         odd=max(union.odd, state.odd),
         text=merged.digest.fingerprint,
-        kept=0 if is_loose else merged.digest.size,
+        kept=0 if from_other_format else merged.digest.size,
     )
-    taken = union.progress.get(made_from)
-    if taken is not None:
+    progress = union.progress.get(main)
+    if progress is not None:
         since = Checkpoint(
-            taken.read,
+            progress.read,
             turns=merged.total,
             odd=union.odd,
             tokens_in=union.reader.tokens_in,
             tokens_out=union.reader.tokens_out,
         )
-        fresh = replace(fresh, read=taken.read, source=taken.source, checkpoint=since, reader=READER)
+        fresh = replace(fresh, read=progress.read, source=progress.source, checkpoint=since, reader=READER)
     changes |= {REDACTED_FIELD: merged.digest.redacted or None, STATE_FIELD: fresh.written()}
     if is_first:
         changes[SOURCE_FIELD] = shown
-    listed = also | {path: each for path, each in union.progress.items() if path != made_from}
+    listed = also | {path: each for path, each in union.progress.items() if path != main}
     if listed:
         changes[ALSO_FIELD] = format_siblings(listed)
     status: Status = "grown" if merged.added else "unchanged"
-    if only_said:
+    if only_left_out:
         why = "added user messages that an earlier version had left out" if merged.added else ""
     elif not is_first:
         why = sibling_note(first, merged.added)
@@ -272,7 +274,7 @@ def _merge(
         why = "the log was truncated or rewritten; the transcript was kept and missing turns were inserted"
         status = "replaced"
     result = replace(
-        same,
+        unchanged,
         turns_new=merged.added,
         turns_total=merged.total,
         odd_lines=fresh.odd,
@@ -280,7 +282,7 @@ def _merge(
         why=why,
         left_out=merged.digest.with_redacted(union.reader.left_out),
     )
-    return merged.draft(existing, _changed_fields(header, changes), result, same)
+    return merged.draft(existing, _changed_fields(header, changes), result, unchanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,13 +300,13 @@ class Merged:
         existing: ExistingTranscript,
         changes: Mapping[str, object | None],
         result: ImportResult,
-        same: ImportResult,
+        unchanged: ImportResult,
     ) -> Draft:
-        """Draft the file with a changed header; ``same`` is the result if the header cannot be edited."""
+        """Draft the file with a changed header; ``unchanged`` is the result if it cannot be edited."""
         try:
             head = edit_header(existing.head, changes, "its transcript")
         except DocumentError as error:
-            return Draft(replace(same, status="skipped", why=str(error)))
+            return Draft(replace(unchanged, status="skipped", why=str(error)))
 
         def content() -> Iterator[bytes]:
             existing.check_unchanged(self.old)

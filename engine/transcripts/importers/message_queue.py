@@ -14,9 +14,9 @@ from typing import Literal
 
 from engine.startup.records import dataclass
 
-State = Literal["waiting", "sent", "said", "heard"]
-"""``waiting`` in the queue; ``sent`` as a prompt whose record is yet to come; ``said``: in the turns, but not
-removed from the queue yet; ``heard``: in the turns, but a record or attachment may still repeat it."""
+State = Literal["waiting", "sent", "added", "delivered"]
+"""``waiting`` in the queue; ``sent`` as a prompt whose record is yet to come; ``added`` to the turns, but not
+removed from the queue yet; ``delivered``: in the turns, but a record or attachment may still repeat it."""
 
 _PLACEHOLDER = re.compile(
     r"(?:\\ )?\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\](?:\\ )?"
@@ -39,13 +39,13 @@ class MessageQueue(list[Queued]):
 
     def next_out(self, text: str) -> Queued | None:
         """The next message to leave the queue: the first with this text, or the first of all if empty."""
-        queue = [each for each in self if each.state in ("waiting", "said")]
+        queue = [each for each in self if each.state in ("waiting", "added")]
         if text:
             return next((each for each in queue if _plain(each.text) == _plain(text)), None)
         return next(iter(queue), None)
 
     @property
-    def unheard(self) -> list[Queued]:
+    def undelivered(self) -> list[Queued]:
         """The user's messages that are not in the turns yet."""
         return [each for each in self if each.by_user and each.state in ("waiting", "sent")]
 
@@ -53,21 +53,21 @@ class MessageQueue(list[Queued]):
         """Stop tracking a message."""
         self[:] = [each for each in self if each is not message]
 
-    def repeated(self, text: str) -> Queued | None:
+    def repeated_by_attachment(self, text: str) -> Queued | None:
         """The message that an attachment repeats: one with this text, preferably already delivered."""
         same = [each for each in self if each.by_user and delivers(text, each.text)]
-        return min(same, key=lambda each: each.state != "heard", default=None)
+        return min(same, key=lambda each: each.state != "delivered", default=None)
 
-    def delivered(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
+    def repeated_by_prompt(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
         """The messages that a prompt repeats, alone or joined with others.
 
         ``within_s`` is how many seconds after its delivery into a turn a prompt can still repeat a message.
         """
 
         def can_be(message: Queued) -> bool:
-            if not message.by_user or message.state == "said":
+            if not message.by_user or message.state == "added":
                 return False
-            if message.state != "heard":
+            if message.state != "delivered":
                 return True
             return at is not None and message.at is not None and (at - message.at).total_seconds() <= within_s
 

@@ -103,7 +103,7 @@ class TurnBuilder:
         return self._draft is not None and (self._draft.role, self._draft.kind) == (role, kind)
 
     def pending_call(self, call_id: str) -> ToolCall | None:
-        """The call of this turn that has no result yet."""
+        """The call of this turn with this id, if it has no result yet."""
         found = self._pending.get(call_id)
         return found[1] if found else None
 
