@@ -187,7 +187,7 @@ def next_import(
     if not is_first:
         changes[SOURCE_FIELD] = shown_source(log.path)
     try:
-        head = edit_header(existing.head, _changed_fields(header, changes), "its transcript")
+        head = edit_header(existing.head, _changed(header, changes), "its transcript")
     except DocumentError as error:
         return Draft(replace(unchanged, status="skipped", why=str(error)))
 
@@ -226,9 +226,7 @@ def _merge(
     is_first = shown == first or (shown not in also and not _exists(first) and log.continues(state))
     known = FileProgress(state.read, state.source) if is_first else also.get(shown)
     if not only_left_out and known == FileProgress(log.size, fingerprint(log.stream, log.size)):
-        return Draft(
-            replace(unchanged, why="" if is_first else f"already imported in full, along with {first}")
-        )
+        return Draft(replace(unchanged, why="" if is_first else f"already fully imported with {first}"))
     from_other_format = not state.checkpoint.offset and not state.kept
     others = [path for path in (first, *also) if path and path != shown]
     union = read_merged(log, () if from_other_format else others)
@@ -282,7 +280,7 @@ def _merge(
         why=why,
         left_out=merged.digest.with_redacted(union.reader.left_out),
     )
-    return merged.draft(existing, _changed_fields(header, changes), result, unchanged)
+    return merged.draft(existing, _changed(header, changes), result, unchanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,9 +336,7 @@ def title_of(opening: str) -> str:
     return opening.strip().partition("\n")[0].lstrip("#>*•- ")
 
 
-def _changed_fields(
-    header: Mapping[str, object], changes: Mapping[str, object | None]
-) -> dict[str, object | None]:
+def _changed(header: Mapping[str, object], changes: Mapping[str, object | None]) -> dict[str, object | None]:
     return {key: value for key, value in changes.items() if header.get(key) != _as_read(value)}
 
 
