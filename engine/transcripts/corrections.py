@@ -30,7 +30,7 @@ _NOT_A_RULE = (
 )
 _WORDS = {
     "en": (
-        # "No", and what should have been done instead: a bare "no" only answers a question.
+        # "No" followed by an instruction: a bare "no" only answers a question.
         r"(?:no|nope|nah)(?:[,.!;:…\s—–-]|\bno\b)+(?:use|do|don['’]?t|not|never|stop|keep|leave|put|make|"
         r"remove|delete|revert|undo|go back|instead|rather|try|wait|wrong|you|"
         r"i (?:said|meant|mean|want|wanted|asked|told)|we (?:use|don['’]?t|never|always|should)|"

@@ -27,7 +27,7 @@ _ENCODE_NAME = expression(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
 _DECODE = expression(rf"(?<!\\)(\\+)({_CODE})")
 _MAY_NEED = expression(rf"[{_RAW}]|\\u\{{")
 
-_MOST_FENCES_LEFT_OPEN = 200
+_MAX_UNCLOSED_FENCES = 200
 _FENCE_LINE = expression(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 # Patterns for whole lines start with the preceding line end: the regex engine then jumps from line to line,
 # an order of magnitude faster than checking at every character whether a line starts there.
@@ -165,7 +165,7 @@ def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str
 
 def _spans(text: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     offset = 0
-    for _ in range(_MOST_FENCES_LEFT_OPEN):
+    for _ in range(_MAX_UNCLOSED_FENCES):
         for start, end in Fences(text[offset:]).blocks():
             start, end = start + offset, end + offset
             first, after = bisect_right(places, start), bisect_left(places, end)
