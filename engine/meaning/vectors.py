@@ -81,7 +81,7 @@ class TokenVectors:
         return int(self._rows.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Embed texts as float32 ``[len(texts), dimensions]``, rows of length 1, or zeros without any words."""
+        """Embed texts as float32 ``[len(texts), dimensions]``, rows of length 1, or zeros without words."""
         vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
         for index, text in enumerate(texts):
             rows = rows_of(tokens_of(text), self._split, self._first_pair, self._pairs)

@@ -78,7 +78,7 @@ class Backlog:
         """Why the last attempt failed, in one clause; empty if it succeeded."""
 
     def follow(self, report: IndexReport) -> IndexReport:
-        """Starts computing missing vectors after a refresh, and waits briefly if there are few.
+        """Start computing missing vectors after a refresh, and wait briefly if there are few.
 
         Returns:
             The report, with the vector fields filled in.
@@ -93,7 +93,7 @@ class Backlog:
         return replace(report, embedded=self.made - before, vectors=self.error, waiting=self.count_missing())
 
     def finish(self, progress: Progress | None) -> str:
-        """Blocks until all vectors are computed or computing them fails.
+        """Block until all vectors are computed or computing them fails.
 
         ``progress`` is called from this thread.
 
@@ -124,7 +124,7 @@ class Backlog:
             return 0
 
     def close(self) -> None:
-        """Stops the background thread and closes the model."""
+        """Stop the background thread and close the model."""
         self._closing.set()
         self._again.set()
         self._embedder.close()
@@ -252,7 +252,7 @@ class Backlog:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Ensures that no other process calls the model.
+        """Ensure that no other process calls the model.
 
         Raises:
             _LockHeld: Another process is calling it, or the lock cannot be used.

@@ -233,7 +233,7 @@ def test_a_journal_that_names_another_file_is_not_rolled_back(
         + sum(target).to_bytes(4)
         + bytes.fromhex("d9d505f920a163d7")
     )
-    with pytest.raises(apsw.CorruptError, match="names a file"):
+    with pytest.raises(apsw.CorruptError, match="names another file"):
         opened(path)
 
 
