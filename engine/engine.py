@@ -290,7 +290,7 @@ class Engine(Parts):
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
-            self.report_error(f"{error}; searching the files directly meanwhile")
+            self.report_error(f"{error}; searching the files directly instead")
 
     def seed_index(self, database: Path) -> None:
         """Starts a missing index from a copy of another workspace's."""

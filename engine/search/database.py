@@ -140,7 +140,7 @@ def oddity(path: Path) -> str:
         if stat.S_ISLNK(mode):
             return f"{place.name} is a symlink, which is not followed"
         if not stat.S_ISREG(mode):
-            return f"{place.name} is no regular file"
+            return f"{place.name} is not a regular file"
     return ""
 
 

@@ -129,7 +129,7 @@ class YamlEdit:
         is_open = node.kind != "scalar" and not node.flow
         in_mapping = parent is not None and parent.node.kind == "mapping"
         if parent is None or (is_open and not in_mapping):
-            raise CannotEdit("it is no field")
+            raise CannotEdit("it is not a field")
         flow, old = place.flow or not in_mapping, None if is_open else node
         first, *below = lines("k", value, flow=flow, old=old)
         new, start, end, comment = first.removeprefix("k:"), node.start, node.end, ""

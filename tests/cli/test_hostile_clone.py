@@ -153,7 +153,7 @@ def test_the_index_is_not_a_pipe_or_a_folder(apo: Command, sample: Path, outside
         put(sample, name, make)
         said = attack(apo, sample, OF_THE_INDEX)
         assert is_named(name, said["doctor"]), said["doctor"]
-        assert f"{name} is no regular file" in said["index"]
+        assert f"{name} is not a regular file" in said["index"]
         assert "topics/" in said["search deploy"] or "knowledge/" in said["search deploy"]
         (sample / name).rmdir() if make is Path.mkdir else (sample / name).unlink()
 

@@ -239,7 +239,7 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
 
 
 def _emit_results(results: Iterable[ImportResult]) -> None:
-    from engine.transcripts.chats.importing import UNTOLD  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
     skipped: list[str] = []
@@ -249,7 +249,7 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
             lines.append(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
-            without_speakers += result.why == UNTOLD
+            without_speakers += result.why == UNKNOWN_SPEAKERS
         if result.odd_lines:
             lines.append(f"         {plural(result.odd_lines, 'malformed line')} skipped in {result.source}")
     lines += skipped

@@ -201,7 +201,7 @@ class Condenser:
     def _rewritten(self, blank: Proposal, data: bytes, question: str, known: str) -> Proposal:
         """MEMORY.md worded by a model, if it passes the guards."""
         if secrets_in(data.decode("utf-8", "replace")):
-            return replace(blank, refused="MEMORY.md holds what looks like a secret: not sent to a model")
+            return replace(blank, refused="MEMORY.md contains what looks like a secret: not sent to a model")
         completed, error = self._ask(question)
         if completed is None:
             return replace(blank, refused=error)

@@ -227,7 +227,7 @@ class Runner:
             try:
                 result, lasting = self._one(candidate)
             except FileNotFoundError:
-                result, lasting = Result(candidate.path, "changed", error="deleted meanwhile"), ""
+                result, lasting = Result(candidate.path, "changed", error="deleted in the meantime"), ""
             except (WriteFailed, ReadOnly):
                 raise  # it would affect every other session too, after paying for a model
             except AutopoiesisError as error:
@@ -329,7 +329,7 @@ class Runner:
             return Result(candidate.path, "failed", error="; ".join(errors)), lasting
         with self.target.lock():
             if hash_of(self.source, candidate.path)[0] != source.sha256:
-                return Result(candidate.path, "changed", error="changed meanwhile"), lasting
+                return Result(candidate.path, "changed", error="changed in the meantime"), lasting
             done = done_in(self.log.all(), self.since)
             kept = [each for each in kept if (source.sha256, each.by) not in done.readings]
             if not kept:

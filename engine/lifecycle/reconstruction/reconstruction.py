@@ -350,7 +350,7 @@ class Reconstruction:
             )  # fmt: skip
         elif there != state.commit:
             raise RepositoryError(
-                f"{PREFIX}{name} was created meanwhile, at {there[:8]}",
+                f"{PREFIX}{name} was created in the meantime, at {there[:8]}",
                 where=str(git.root),
                 hint="rename it with git branch -m and run the same command again",
             )
