@@ -23,7 +23,7 @@ class FollowedLogs:
     written from then on is new.
 
     Args:
-        soon: Queues a job on the thread that makes all calls here.
+        soon: Queues a job on the thread that calls these methods.
         past: Called with the path of a transcript whose turns are not new.
     """
 
@@ -75,13 +75,13 @@ class FollowedLogs:
         settings = self._engine.config.imports
         if not settings.follow or self._engine.files.read_only:
             return {}
-        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only if logs are followed
 
         named = [(log_folder(kind, settings.home(kind)), kind) for kind in settings.follow]
         return {folder.resolve(): (folder, kind) for folder, kind in named}
 
     def _all_logs(self) -> dict[Path, Kind]:
-        from engine.transcripts.importers.run import discover  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import discover  # noqa: PLC0415 — only if logs are followed
 
         settings = self._engine.config.imports
         found: list[tuple[float, Path, Kind]] = []
@@ -95,7 +95,7 @@ class FollowedLogs:
         self._soon(lambda: self._take_all(changes))
 
     def _take_all(self, changes: Iterable[Change]) -> None:
-        from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only if logs are followed
 
         for change in changes:
             for real, (folder, kind) in self._folders.items():
@@ -118,7 +118,7 @@ class FollowedLogs:
             commit_imported(self._engine)
 
     def _take(self, path: Path, kind: Kind) -> None:
-        from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only if logs are followed
 
         is_past = self._backlog.pop(path, None) is not None
         with contextlib.suppress(ImportFailed):

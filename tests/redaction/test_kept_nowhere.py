@@ -214,8 +214,8 @@ def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, adde
     with Engine.open(root) as engine:
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
     assert [each.line for each in scan(root)][:1] == [2], "it is still told"
-    (told,) = (each for each in examine(root) if "holds a possible" in each.text)
-    assert told.text.startswith("knowledge/facts.md:2 holds a possible GitHub token")
+    (told,) = (each for each in examine(root) if "contains a possible" in each.text)
+    assert told.text.startswith("knowledge/facts.md:2 contains a possible GitHub token")
     assert told.level == "warning" and "secrets scan" in told.hint and KEY not in told.text
 
 

@@ -122,11 +122,12 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     In a shared memory it also shows the person: the author of the commit that added the transcript.
     """
     found = engine.rules.rule(rule)
-    told, since = engine.rules.told(found), engine.kept_rules.since().get(found.id)
-    by = engine.kept_rules.said_by(told)
+    occurrences = engine.rules.occurrences(found)
+    since = engine.kept_rules.since().get(found.id)
+    by = engine.kept_rules.authors_of(occurrences)
     if as_json:
-        before = [engine.rules.before(each) for each in told]
-        emit_json({"rule": found, "told": told, "before": before, "by": by, "since": since})
+        before = [engine.rules.before(each) for each in occurrences]
+        emit_json({"rule": found, "told": occurrences, "before": before, "by": by, "since": since})
         return
     emit(f"{found.text}")
     emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
@@ -145,7 +146,7 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
             _short(engine.rules.before(each)) or "–",
             each.said.text,
         ]
-        for each, name in zip(told, by, strict=True)
+        for each, name in zip(occurrences, by, strict=True)
     ]
     table(rows, heads)
 

@@ -71,8 +71,8 @@ class Condenser:
 
         Args:
             ask: Use a model, if the settings name one.
-            since: The day is condensed up to this time; only later messages are read, so that lines the user
-                has removed meanwhile do not return.
+            since: The day is already condensed up to this time; only later messages are read, so that lines
+                the user has removed since do not return.
         """
         day = day or self.today
         files = self.knowledge.files
