@@ -67,13 +67,13 @@ def test_a_rule_told_again_says_what_its_prompts_held(sample: Path, say: Say, cl
     ("since", "words"),
     [
         (Since(0), ""),
-        (Since(1, 1), "told once since; it was in the prompt"),
-        (Since(3, 3), "told 3 times since; it was in the prompt each time"),
-        (Since(2, 0, 2), "told twice since; it was left out each time"),
-        (Since(3), "told 3 times since; no prompt recorded in these sessions"),
+        (Since(1, 1), "repeated once since; it was in the prompt"),
+        (Since(3, 3), "repeated 3 times since; it was in the prompt each time"),
+        (Since(2, 0, 2), "repeated twice since; it was left out each time"),
+        (Since(3), "repeated 3 times since; no prompt recorded in these sessions"),
         (
             Since(4, 1, 2),
-            "told 4 times since; it was in the prompt once, it was left out twice, "
+            "repeated 4 times since; it was in the prompt once, it was left out twice, "
             "no prompt recorded in 1 of these sessions",
         ),
     ],

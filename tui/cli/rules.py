@@ -104,7 +104,7 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
         by = found.book.get(rule.by)
         emit(f"  {rule.text}: replaced{f' by: {by.text}' if by else ''}")
     for rule in found.again:
-        words = since[rule.id].words if rule.id in since else "told again"
+        words = since[rule.id].words if rule.id in since else "repeated"
         emit(f"  {rule.text}: accepted, but {words}")
     if found.book.rules != () and (done.commit.revision or done.commit.why):
         emit(commit_text(done.commit.revision, done.commit.why))
@@ -130,7 +130,7 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
         emit_json({"rule": found, "told": occurrences, "before": before, "by": by, "since": since})
         return
     emit(f"{found.text}")
-    emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
+    emit(f"{_state(found)}, stated in {plural(found.told, 'session')}")
     if since is not None:
         emit(f"accepted on {found.accepted}, {since.words}")
     if found.by:

@@ -130,7 +130,7 @@ class Rules:
             if found.book.rules == book.rules:
                 return Learning(count, found)
             self._write(found.book)
-        what = f"{len(found.new)} rules learned" if found.new else "rules said again"
+        what = f"{len(found.new)} rules learned" if found.new else "rules repeated"
         new = [group for group in groups if group.id in found.first]
         sources = {each.session.path for group in new for each in group.occurrences}
         return Learning(count, found, self._commit(what, sessions=sorted(sources)))

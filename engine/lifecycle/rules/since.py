@@ -41,7 +41,7 @@ class Since:
             these = "these sessions" if self.told > 1 else "this session"
             which = these if unknown == self.told else f"{unknown} of {these}"
             clauses.append(f"no prompt recorded in {which}")
-        return f"told {_count(self.told)} since; {', '.join(clauses)}"
+        return f"repeated {_count(self.told)} since; {', '.join(clauses)}"
 
     def _times(self, number: int) -> str:
         return "" if self.told == 1 else " each time" if number == self.told else f" {_count(number)}"
