@@ -137,7 +137,7 @@ class Engine(Parts):
                 self._live = Live(self, self.publish)
                 self._live.start()
                 if self._feed_filled:
-                    self._live.trace_the_past()
+                    self._live.trace_past()
 
     def stop(self) -> None:
         """Stops the threads started by ``start``."""
@@ -359,7 +359,7 @@ class Engine(Parts):
                 self.feed_log.fill(recent_past(self.conversations, self.repository, KEPT_ENTRIES))
                 self._feed_filled = True
                 if self._live is not None:
-                    self._live.trace_the_past()
+                    self._live.trace_past()
         return self.feed_log.recent(limit)
 
     def digest(self) -> DigestView:

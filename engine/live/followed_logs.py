@@ -23,18 +23,18 @@ class FollowedLogs:
     written from then on is new.
 
     Args:
-        soon: Queues a job on the thread that calls these methods.
+        enqueue: Queues a job on the thread that calls these methods.
         past: Called with the path of a transcript whose turns are not new.
     """
 
     def __init__(
         self,
         engine: Importing,
-        soon: Callable[[Callable[[], None]], None],
+        enqueue: Callable[[Callable[[], None]], None],
         past: Callable[[str], None],
     ) -> None:
         self._engine = engine
-        self._soon = soon
+        self._enqueue = enqueue
         self._past = past
         # Real folder → folder as named in the settings, so that a log always has the same name.
         self._folders: dict[Path, tuple[Path, Kind]] = {}
@@ -56,7 +56,7 @@ class FollowedLogs:
         self._watcher.start()
         # The watcher reports everything from here on, so nothing is missed.
         self._backlog = self._all_logs()
-        self._soon(self._catch_up)
+        self._enqueue(self._catch_up)
 
     def rescan(self) -> None:
         """Schedules a check of every log."""
@@ -92,7 +92,7 @@ class FollowedLogs:
         return {path: kind for _, path, kind in sorted(found, reverse=True)}
 
     def _changed(self, changes: list[Change]) -> None:
-        self._soon(lambda: self._take_all(changes))
+        self._enqueue(lambda: self._take_all(changes))
 
     def _take_all(self, changes: Iterable[Change]) -> None:
         from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only if logs are followed
@@ -110,7 +110,7 @@ class FollowedLogs:
         if self._backlog:
             path = next(iter(self._backlog))
             self._take(path, self._backlog[path])
-            self._soon(self._catch_up)
+            self._enqueue(self._catch_up)
         elif self._has_imported:
             from engine.conversations.imports import commit_imported  # noqa: PLC0415 — only after an import
 

@@ -225,7 +225,7 @@ class Runner:
                 stopped = "stopped"
                 break
             try:
-                result, lasting = self._one(candidate)
+                result, lasting = self._process(candidate)
             except FileNotFoundError:
                 result, lasting = Result(candidate.path, "changed", error="deleted in the meantime"), ""
             except (WriteFailed, ReadOnly):
@@ -304,7 +304,7 @@ class Runner:
         asking = sum(bool(by.provider) for by in candidate.due)
         return replace(candidate, windows=len(windows), tokens=asking * tokens_of(windows))
 
-    def _one(self, candidate: Candidate) -> tuple[Result, str]:
+    def _process(self, candidate: Candidate) -> tuple[Result, str]:
         """Reads a session and writes the results; also returns an error that affects all sessions, if any."""
         session = read_session(self.source, candidate.path, known_in(self.source), self.zone)
         source = session.source
