@@ -1,3 +1,3 @@
-"""The engine: an agent's memory as files, and the prompt it becomes. It knows no face."""
+"""The engine: an agent's memory as files, and prompts compiled from it. Independent of any user interface."""
 
 __version__ = "0.1.0"

@@ -16,7 +16,7 @@ from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
 from engine.settings import file as config_file
 from engine.settings import trust
-from engine.settings.trust import Counting, read
+from engine.settings.trust import EffectiveSettings, read
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -43,9 +43,11 @@ class Engine(Parts):
     ``Parts``. Use ``Engine.open`` and close it, or use it as a context manager. Thread-safe.
     """
 
-    def __init__(self, workspace: Workspace, counting: Counting, *, files: Files, clock: Clock) -> None:
-        super().__init__(workspace, counting.config, files=files, clock=clock)
-        self.counting = counting
+    def __init__(
+        self, workspace: Workspace, settings: EffectiveSettings, *, files: Files, clock: Clock
+    ) -> None:
+        super().__init__(workspace, settings.config, files=files, clock=clock)
+        self.settings = settings
         self._guard = threading.RLock()
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self.publish, lambda: bool(self._handlers), clock)
@@ -70,12 +72,12 @@ class Engine(Parts):
         """
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
-        counting = read(files)
+        settings = read(files)
         if local_vectors:
-            config = counting.config
+            config = settings.config
             config = replace(config, search=replace(config.search, embedding="local"))
-            counting = replace(counting, config=config)
-        return cls(workspace, counting, files=files, clock=clock)
+            settings = replace(settings, config=config)
+        return cls(workspace, settings, files=files, clock=clock)
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +106,7 @@ class Engine(Parts):
 
     def publish(self, event: EngineEvent) -> None:
         """Publishes an event to every subscriber."""
-        self.lately.take(event)
+        self.feed_log.take(event)
         with self._guard:
             handlers = tuple(self._handlers)
         for handler in handlers:
@@ -112,20 +114,20 @@ class Engine(Parts):
 
     def report_error(self, text: str) -> None:
         """Publishes a non-fatal failure to every subscriber."""
-        from engine.events import ErrorReported  # noqa: PLC0415 — most commands end without one
+        from engine.events import ErrorReported  # noqa: PLC0415 — rarely needed
 
         self.publish(ErrorReported(self.clock(), text))
 
     @part
     def schedule(self) -> Schedule:
         """Scheduled jobs. Anything other than the workbench sets the runner before ``start``."""
-        from engine.jobs.table import schedule_of  # noqa: PLC0415 — only where something runs by the clock
+        from engine.jobs.table import schedule_of  # noqa: PLC0415 — only for scheduled jobs
 
-        return schedule_of(self, self.publish, lambda: self.counting.standing.counts)
+        return schedule_of(self, self.publish, lambda: self.settings.trust.applies)
 
     def start(self) -> None:
         """Starts the threads that watch the workspace, process changes and run scheduled jobs."""
-        from engine.live.live import Live  # noqa: PLC0415 — brings the watcher
+        from engine.live.live import Live  # noqa: PLC0415 — imports the watcher
 
         self.recover()
         self.schedule.start("workbench")
@@ -135,7 +137,7 @@ class Engine(Parts):
                 self._live = Live(self, self.publish)
                 self._live.start()
                 if self._feed_filled:
-                    self._live.trace_the_past()
+                    self._live.trace_past()
 
     def stop(self) -> None:
         """Stops the threads started by ``start``."""
@@ -234,14 +236,14 @@ class Engine(Parts):
     @part
     def discussions(self) -> Discussions:
         """Messages sent to models, and their prompt caches."""
-        from engine.discussions.discussions import Discussions  # noqa: PLC0415 — most commands ask no model
+        from engine.discussions.discussions import Discussions  # noqa: PLC0415 — most commands call no model
 
         return Discussions(self)
 
     @property
     def revisions(self) -> Revisions:
         """The workspace at any commit, for compiling prompts of the past."""
-        from engine.context.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
+        from engine.context.revisions import Revisions  # noqa: PLC0415 — most prompts use the current state
 
         # Texts of the past are never sent to a service, just as the gate is not asked about them.
         engines = partial(Engine.open, local_vectors=True)
@@ -261,13 +263,13 @@ class Engine(Parts):
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
         """The source line of each line of a section, 0 for lines that are in no file; see ``lines``."""
-        from engine.context.lines import source_lines  # noqa: PLC0415 — only a face shows them
+        from engine.context.lines import source_lines  # noqa: PLC0415 — only for user interfaces
 
         return source_lines(section, self.files)
 
     def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
         """Writes a prompt to ``scratch/``; False if the file exists and ``replace`` is off."""
-        from engine.context.keeping import keep_prompt  # noqa: PLC0415 — hardly ever needed
+        from engine.context.keeping import keep_prompt  # noqa: PLC0415 — rarely needed
 
         return keep_prompt(self.files, path, text, replace=replace)
 
@@ -290,7 +292,7 @@ class Engine(Parts):
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
-            self.report_error(f"{error}; searching the files directly meanwhile")
+            self.report_error(f"{error}; searching the files directly instead")
 
     def seed_index(self, database: Path) -> None:
         """Starts a missing index from a copy of another workspace's."""
@@ -315,7 +317,7 @@ class Engine(Parts):
 
     def edited(self, path: str) -> None:
         """Reloads a topic file written by the engine itself and publishes the change."""
-        from engine.events import TopicsReloaded  # noqa: PLC0415 — most commands end without one
+        from engine.events import TopicsReloaded  # noqa: PLC0415 — rarely needed
 
         delta = self.reload_topics([path])
         changed = (*delta.changed, *delta.removed)
@@ -327,12 +329,12 @@ class Engine(Parts):
         Raises:
             ConfigError: The file cannot be used.
         """
-        counting = read(self.files)
+        settings = read(self.files)
         with self._guard:
-            self.counting = counting
-            if counting.config == self.config:
+            self.settings = settings
+            if settings.config == self.config:
                 return
-            self.config = counting.config
+            self.config = settings.config
             self.drop("compiler", "pipeline", "index")
         self.turns.forget()
 
@@ -352,17 +354,17 @@ class Engine(Parts):
         """The last ``limit`` feed entries, oldest first."""
         with self._filling:
             if not self._feed_filled:
-                from engine.live.feed import KEPT_ENTRIES, recent_past  # noqa: PLC0415 — only a face with a feed needs it
+                from engine.live.feed import KEPT_ENTRIES, recent_past  # noqa: PLC0415 — only for a feed
 
-                self.lately.fill(recent_past(self.conversations, self.repository, KEPT_ENTRIES))
+                self.feed_log.fill(recent_past(self.conversations, self.repository, KEPT_ENTRIES))
                 self._feed_filled = True
                 if self._live is not None:
-                    self._live.trace_the_past()
-        return self.lately.recent(limit)
+                    self._live.trace_past()
+        return self.feed_log.recent(limit)
 
     def digest(self) -> DigestView:
         """The current ``knowledge/digest.md``."""
-        from engine.context.views import read_digest  # noqa: PLC0415 — only a face shows it
+        from engine.context.views import read_digest  # noqa: PLC0415 — only for user interfaces
 
         return read_digest(self.files)
 
@@ -373,12 +375,12 @@ class Engine(Parts):
     def problems(self) -> tuple[Problem, ...]:
         """Problems found in settings and topics."""
         unusable = self.pipeline.problems if self.has("pipeline") else ()
-        found = (*self.counting.problems, *self.library.problems, *unusable)
+        found = (*self.settings.problems, *self.library.problems, *unusable)
         return tuple(dict.fromkeys(found))
 
     def status(self) -> StatusView:
         """Summary of workspace and engine. Calls git, so it takes about 10 ms."""
-        from engine.context.views import StatusView, read_told_again  # noqa: PLC0415 — only a face shows it
+        from engine.context.views import StatusView, read_told_again  # noqa: PLC0415 — only for user interfaces
 
         state = self.repository.state()
         mode, why = self._live.watch_state if self._live is not None else ("off", "")

@@ -51,14 +51,14 @@ class Parts(BasicParts):
     @part
     def signals(self) -> Signals:
         """Due schedules and webhooks, delivered to agents."""
-        from engine.signals.signals import Signals  # noqa: PLC0415 — only where something arrives
+        from engine.signals.signals import Signals  # noqa: PLC0415 — only if an event arrives
 
         return Signals(self, self.publish)
 
     @part
     def sync(self) -> Sync:
         """Synchronises this memory with the person's other machines."""
-        from engine.settings.trust import read  # noqa: PLC0415 — only where something is sent
+        from engine.settings.trust import read  # noqa: PLC0415 — only for a sync
         from engine.sync.sync import Sync  # noqa: PLC0415 — likewise
 
         return Sync(self.files, self.repository, lambda: read(self.files), self.clock)
@@ -66,7 +66,7 @@ class Parts(BasicParts):
     @part
     def sharing(self) -> Sharing:
         """Shared knowledge of others, each in its own repository."""
-        from engine.settings.trust import read  # noqa: PLC0415 — only where something is fetched
+        from engine.settings.trust import read  # noqa: PLC0415 — only for fetching
         from engine.sharing.shared import Sharing  # noqa: PLC0415 — likewise
 
         return Sharing(
@@ -79,7 +79,7 @@ class Parts(BasicParts):
     @part
     def private(self) -> Private:
         """Encrypted files in the repository."""
-        from engine.sharing.private import Private  # noqa: PLC0415 — only where it is set up or looked at
+        from engine.sharing.private import Private  # noqa: PLC0415 — only if encryption is used
 
         return Private(
             self.files,
@@ -91,7 +91,7 @@ class Parts(BasicParts):
     @part
     def commits(self) -> Commits:
         """Commits changes by people and agents."""
-        from engine.commits.commits import Commits  # noqa: PLC0415 — only where something is committed
+        from engine.commits.commits import Commits  # noqa: PLC0415 — only for commits
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
         return Commits(self, completer_for, lambda: self.costs, self.report_error, self.recover)
@@ -99,7 +99,7 @@ class Parts(BasicParts):
     @part
     def history(self) -> History:
         """The memory's history, attribution and undo."""
-        from engine.history.history import History  # noqa: PLC0415 — only where history is viewed
+        from engine.history.history import History  # noqa: PLC0415 — only for history
 
         return History(
             self.files,
@@ -113,7 +113,7 @@ class Parts(BasicParts):
     @part
     def extraction(self) -> Extraction:
         """Extracts knowledge from sessions."""
-        from engine.lifecycle.extraction.extraction import Extraction  # noqa: PLC0415 — only where one is read
+        from engine.lifecycle.extraction.extraction import Extraction  # noqa: PLC0415 — only for extraction
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
         return Extraction(
@@ -129,7 +129,7 @@ class Parts(BasicParts):
     @part
     def reconstruction(self) -> Reconstruction:
         """Rebuilds knowledge on branches, compares them and adopts them."""
-        from engine.lifecycle.reconstruction.reconstruction import Reconstruction  # noqa: PLC0415 — only where it is asked for
+        from engine.lifecycle.reconstruction.reconstruction import Reconstruction  # noqa: PLC0415 — only on request
         from engine.settings.trust import read  # noqa: PLC0415 — likewise
 
         return Reconstruction(
@@ -144,14 +144,14 @@ class Parts(BasicParts):
     @part
     def retention(self) -> Retention:
         """Prunes, archives and restores."""
-        from engine.lifecycle.retention.retention import Retention  # noqa: PLC0415 — only where memory is pruned
+        from engine.lifecycle.retention.retention import Retention  # noqa: PLC0415 — only for pruning
 
         return Retention(self.knowledge, lambda: self.injections.references())
 
     @part
     def rules(self) -> Rules:
         """The person's standing rules."""
-        from engine.lifecycle.rules.rules import Rules  # noqa: PLC0415 — only where they are learned or shown
+        from engine.lifecycle.rules.rules import Rules  # noqa: PLC0415 — only if rules are learned or shown
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
         return Rules(
@@ -176,7 +176,7 @@ class Parts(BasicParts):
     @part
     def condenser(self) -> Condenser:
         """Condenses days into journals, weeks into MEMORY.md, months into proposals."""
-        from engine.lifecycle.condensing.condenser import Condenser  # noqa: PLC0415 — only where it is asked for
+        from engine.lifecycle.condensing.condenser import Condenser  # noqa: PLC0415 — only on request
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
         return Condenser(self.knowledge, self.conversations, self.retention, completer_for)
@@ -184,7 +184,7 @@ class Parts(BasicParts):
     @part
     def probes(self) -> Probes:
         """The person's own regression suite."""
-        from engine.probes.probes import Probes  # noqa: PLC0415 — only where probes are kept or run
+        from engine.probes.probes import Probes  # noqa: PLC0415 — only for probes
 
         return Probes(self.files, lambda: self.repository, lambda: self.config, self.clock)
 
@@ -206,14 +206,14 @@ class Parts(BasicParts):
     @part
     def configuration(self) -> Configuration:
         """Describes the settings and edits them in their file."""
-        from engine.settings.editing import Configuration  # noqa: PLC0415 — only where one is changed or shown
+        from engine.settings.editing import Configuration  # noqa: PLC0415 — only if settings are changed or shown
 
         return Configuration(self.files, lambda: self.repository, lambda: self.config, self.reload_config)
 
     @part
     def knowledge_entries(self) -> KnowledgeEntries:
         """Private knowledge entries and skills: their catalog, references and footprint."""
-        from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — only where asked for
+        from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — only on request
 
         return KnowledgeEntries(
             self.files, lambda: self.repository, lambda: self.config.git.auto_commit, self.clock
@@ -222,6 +222,6 @@ class Parts(BasicParts):
     @part
     def presets(self) -> Presets:
         """Named sets of files for the prompt, and which are active."""
-        from engine.context.presets import Presets  # noqa: PLC0415 — a compile reads them by itself
+        from engine.context.presets import Presets  # noqa: PLC0415 — compiling does not need it
 
         return Presets(self.files, lambda: self.repository, lambda: self.config)

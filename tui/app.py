@@ -123,11 +123,11 @@ class WorkbenchApp(App[int]):
 
     def _ask_for_trust(self) -> None:
         """Asks once whether settings that send data, accept data or run programs may take effect."""
-        standing = self.engine.counting.standing
-        if standing.state not in ("new", "changed"):
+        trust = self.engine.settings.trust
+        if trust.state not in ("new", "changed"):
             return
-        acts = [visible(f"{act.name}: {value_text(act.value)} — {act.does}") for act in standing.acts]
-        changed = "have changed since you trusted them and " if standing.state == "changed" else ""
+        acts = [visible(f"{act.name}: {value_text(act.value)} — {act.does}") for act in trust.acts]
+        changed = "have changed since you trusted them and " if trust.state == "changed" else ""
         question = f"This workspace's settings {changed}request the following:"
         consequence = "Until you trust the workspace, these settings are ignored. Everything else works."
         self.push_screen(

@@ -52,10 +52,10 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
     try:
         tree = json.loads(payload)
     except (ValueError, RecursionError) as error:
-        sent = f"{contract.title} sent {len(payload):,} bytes that are no JSON"
+        sent = f"{contract.title} sent {len(payload):,} bytes that are not JSON"
         raise HookRefused(f"{sent}: {error}") from error
     if not isinstance(tree, dict):
-        raise HookRefused(f"{contract.title} sent JSON that is no object")
+        raise HookRefused(f"{contract.title} sent JSON that is not an object")
 
     def text(name: str) -> str:
         found = tree.get(name)

@@ -155,7 +155,7 @@ def _json(text: str) -> dict[str, Any]:
 def _root(text: str) -> Node:
     root = jsonc.parse(text)
     if not isinstance(root.value, dict):
-        raise NotUnderstood("is no JSON object")
+        raise NotUnderstood("is not a JSON object")
     return root
 
 

@@ -1,1 +1,1 @@
-"""What every open workspace is made of first: the parts on which a message and its prompt rest."""
+"""The basic parts of an open workspace, needed to process a message and compile its prompt."""

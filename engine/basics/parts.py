@@ -1,4 +1,4 @@
-"""The parts of an open workspace behind a message and its prompt, each created on first use.
+"""The parts of an open workspace that process a message and compile its prompt, each created on first use.
 
 A command that only traces a message never pays for the search index, and one that only lists topics never
 pays for the gate.
@@ -85,7 +85,7 @@ class BasicParts:
         self.files = files
         self.clock = clock
         self.pace: Callable[[float], object] = lambda _worked_s: None
-        """Called by background work with the seconds it just worked; a server uses it to throttle it."""
+        """Called by background work with the seconds it just worked; a server uses it for throttling."""
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
 
@@ -99,7 +99,7 @@ class BasicParts:
 
     def reload_config(self) -> None:
         """Reloads memory-config.yaml."""
-        from engine.settings.trust import read  # noqa: PLC0415 — only where it was changed
+        from engine.settings.trust import read  # noqa: PLC0415 — only after a change
 
         self.config = read(self.files).config
 
@@ -135,23 +135,23 @@ class BasicParts:
         return library
 
     @part
-    def lately(self) -> FeedLog:
+    def feed_log(self) -> FeedLog:
         """Events since the workspace was opened; earlier ones are added on request."""
-        from engine.live.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
+        from engine.live.feed import FeedLog  # noqa: PLC0415 — not needed until something happens
 
         return FeedLog()
 
     @part
     def conversations(self) -> Conversations:
         """Reads transcripts and working conversations."""
-        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — a test message needs none
+        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — not needed for a test message
 
         return Conversations(self.workspace, self.files)
 
     @part
     def turns(self) -> Turns:
         """Traces conversation turns."""
-        from engine.conversations.turns import Turns  # noqa: PLC0415 — a test message needs none
+        from engine.conversations.turns import Turns  # noqa: PLC0415 — not needed for a test message
 
         return Turns(
             self.conversations,
@@ -162,15 +162,15 @@ class BasicParts:
     @part
     def capture(self) -> ConversationCapture:
         """Writes session transcripts."""
-        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
+        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only for writing transcripts
 
         return ConversationCapture(self.files, clock=self.clock, redact=self.config.capture.redact)
 
     @part
     def repository(self) -> Repository:
         """The workspace's git repository, if any."""
-        from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only where something is committed
-        from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
+        from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only for commits
+        from engine.store.repository import Repository  # noqa: PLC0415 — imports subprocess
 
         return Repository(
             self.workspace, guard=refuse_secrets, private=lambda: self.config.git.private == "git-crypt"
@@ -179,14 +179,14 @@ class BasicParts:
     @part
     def decision_log(self) -> DecisionLog:
         """Activation decisions and their labels."""
-        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
+        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only if decisions are logged
 
         return DecisionLog(self.files, clock=self.clock, on_problem=self.report_error)
 
     @part
     def labels(self) -> Labels:
         """Labels decisions and learns from the labels."""
-        from engine.pipeline.labels import Labels  # noqa: PLC0415 — a test message needs none
+        from engine.pipeline.labels import Labels  # noqa: PLC0415 — not needed for a test message
 
         return Labels(
             self.files,
@@ -201,35 +201,35 @@ class BasicParts:
     @part
     def injections(self) -> Injections:
         """Prompts that were sent, and which of their files were useful."""
-        from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
+        from engine.injections.injections import Injections  # noqa: PLC0415 — only if injections are used or ranked
 
         return Injections(self.files, lambda: self.turns, self.clock, self.report_error)
 
     @part
     def caches(self) -> DiscussionCaches:
         """Provider-side prompt caches by discussion."""
-        from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only where one is sent or shown
+        from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only for discussions
 
         return DiscussionCaches(self.files, self.clock, self.report_error)
 
     @part
     def prefixes(self) -> PrefixLog:
         """Stable prefixes of the prompts that were sent."""
-        from engine.stability.log import PrefixLog  # noqa: PLC0415 — only where one is used or checked
+        from engine.stability.log import PrefixLog  # noqa: PLC0415 — only if prefixes are used or checked
 
         return PrefixLog(self.files, self.clock, self.report_error)
 
     @part
     def costs(self) -> Costs:
         """Costs of model calls, and budgets."""
-        from engine.costs.costs import Costs  # noqa: PLC0415 — only where a service is asked
+        from engine.costs.costs import Costs  # noqa: PLC0415 — only for model calls
 
         return Costs(self.files, lambda: self.config.costs, self.clock, self.report_error)
 
     @part
     def knowledge(self) -> Knowledge:
         """Category files, file notes, digest, ledger, harvest and review."""
-        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a test message needs none
+        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — not needed for a test message
 
         return Knowledge(
             self.files,
@@ -244,7 +244,7 @@ class BasicParts:
     @part
     def pipeline(self) -> WatcherPipeline:
         """The three activation tiers."""
-        from engine.pipeline.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
+        from engine.pipeline.assembly import assemble_pipeline  # noqa: PLC0415 — not needed for a search
 
         return assemble_pipeline(
             self.library,
@@ -259,7 +259,7 @@ class BasicParts:
     @part
     def index(self) -> SearchIndex:
         """The search index, a cache of the files."""
-        from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
+        from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — not needed for a trace
 
         return assemble_index(
             self.workspace,
@@ -298,21 +298,21 @@ class BasicParts:
         """The note files that apply to some paths; loads nothing if there are no notes."""
         if not paths or not self.workspace.root.joinpath("knowledge/files").is_dir():
             return ()
-        from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only where there are notes
+        from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only if there are notes
 
         return in_scope(paths, self.knowledge.notes.all(), self.workspace)
 
     @part
     def flush_log(self) -> FlushLog:
         """The flush log."""
-        from engine.flush.log import FlushLog  # noqa: PLC0415 — a test message needs none
+        from engine.flush.log import FlushLog  # noqa: PLC0415 — not needed for a test message
 
         return FlushLog(self.files, self.clock)
 
     @part
     def flush(self) -> Flusher:
         """Takes notes of turns before they leave the window."""
-        from engine.flush.flush import Flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.flush.flush import Flusher  # noqa: PLC0415 — only if turns leave the window
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
         from engine.store.change import commit_change  # noqa: PLC0415 — likewise
 
@@ -335,6 +335,6 @@ class BasicParts:
 
 def _harvest_model(settings: HarvestSettings) -> ChatProvider | None:
     """The model that harvests conversations, if one is configured."""
-    from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+    from engine.providers.select import completer_for  # noqa: PLC0415 — only if a model is set
 
     return completer_for(settings)

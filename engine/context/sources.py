@@ -159,7 +159,7 @@ class Reader:
         return self._source.list(folder)
 
     def load(self, path: str) -> Loaded | None:
-        """A file; ``None`` if it is missing, which is no problem, or refused, which is one."""
+        """A file; ``None`` if it is missing, which is not a problem, or refused, which is."""
         if path not in self._seen:
             self._seen[path] = self._load(path)
         return self._seen[path]

@@ -118,7 +118,8 @@ class Undoing:
             if not fresh.files:
                 raise RepositoryError("nothing left to undo", where=plan.entry.revision[:8])
             if fresh.files != plan.files:
-                raise RepositoryError("the files have changed meanwhile", where=root, hint="review it again")
+                what = "the files have changed in the meantime"
+                raise RepositoryError(what, where=root, hint="review it again")
             name = plan.entry.revision
             digest = [(path, self._read(path)) for path in self.digest.paths]
             try:
@@ -199,7 +200,7 @@ def message_of(entry: Entry) -> str:
 
 def _changed(made: Made, there: bytes | None) -> bytes | None:
     if there not in (made.before, made.after):
-        raise RepositoryError("has changed meanwhile", where=shown(made.path), hint="review it again")
+        raise RepositoryError("has changed in the meantime", where=shown(made.path), hint="review it again")
     return made.after
 
 

@@ -47,7 +47,8 @@ def were_useful(
 
     Args:
         reply: Everything the agent wrote in answer; only the first 20,000 characters are read, as of
-        sections. paths: Files named by its tool calls.
+            sections.
+        paths: Files named by its tool calls.
     """
     runs = [_runs(section.text) for section in sections]
     repeated = _runs(reply) - _runs(message) - _common(sections, runs)

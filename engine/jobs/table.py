@@ -108,7 +108,7 @@ def _rules(parts: Parts) -> str:
 
 def _trash(parts: Parts) -> str:
     purged = parts.knowledge.trash.purge(parts.config.harvest.trash_days)
-    return f"{len(purged)} deleted for good" if purged else "nothing old enough to delete"
+    return f"{len(purged)} permanently deleted" if purged else "nothing old enough to delete"
 
 
 def _digest(parts: Parts) -> str:

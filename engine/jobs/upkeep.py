@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing to do"
 MODEL_DAYS = 7
-"""Days a model words in one run: each may take two minutes, and a run may take a quarter of an hour."""
+"""Maximum days a model words in one run: each may take two minutes, and a run is limited to fifteen."""
 
 _SUNDAY = 6
 
@@ -73,7 +73,7 @@ def _daily(parts: Parts, task: Task) -> str:
     worded: list[Proposal] = []
     plain: list[Proposal] = []
     for number, day in enumerate(days, 1):
-        since = task.since if number == 1 and len(days) > 1 else None  # condensed up to then already
+        since = task.since if number == 1 and len(days) > 1 else None  # already condensed up to then
         found = condenser.daily(day, ask=day in days[-MODEL_DAYS:], since=since)
         (worded if found.model else plain).append(found)
         task.tell(number, len(days))
@@ -128,7 +128,7 @@ def _snapshot(parts: Parts, task: Task) -> str:
         return "no commits yet"
     if parts.repository.branch().startswith(FOLDERS):
         return "days are not tagged on an exploration branch"
-    for day in task.days:  # the previous run's day again: its tag moves to commits made after that run
+    for day in task.days:  # includes the previous run's day: its tag moves to commits made after that run
         made.append(history.tag_daily(day))
         made.append(history.tag_weekly(day) if day.weekday() == _SUNDAY else "")
     return ", ".join(filter(None, made)) or "no commits today"

@@ -75,7 +75,7 @@ def shown(files: Files, proposal: Proposal) -> Proposal:
         if not lines:
             return replace(proposal, change=None)
         if any(secrets_in(step.text) or secrets_in(step.old) for step in proposal.change.steps):
-            raise ChangeRefused("holds what looks like a secret", hint="see: autopoiesis secrets")
+            raise ChangeRefused("contains what looks like a secret", hint="see: autopoiesis secrets")
     except AutopoiesisError as error:
         return replace(proposal, change=None, refused=str(error))
     return replace(proposal, diff=tuple(lines))

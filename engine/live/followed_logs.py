@@ -23,18 +23,18 @@ class FollowedLogs:
     written from then on is new.
 
     Args:
-        soon: Queues a job on the thread that makes all calls here.
+        enqueue: Queues a job on the thread that calls these methods.
         past: Called with the path of a transcript whose turns are not new.
     """
 
     def __init__(
         self,
         engine: Importing,
-        soon: Callable[[Callable[[], None]], None],
+        enqueue: Callable[[Callable[[], None]], None],
         past: Callable[[str], None],
     ) -> None:
         self._engine = engine
-        self._soon = soon
+        self._enqueue = enqueue
         self._past = past
         # Real folder → folder as named in the settings, so that a log always has the same name.
         self._folders: dict[Path, tuple[Path, Kind]] = {}
@@ -56,7 +56,7 @@ class FollowedLogs:
         self._watcher.start()
         # The watcher reports everything from here on, so nothing is missed.
         self._backlog = self._all_logs()
-        self._soon(self._catch_up)
+        self._enqueue(self._catch_up)
 
     def rescan(self) -> None:
         """Schedules a check of every log."""
@@ -75,13 +75,13 @@ class FollowedLogs:
         settings = self._engine.config.imports
         if not settings.follow or self._engine.files.read_only:
             return {}
-        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only if logs are followed
 
         named = [(log_folder(kind, settings.home(kind)), kind) for kind in settings.follow]
         return {folder.resolve(): (folder, kind) for folder, kind in named}
 
     def _all_logs(self) -> dict[Path, Kind]:
-        from engine.transcripts.importers.run import discover  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import discover  # noqa: PLC0415 — only if logs are followed
 
         settings = self._engine.config.imports
         found: list[tuple[float, Path, Kind]] = []
@@ -92,10 +92,10 @@ class FollowedLogs:
         return {path: kind for _, path, kind in sorted(found, reverse=True)}
 
     def _changed(self, changes: list[Change]) -> None:
-        self._soon(lambda: self._take_all(changes))
+        self._enqueue(lambda: self._take_all(changes))
 
     def _take_all(self, changes: Iterable[Change]) -> None:
-        from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only if logs are followed
 
         for change in changes:
             for real, (folder, kind) in self._folders.items():
@@ -110,7 +110,7 @@ class FollowedLogs:
         if self._backlog:
             path = next(iter(self._backlog))
             self._take(path, self._backlog[path])
-            self._soon(self._catch_up)
+            self._enqueue(self._catch_up)
         elif self._has_imported:
             from engine.conversations.imports import commit_imported  # noqa: PLC0415 — only after an import
 
@@ -118,7 +118,7 @@ class FollowedLogs:
             commit_imported(self._engine)
 
     def _take(self, path: Path, kind: Kind) -> None:
-        from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only if logs are followed
 
         is_past = self._backlog.pop(path, None) is not None
         with contextlib.suppress(ImportFailed):

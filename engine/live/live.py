@@ -144,7 +144,7 @@ class Live:
         self._flushes = FlushWorker(engine, publish)
         self._pushes = PushWorker(engine, publish)
         self._commits = CommitWorker(engine, publish)
-        self._logs = FollowedLogs(engine, self.soon, self._mark_as_past)
+        self._logs = FollowedLogs(engine, self.enqueue, self._mark_as_past)
         self.watcher = Watcher(engine.workspace.root, self._changed)
 
     @property
@@ -183,7 +183,7 @@ class Live:
         self.watcher.rescan()
         self._logs.rescan()
 
-    def soon(self, job: Callable[[], None]) -> None:
+    def enqueue(self, job: Callable[[], None]) -> None:
         """Queues a job on the worker thread."""
         self._jobs.put(job)
 
@@ -206,10 +206,10 @@ class Live:
                 self._guarded(self._poll)
                 polled = time.monotonic()
 
-    def trace_the_past(self) -> None:
+    def trace_past(self) -> None:
         """Traces the messages from before the start, for an interface that shows their traces."""
         self._shows_past = True
-        self.soon(
+        self.enqueue(
             lambda: self._trace_one([entry.key for entry in self._engine.feed(KEPT_ENTRIES) if entry.key])
         )
 
@@ -221,7 +221,7 @@ class Live:
         trace = self._engine.trace_of(key)
         if trace is not None:
             self._publish(TurnTraced(key, trace))
-        self.soon(lambda: self._trace_one(keys))
+        self.enqueue(lambda: self._trace_one(keys))
 
     def _mark_logs_as_past(self) -> None:
         """Reads other agents' logs and long transcripts once, so that only additions count as new."""

@@ -52,7 +52,7 @@ def find_message(engine: HasConversations, name: str, session: str = "") -> Spok
     Args:
         name: ``last``, or ``last:2`` for the one before it, across all conversations in feed order; a session
             id or conversation path for its last message, or with ``:7`` for its turn 7; or the key of a turn.
-            An agent's turn stands for the message that it answers.
+            An agent's turn means the message that it answers.
         session: The session or conversation to which ``last`` refers.
 
     Raises:

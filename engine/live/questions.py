@@ -48,7 +48,7 @@ class Questions:
         if not self._is_attended():
             raise GateError(
                 "nobody to ask",
-                hint="open the workbench, or set gate.provider to a provider that answers by itself",
+                hint="open the workbench, or set gate.provider to a provider that needs no person",
             )
         import asyncio  # noqa: PLC0415 — slow; only for a question
 

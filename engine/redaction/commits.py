@@ -27,14 +27,14 @@ def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iter
         A line number, from 1, or 0 for the file's name; and the problem, as a clause.
     """
     if secrets_in(path) and before() is None:
-        yield 0, "its name holds what looks like a secret"
+        yield 0, "its name contains what looks like a secret"
     text = _text(data)
     found = secrets_in(text)
     old = _text(before() or b"") if found else ""
     known = {old[each.start : each.end] for each in secrets_in(old)}
     for each in found:
         if text[each.start : each.end] not in known:
-            yield each.line, f"holds what looks like a {each.kind}"
+            yield each.line, f"contains what looks like a {each.kind}"
 
 
 def refuse_secrets(path: str, data: bytes, before: Callable[[], bytes | None]) -> str:

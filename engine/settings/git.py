@@ -41,7 +41,7 @@ class GitSettings(Settings):
     auto_tag_daily: bool = True
     """Tag the last commit of each day and week, as ``memory/daily/2026-02-16`` and
     ``memory/weekly/2026-W07``. """
-    remote: str = acting("", "pushes the whole memory to a git remote, and merges what is there")
+    remote: str = acting("", "pushes the whole memory to a git remote, and merges its commits")
     """The git remote that ``sync`` uses to synchronise your machines, such as ``origin``; empty: none. Its
     address is set on each machine with ``git remote add``."""
     auto_push: bool = acting(False, "pushes new commits to the remote automatically")

@@ -53,7 +53,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TrustStatus:
     """Whether a workspace is trusted."""
 
     root: Path
@@ -61,19 +61,19 @@ class Standing:
     acts: tuple[Act, ...]  # the settings that need trust, in definition order
 
     @property
-    def counts(self) -> bool:
+    def applies(self) -> bool:
         """Whether these settings apply."""
         return self.state in ("nothing", "trusted")
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
-    """The settings that apply."""
+class EffectiveSettings:
+    """The settings in effect."""
 
     config: Config
     odd: tuple[Problem, ...]  # warnings about the file
     ignored: tuple[Problem, ...]  # a warning that names the ignored settings, if any
-    standing: Standing
+    trust: TrustStatus
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -81,17 +81,17 @@ class Counting:
         return (*self.odd, *self.ignored)
 
 
-def read(files: Files) -> Counting:
-    """The settings that apply in a workspace; raises like ``config_file.read``."""
+def read(files: Files) -> EffectiveSettings:
+    """The settings in effect in a workspace; raises like ``engine.settings.file.read``."""
     written, odd = config_file.read(files)
-    found = standing(files.workspace.root, written)
-    config, ignored = in_force(found, written)
-    return Counting(config, odd, ignored, found)
+    found = status(files.workspace.root, written)
+    config, ignored = effective(found, written)
+    return EffectiveSettings(config, odd, ignored, found)
 
 
-def in_force(found: Standing, config: Config) -> tuple[Config, tuple[Problem, ...]]:
+def effective(found: TrustStatus, config: Config) -> tuple[Config, tuple[Problem, ...]]:
     """The settings without those that are not trusted, and a warning that names these."""
-    if found.counts:
+    if found.applies:
         return config, ()
     named = [act.name for act in found.acts]
     first = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
@@ -113,7 +113,7 @@ def in_force(found: Standing, config: Config) -> tuple[Config, tuple[Problem, ..
     return replace(config, **groups), (problem,)
 
 
-def standing(root: Path, config: Config) -> Standing:
+def status(root: Path, config: Config) -> TrustStatus:
     """Whether a workspace with these settings is trusted. Never raises: if unreadable, nothing is trusted."""
     found = acts(config)
     state: State = "nothing"
@@ -128,13 +128,13 @@ def standing(root: Path, config: Config) -> Standing:
             state = "declined"
         else:
             state = "changed" if _digests(known, "trusted") else "new"
-    return Standing(root, state, found)
+    return TrustStatus(root, state, found)
 
 
 def ignored(root: Path, config: Config) -> tuple[Act, ...]:
     """The settings that are ignored, because the workspace is not trusted."""
-    found = standing(root, config)
-    return () if found.counts else found.acts
+    found = status(root, config)
+    return () if found.applies else found.acts
 
 
 def trust(root: Path, config: Config) -> None:
@@ -170,7 +170,7 @@ def renew(root: Path, before: Config, after: Config) -> None:
     The settings before stay trusted too. Raises like ``trust``.
     """
     old, new = _digest(before), _digest(after)
-    if old == new or not standing(root, before).counts:
+    if old == new or not status(root, before).applies:
         return
 
     def change(workspaces: dict[str, Any]) -> None:

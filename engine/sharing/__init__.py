@@ -1,1 +1,1 @@
-"""Shared and private knowledge."""
+"""Knowledge shared by others, and private knowledge that is committed encrypted."""

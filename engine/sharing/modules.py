@@ -54,7 +54,7 @@ def sources(files: Files, git: Git) -> dict[str, Source]:
         data = files.read(FILE)
     except FileNotFoundError:
         return {}
-    # From stdin, so that git opens no file by itself.
+    # From stdin, so that git itself opens no file.
     options = ("--file", "-", "--no-includes", "--null", "--list")
     answer = git.run("config", *options, stdin=data, accept=(0, 1, 128))
     if answer.code == 128:

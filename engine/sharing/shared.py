@@ -36,7 +36,7 @@ from engine.sync.address import Remote, checked, without_password
 
 if TYPE_CHECKING:
     from engine.settings.editing import SettingChange
-    from engine.settings.trust import Counting
+    from engine.settings.trust import EffectiveSettings
     from engine.store.files import Files
 
 SETTING = "git.shared"
@@ -73,7 +73,7 @@ class Sharing:
 
     files: Files
     repository: Repository
-    counting: Callable[[], Counting]
+    settings: Callable[[], EffectiveSettings]
     change: Callable[[str, object], SettingChange]
     """Changes a setting, by name and value."""
 
@@ -111,8 +111,8 @@ class Sharing:
             raise RepositoryError("is not a valid branch name", where=shown(branch), hint="see --branch")
         if os.path.lexists(root / source.path) or source.path in links(self.repository.git):
             raise RepositoryError("already exists", where=source.path, hint="choose another --name")
-        counting = self.counting()
-        if not counting.standing.counts:
+        settings = self.settings()
+        if not settings.trust.applies:
             raise RepositoryError(
                 "the workspace is not trusted", where=str(root), hint="autopoiesis trust --show"
             )
@@ -125,7 +125,7 @@ class Sharing:
             shutil.rmtree(place, ignore_errors=True)
             raise
         self.repository.set_up(f"submodule.{source.path}.url", url)
-        self._allow({*counting.config.git.shared, url})
+        self._allow({*settings.config.git.shared, url})
         self.files.update(FILE, lambda data: with_source(data, source))
         self._commit([FILE], {source.path: target}, f"shared knowledge {name} at {target[:8]}")
         return self._state(source.path, source, target)
@@ -189,7 +189,7 @@ class Sharing:
         self._commit([FILE], {found.path: None}, f"remove shared knowledge {name}")
         shutil.rmtree(place, ignore_errors=True)
         self.repository.forget(f"submodule.{found.path}.url")
-        self._allow(set(self.counting().config.git.shared) - {source.address})
+        self._allow(set(self.settings().config.git.shared) - {source.address})
         return found
 
     def _state(self, path: str, source: Source | None, recorded: str) -> Shared:
@@ -289,7 +289,7 @@ class Sharing:
         return found
 
     def _update(self, source: Source, before: Shared, *, recorded: bool, rewound: bool) -> str:
-        if source.address not in self.counting().config.git.shared:
+        if source.address not in self.settings().config.git.shared:
             raise RepositoryError(
                 f"its address is not allowed by {SETTING}",
                 where=f"{source.name} ({without_password(source.address)})",
@@ -313,7 +313,7 @@ class Sharing:
 
     def _allow(self, addresses: set[str]) -> None:
         """Saves the addresses that may be fetched from."""
-        if addresses != set(self.counting().config.git.shared):
+        if addresses != set(self.settings().config.git.shared):
             self.change(SETTING, sorted(addresses) or None)
 
     def _commit(self, paths: list[str], new: dict[str, str | None], what: str) -> None:

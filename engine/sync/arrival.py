@@ -35,7 +35,7 @@ _MAX_LISTED = 5
 
 
 class BranchMoved(Exception):
-    """Another process has committed meanwhile."""
+    """Another process committed in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,9 @@ def _write_one(
         name = _stored_name(repository, wanted.path, old, wanted.known, length) if old is not None else ""
         if name not in wanted.known:
             raise RepositoryError(
-                "was saved during the merge", where=shown(wanted.path), hint="sync again; nothing is lost"
+                "was saved during the merge",
+                where=shown(wanted.path),
+                hint="sync again; no changes were lost",
             )
         return data
 

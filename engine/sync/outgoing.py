@@ -74,7 +74,7 @@ def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str,
         found += [
             (
                 f"the message of {name[:8].decode()}",
-                f"line {secret.line} holds what looks like a {secret.kind}",
+                f"line {secret.line} contains what looks like a {secret.kind}",
             )
             for secret in secrets_of(message)
         ]

@@ -93,13 +93,13 @@ class _Merge:
             ):
                 continue
             if ours is None:
-                self._follow(path, theirs)
+                self._apply_theirs(path, theirs)
             else:
-                self._both(path, ours, theirs)
+                self._merge_changed(path, ours, theirs)
         for path, blob in right.added.items():
             mine = left.added.get(path)
             if kind_of(path) != "digest" and mine != blob:
-                self._added(path, mine, blob)
+                self._merge_added(path, mine, blob)
         self._digest()
         self._sessions()
         self._refuse_clash()
@@ -110,7 +110,7 @@ class _Merge:
     def _put(self, path: str, blob: Blob | None) -> None:
         self._plan.puts[path] = blob
 
-    def _follow(self, path: str, theirs: FileChange) -> None:
+    def _apply_theirs(self, path: str, theirs: FileChange) -> None:
         """Applies a change that only they made."""
         if theirs.path == path:
             self._put(path, theirs.blob)
@@ -118,7 +118,7 @@ class _Merge:
             self._put(path, None)
             self._put(theirs.path, theirs.blob)
 
-    def _added(self, path: str, ours: Blob | None, theirs: Blob) -> None:
+    def _merge_added(self, path: str, ours: Blob | None, theirs: Blob) -> None:
         if ours is not None:
             self._content(path, path, None, ours, theirs)
         elif self._is_free(path, theirs, path):
@@ -142,10 +142,10 @@ class _Merge:
         change = self._left.changed.get(path)
         return change is not None and change.path != path
 
-    def _both(self, path: str, ours: FileChange, theirs: FileChange) -> None:
+    def _merge_changed(self, path: str, ours: FileChange, theirs: FileChange) -> None:
         """Merges a file that both sides changed."""
         if ours.blob is None or theirs.blob is None:
-            self._one_deleted(path, ours, theirs)
+            self._merge_deleted(path, ours, theirs)
             return
         moved = [each.path for each in (ours, theirs) if each.path != path]
         if len(set(moved)) > 1:
@@ -167,7 +167,7 @@ class _Merge:
             self._put(ours.path, None)
         self._content(path, target, ours.before, ours.blob, theirs.blob)
 
-    def _one_deleted(self, path: str, ours: FileChange, theirs: FileChange) -> None:
+    def _merge_deleted(self, path: str, ours: FileChange, theirs: FileChange) -> None:
         """Merges a file that one side deleted and the other edited or moved."""
         if ours.blob is None and theirs.blob is None:
             return

@@ -25,7 +25,7 @@ from engine.sync.contents import ContentMerger
 from engine.sync.model import Report, Side, Status, Uncommitted
 
 if TYPE_CHECKING:
-    from engine.settings.trust import Counting
+    from engine.settings.trust import EffectiveSettings
     from engine.store.files import Files
     from engine.store.repository import Repository
     from engine.sync.address import Remote
@@ -45,12 +45,12 @@ _PLACES = (
 class Sync:
     """Syncs one workspace. Safe across processes.
 
-    ``counting`` returns the settings in effect: without trust there is no remote.
+    ``settings`` returns the settings in effect: without trust there is no remote.
     """
 
     files: Files
     repository: Repository
-    counting: Callable[[], Counting]
+    settings: Callable[[], EffectiveSettings]
     clock: Callable[[], datetime]
     total_s: float = transport.TOTAL_S
     """Total time limit for the remote, in seconds."""
@@ -72,7 +72,7 @@ class Sync:
             rewound: Accept that the remote has lost commits it had before.
 
         Raises:
-            RepositoryError: No sync is possible, or the remote refused; nothing is lost.
+            RepositoryError: No sync is possible, or the remote refused; local commits are unchanged.
             WriteFailed, ReadOnly: A file was not written; the next sync resumes.
         """
         remote, clock = self._remote(name), transport.Clock(self.total_s)
@@ -134,7 +134,7 @@ class Sync:
         Raises:
             RepositoryError: With ``fetch``, as ``run``; otherwise only if there is no such remote.
         """
-        settings = self.counting().config.git
+        settings = self.settings().config.git
         if not settings.remote:
             return Status("", why=self._without_remote().what)
         remote = self._remote(name)
@@ -155,18 +155,18 @@ class Sync:
         return found
 
     def _remote(self, name: str) -> Remote:
-        settings = self.counting().config.git
+        settings = self.settings().config.git
         if not settings.remote:
             raise self._without_remote()
         return address.remote_of(self.repository, name or settings.remote)
 
     def _without_remote(self) -> RepositoryError:
         """Why there is no remote, even if the command line names one."""
-        standing = self.counting().standing
-        if any(act.name == "git.remote" for act in standing.acts):
+        trust = self.settings().trust
+        if any(act.name == "git.remote" for act in trust.acts):
             return RepositoryError(
                 "git.remote is ignored because the workspace is not trusted; nothing is sent or fetched",
-                where=str(standing.root),
+                where=str(trust.root),
                 hint="see what it asks for: autopoiesis trust --show",
             )
         return RepositoryError(

@@ -103,7 +103,7 @@ def push(repository: Repository, remote: Remote, revision: str, clock: Clock) ->
     """Fast-forwards the remote's branch to a commit; never forces.
 
     Raises:
-        Rejected: The branch has moved meanwhile.
+        Rejected: The branch has moved in the meantime.
         RepositoryError: It did not answer, or refused.
     """
     reach("sync:push")

@@ -89,14 +89,14 @@ def _config(files: Files) -> Iterator[Finding]:
     except (AutopoiesisError, OSError) as error:
         yield Finding("error", str(error))
         return
-    found = trust.standing(files.workspace.root, written)
-    config, ignored = trust.in_force(found, written)
+    found = trust.status(files.workspace.root, written)
+    config, ignored = trust.effective(found, written)
     yield Finding(
         "ok",
         f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
     )
     yield from map(Finding.of, (*odd, *ignored))
-    if found.acts and found.counts:
+    if found.acts and found.applies:
         by_all = os.environ.get(trust.VARIABLE) == "all"
         reason = f"like all workspaces, by {trust.VARIABLE}" if by_all else "by you"
         named = ", ".join(act.name for act in found.acts)
@@ -274,7 +274,7 @@ def _plural(count: int, what: str) -> str:
 
 def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Iterator[Finding]:
     if any(path.startswith("topics/") for path in versions):
-        from engine.topics.check import check_versions  # noqa: PLC0415 — brings the patterns
+        from engine.topics.check import check_versions  # noqa: PLC0415 — imports the patterns
 
         yield from map(Finding.of, check_versions(versions, workspace))
 
@@ -290,7 +290,7 @@ def _secrets(files: Files) -> Iterator[Finding]:
 
     found = [each for each in scan_files(files) if isinstance(each, FoundSecret)]
     if found:
-        first = f"{shown(found[0].path)}:{found[0].line} holds a possible {found[0].kind}"
+        first = f"{shown(found[0].path)}:{found[0].line} contains a possible {found[0].kind}"
         more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""
         yield Finding("warning", f"{first}{more}", "list all: autopoiesis secrets scan --history")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 FOLDER = ".git/hooks"
-"""The folder of the hooks, except in a linked work tree."""
+"""The hooks folder, except in a linked work tree."""
 IN_THE_WORK_TREE = ".githooks"
 """The folder used by earlier versions."""
 NAMES = ("pre-commit", "post-commit")

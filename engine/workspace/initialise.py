@@ -57,8 +57,9 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     """Creates a workspace; existing files are kept.
 
     Args:
-        sample: Add the sample workspace, with its dates moved so that its last day is ``today``. today: The
-        sample's last day; by default today, or yesterday if the sample's last hours would be in the future.
+        sample: Add the sample workspace, with its dates moved so that its last day is ``today``.
+        today: The sample's last day; by default today, or yesterday if the sample's last hours would be in
+            the future.
 
     Raises:
         WorkspaceError: The folder cannot be created, or a sample was requested in one that is not empty.

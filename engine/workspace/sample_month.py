@@ -1,4 +1,4 @@
-"""The sample's git history: a month of commits, each on the day that its content is about (spec 3.2 to 3.4).
+"""The sample's git history: a month of commits, each dated to the day of its content (spec 3.2 to 3.4).
 
 Commit messages, digest, ledger and snapshot names come from the same code as in any workspace.
 """
@@ -26,7 +26,7 @@ from engine.lifecycle.condensing import weeks
 from engine.store.commit_message import commit_message, typed
 from engine.store.past import PastCommit
 from engine.store.zone import local_day
-from engine.workspace.sample_lines import HAND, HARVEST, ROLL_UP, TALK, TRASH, Calendar, When
+from engine.workspace.sample_lines import HAND, HARVEST, ROLL_UP, SESSION, TRASH, Calendar, CommitKey
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -42,10 +42,10 @@ def month_of(files: Files, paths: Sequence[str], past: Past, data: bytes) -> lis
     """The commits of the sample's month, oldest first.
 
     Args:
-        paths: The files to commit, including conversations that are removed later. data:
-        ``sample/month.json``, which holds what the files do not: ``begins``, when files or folders start to
-        exist, with the message of a separate commit; ``words``, more names to date lines by; ``changes``,
-        earlier texts of files; and ``snapshots`` and ``branches`` made by hand.
+        paths: The files to commit, including conversations that are removed later.
+        data: ``sample/month.json``, with what the files do not contain: ``begins``, when files or folders
+            start to exist, with the message of a separate commit; ``words``, more names to date lines by;
+            ``changes``, earlier texts of files; and ``snapshots`` and ``branches`` made by hand.
     """
     month = _Month(files, past, json.loads(data))
     month.gather(paths)
@@ -59,10 +59,11 @@ class _Month:
         self._snapshot_data = data["snapshots"]
         self._calendar = Calendar(files, data, past.entries.values())
         self._trees = {name: tree_of(entry) for name, entry in past.entries.items()}
-        self._changes: dict[When, dict[str, bytes | None]] = {}
-        self._messages: dict[When, str] = {}
+        self._changes: dict[CommitKey, dict[str, bytes | None]] = {}
+        self._messages: dict[CommitKey, str] = {}
         self._branches = {
-            When(datetime.fromisoformat(each["at"]), HAND, each["name"]): each for each in data["branches"]
+            CommitKey(datetime.fromisoformat(each["at"]), HAND, each["name"]): each
+            for each in data["branches"]
         }
 
     def gather(self, paths: Sequence[str]) -> None:
@@ -79,12 +80,12 @@ class _Month:
                 continue
             data = self._files.read(path)
             if path in self._calendar.ends:
-                self._add(When(self._calendar.ends[path], TALK, path), path, data, message_of(path))
+                self._add(CommitKey(self._calendar.ends[path], SESSION, path), path, data, message_of(path))
                 continue
             for when, version in self._calendar.versions(path, data):
                 self._add(when, path, version)
 
-    def _add(self, when: When, path: str, data: bytes | None, message: str = "") -> None:
+    def _add(self, when: CommitKey, path: str, data: bytes | None, message: str = "") -> None:
         self._changes.setdefault(when, {})[path] = data
         if message:
             self._messages[when] = message
@@ -95,24 +96,24 @@ class _Month:
         at = datetime.fromisoformat(entry.at)
         is_harvested = entry.status == "harvested"
         message = settle.message_of(path, entry) if is_harvested else reclaim.kept_message(path)
-        self._add(When(at, HARVEST, path), path, self._files.read(path), message)
+        self._add(CommitKey(at, HARVEST, path), path, self._files.read(path), message)
         if is_harvested:
             sunday = at.date() + timedelta(days=7 - at.isoweekday())
             night = min(datetime.combine(sunday, _RECLAIMING), self._calendar.last_harvest)
-            self._add(When(night, TRASH), path, None)
+            self._add(CommitKey(night, TRASH), path, None)
         elif entry.status == "deleted-unharvested":
-            self._add(When(at + timedelta(seconds=1), TRASH), path, None)
+            self._add(CommitKey(at + timedelta(seconds=1), TRASH), path, None)
         else:
             what = f"{path} is moved away by hand, it is too large for a harvest"
             morning = datetime.combine(at.date() + timedelta(days=1), _MORNING)
-            self._add(When(morning, HAND, path), path, None, commit_message("memory", what))
+            self._add(CommitKey(morning, HAND, path), path, None, commit_message("memory", what))
 
     def _pending(self, paths: Sequence[str]) -> None:
         """Conversations not harvested yet are committed by hand on the last evening."""
         evening = datetime.combine(self._calendar.last.date() - timedelta(days=1), _RECLAIMING)
         message = commit_message("conversation", f"{len(paths)} waiting for a harvest", sessions=paths)
         for path in paths:
-            self._add(When(evening, HAND, WORKING), path, self._files.read(path), message)
+            self._add(CommitKey(evening, HAND, WORKING), path, self._files.read(path), message)
 
     def commits(self) -> list[PastCommit]:
         """The commits of the gathered files, with digest, ledger and snapshots."""
@@ -143,7 +144,7 @@ class _Month:
                 else:
                     tree[path] = data
 
-    def _ledger(self, when: When, tree: Mapping[str, bytes]) -> bytes:
+    def _ledger(self, when: CommitKey, tree: Mapping[str, bytes]) -> bytes:
         """The ledger at a commit."""
         found = {}
         for name, entry in self._past.entries.items():
@@ -159,7 +160,9 @@ class _Month:
                 ]
         return bytes_of(found)
 
-    def _message(self, when: When, tree: Mapping[str, bytes], contents: Mapping[str, bytes | None]) -> str:
+    def _message(
+        self, when: CommitKey, tree: Mapping[str, bytes], contents: Mapping[str, bytes | None]
+    ) -> str:
         if when in self._messages:
             return self._messages[when]
         if when.kind == TRASH:
@@ -169,7 +172,7 @@ class _Month:
         changes = [FileChange(path, tree.get(path), data) for path, data in contents.items()]
         kind, what = typed(when.name) if when.kind == HAND else (None, "")
         kind = kind or kind_of(changes)
-        sessions = self._calendar.followed(when)
+        sessions = self._calendar.sessions_before(when)
         return commit_message(kind, what or summary_of(changes, kind), body_of(changes), sessions=sessions)
 
     def _snapshots(self, commits: Sequence[PastCommit]) -> dict[str, int]:
@@ -191,7 +194,7 @@ class _Month:
         return found
 
 
-def _branch_commit(when: When, branch: Mapping[str, str], tree: Mapping[str, bytes]) -> PastCommit:
+def _branch_commit(when: CommitKey, branch: Mapping[str, str], tree: Mapping[str, bytes]) -> PastCommit:
     path, before, after = branch["path"], branch["was"].encode(), branch["is"].encode()
     message = commit_message("explore", branch["says"])
     return PastCommit(when.at, message, {path: tree[path].replace(before, after)}, branch=when.name)

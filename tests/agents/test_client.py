@@ -118,7 +118,7 @@ def wait_until(met: object) -> None:
 def test_it_ends_well_whatever_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert run(tmp_path / "empty", "claude-code", b"") == "" and not failures_told()
-    assert run(tmp_path / "empty", "claude-code", b"{") == "" and "no JSON" in failures_told()
+    assert run(tmp_path / "empty", "claude-code", b"{") == "" and "not JSON" in failures_told()
     assert run(tmp_path / "empty", "claude-code", PROMPT) == "" and "autopoiesis init" in failures_told()
 
 

@@ -349,7 +349,7 @@ def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks)
     engine.files.replace("knowledge/identity/SOUL.md", b"")  # anything that is there
     said(hooks, hook_event_name="Stop", transcript_path="")
     assert [run.failed for run in hooks.log.backwards()] == [False, True, True]
-    assert "bytes that are no JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
+    assert "bytes that are not JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
     assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith("names no session log")
 
 

@@ -283,7 +283,7 @@ def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs
     [
         (b'{\n  "a": 1\n  "b": 2\n}', ":3: a comma or } is expected"),
         (b'{"a": tru}', ":1: a value is expected"),
-        (b"[]", "is no JSON object"),
+        (b"[]", "is not a JSON object"),
         (b"{} {}", ":1: something follows"),
         (b'{"hooks": []}', "holds something else than an object under hooks"),
         (b'{"hooks": {"Stop": {}}}', "holds something else than a list under hooks.Stop"),

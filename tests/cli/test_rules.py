@@ -23,7 +23,7 @@ def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path
     assert " 2×  " in draft and "said, not confirmed" in draft
     name = draft.split()[0]
     why = apo("-C", sample, "rules", "why", name).out.splitlines()
-    assert why[1] == "said, not confirmed, told in 2 sessions" and len(why) == 5
+    assert why[1] == "said, not confirmed, stated in 2 sessions" and len(why) == 5
     assert all("raw/conversations/" in line for line in why[3:])
 
     amend = next(line for line in listed if "amend" in line).split()[0]

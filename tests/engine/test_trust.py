@@ -121,7 +121,7 @@ def files(root: Path) -> Files:
 
 
 def state(root: Path) -> str:
-    return trust.read(files(root)).standing.state
+    return trust.read(files(root)).trust.state
 
 
 def test_every_setting_is_marked_or_known_to_stay_here() -> None:
@@ -137,21 +137,21 @@ def test_every_setting_is_marked_or_known_to_stay_here() -> None:
 
 
 def test_a_strangers_settings_do_nothing_until_they_are_trusted(root: Path) -> None:
-    counting = trust.read(files(root))
-    assert counting.standing.state == "new"
-    assert counting.config.gate.provider == "local" and counting.config.gate.base_url == ""
-    assert counting.config.imports.follow == () and counting.config.search.embedding == "local"
-    assert counting.config.chat.provider == "local"
-    assert counting.config.gate.model == "dear", "what sends nothing by itself stays"
-    (problem,) = counting.ignored
+    settings = trust.read(files(root))
+    assert settings.trust.state == "new"
+    assert settings.config.gate.provider == "local" and settings.config.gate.base_url == ""
+    assert settings.config.imports.follow == () and settings.config.search.embedding == "local"
+    assert settings.config.chat.provider == "local"
+    assert settings.config.gate.model == "dear", "what sends nothing by itself stays"
+    (problem,) = settings.ignored
     assert problem.what == (
         "search.embedding, gate.provider, gate.base_url, chat.provider and imports.follow are ignored:"
         " the workspace is not trusted"
     )
     trust.trust(root, read_file(files(root))[0])
-    counting = trust.read(files(root))
-    assert counting.standing.state == "trusted" and not counting.ignored
-    assert counting.config == read_file(files(root))[0]
+    settings = trust.read(files(root))
+    assert settings.trust.state == "trusted" and not settings.ignored
+    assert settings.config == read_file(files(root))[0]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_where_it_cannot_be_kept_it_says_so_and_leaves_nothing_behind(
 
 def test_whoever_declined_is_not_asked_again_until_something_changes(root: Path, engine: Engine) -> None:
     engine.decide_trust(trusted=False)
-    assert engine.counting.standing.state == "declined"
+    assert engine.settings.trust.state == "declined"
     assert engine.config.imports.follow == ()
     (root / CONFIG_FILE).write_text(ACTS.replace("dear", "dearer"))
     assert state(root) == "new"
@@ -224,8 +224,8 @@ def test_whoever_declined_is_not_asked_again_until_something_changes(root: Path,
 
 def test_harmless_values_need_no_trust(root: Path) -> None:
     (root / CONFIG_FILE).write_text("gate:\n  provider: ask\nsearch:\n  embedding: minilm\n")
-    counting = trust.read(files(root))
-    assert counting.standing.state == "nothing" and counting.config.gate.provider == "ask"
+    settings = trust.read(files(root))
+    assert settings.trust.state == "nothing" and settings.config.gate.provider == "ask"
     assert not (settings_folder() / trust.FILE).exists()
 
 

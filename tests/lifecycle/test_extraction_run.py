@@ -269,11 +269,11 @@ def test_an_installed_extractor_is_loaded_only_where_a_trusted_workspace_names_i
     for names in ("[journal, decisions]", "[]", "[facts]"):
         config.write_text(f"extraction:\n  extractors: {names}\n")
         with Engine.open(space.root) as engine:
-            assert engine.counting.standing.counts, "what ships is harmless"
+            assert engine.settings.trust.applies, "what ships is harmless"
             engine.extraction.runner()
     config.write_text("extraction:\n  extractors: [journal, questions]\n")
     with Engine.open(space.root, clock=space.clock) as engine:
-        assert not engine.counting.standing.counts
+        assert not engine.settings.trust.applies
         assert [each.name for each in engine.extraction.extractors()] == list(SHIPPED) and not loaded
         engine.decide_trust(trusted=True)
         assert [each.name for each in engine.extraction.extractors()] == ["journal", "questions"]

@@ -72,7 +72,7 @@ def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(
         assert "Sessions: 1\nFailed: 1\n" in git(root, "log", "-1", "--format=%B", "extract/b")
         assert not engine.reconstruction.run(Request("c", ("facts",))).commit
     with opened(root, None) as engine:
-        assert engine.reconstruction.run(Request("c", ("facts",)), anew=True).commit
+        assert engine.reconstruction.run(Request("c", ("facts",)), start_over=True).commit
     assert git(root, "status", "--porcelain", "knowledge", "raw") == ""
 
 

@@ -93,7 +93,7 @@ def test_in_a_shared_memory_each_saying_has_its_author(
     def authors(engine: Engine) -> tuple[str, ...]:
         engine.rules.learn()
         (rule,) = (each for each in engine.rules.book().rules if "amend" in each.text)
-        return engine.kept_rules.said_by(engine.rules.told(rule))
+        return engine.kept_rules.authors_of(engine.rules.occurrences(rule))
 
     first = say("2031-01-05", "please don't amend commits")
     with Engine.open(sample) as engine:

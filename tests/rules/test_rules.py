@@ -31,7 +31,7 @@ def test_what_was_said_is_learned_counted_and_found_again(sample: Path, say: Say
         draft = next(rule for text, rule in found.items() if "draft" in text)
         assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "")
         assert (draft.state, draft.told) == ("said", 2)
-        told = engine.rules.told(draft)
+        told = engine.rules.occurrences(draft)
         assert [(each.said.day, each.session.agent) for each in told] == [
             ("2031-01-07", "claude-code"), ("2031-01-09", "claude-code"),
         ]  # fmt: skip

@@ -11,8 +11,8 @@ def test_the_samples_person_has_rules(sample: Path) -> None:
     with Engine.open(sample) as engine:
         book = engine.rules.learn().learned.book
         (draft,) = (rule for rule in book.waiting if "draft PR" in rule.text)
-        assert draft.told == 3 and len({each.said.text for each in engine.rules.told(draft)}) == 3
-        assert engine.rules.before(engine.rules.told(draft)[-1]).startswith(
+        assert draft.told == 3 and len({each.said.text for each in engine.rules.occurrences(draft)}) == 3
+        assert engine.rules.before(engine.rules.occurrences(draft)[-1]).startswith(
             "Right, so no limit towards the past"
         )
         (copy,) = (rule for rule in book.again if "keep a copy" in rule.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lifecycle.rules.learning import LEAST as LEAST_OF_A_RULE
+from engine.lifecycle.rules.learning import MIN_WEIGHT as LEAST_OF_A_RULE
 from engine.rules.alike import SAME, Rarity, contradicts
 from engine.rules.rulebook import LONGEST
 from engine.rules.saying import LEAST, PLAIN, sayings_in

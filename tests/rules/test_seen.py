@@ -89,5 +89,5 @@ def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Pa
         own = engine.kept_rules.watch(short.id, r"\bin summary\b", apply=True)
         path.write_text(text.replace("Done.", "In summary, it is done."))
         assert own.is_written and f"(rule-{short.id}: “In summary”)" in prompt()
-        with pytest.raises(ChangeRefused, match="there already"):
+        with pytest.raises(ChangeRefused, match="already exists"):
             engine.kept_rules.watch(short.id, r"\bto sum up\b", apply=True)

@@ -67,13 +67,13 @@ def test_a_rule_told_again_says_what_its_prompts_held(sample: Path, say: Say, cl
     ("since", "words"),
     [
         (Since(0), ""),
-        (Since(1, 1), "told once since; it was in the prompt"),
-        (Since(3, 3), "told 3 times since; it was in the prompt each time"),
-        (Since(2, 0, 2), "told twice since; it was left out each time"),
-        (Since(3), "told 3 times since; no prompt recorded in these sessions"),
+        (Since(1, 1), "repeated once since; it was in the prompt"),
+        (Since(3, 3), "repeated 3 times since; it was in the prompt each time"),
+        (Since(2, 0, 2), "repeated twice since; it was left out each time"),
+        (Since(3), "repeated 3 times since; no prompt recorded in these sessions"),
         (
             Since(4, 1, 2),
-            "told 4 times since; it was in the prompt once, it was left out twice, "
+            "repeated 4 times since; it was in the prompt once, it was left out twice, "
             "no prompt recorded in 1 of these sessions",
         ),
     ],
@@ -117,7 +117,11 @@ def test_worth_compares_weeks_with_sessions(sample: Path, say: Say, clock: Clock
         engine.rules.learn()
         engine.rules.accept([rule_of(engine, "amend").id, rule_of(engine, "branch").id])
         few = engine.kept_rules.worth()
-        assert not any(each.can_tell for each in few.rules) and few.before.a_week is None and not few.prompts
+        assert (
+            not any(each.is_comparable for each in few.rules)
+            and few.before.a_week is None
+            and not few.prompts
+        )
         for day in ("2031-02-02", "2031-02-10", "2031-02-11", "2031-04-01"):
             say(day, "what is next?")
         say("2031-04-02", "never amend commits!")
@@ -129,6 +133,6 @@ def test_worth_compares_weeks_with_sessions(sample: Path, say: Say, clock: Clock
         )
         assert (amend.before.told, amend.before.weeks) == (3, 3)  # none was held in the fourth
         assert (amend.after.told, amend.after.weeks) == (1, 3)
-        assert amend.before.a_week == 1 and not branch.can_tell
+        assert amend.before.a_week == 1 and not branch.is_comparable
         assert found.before == amend.before and found.after == amend.after
         assert found.prompts == 1 and 0 < found.tokens < found.of

@@ -191,7 +191,7 @@ def test_without_trust_no_command_runs(tmp_path: Path, monkeypatch: pytest.Monke
         engine.signals.arrive("email", "new_message", "mail")
         engine.signals.look()
         assert until(engine, "waiting") and not (tmp_path / "PWNED").exists()
-        assert any("events.command" in str(each) for each in engine.counting.ignored)
+        assert any("events.command" in str(each) for each in engine.settings.ignored)
         engine.decide_trust(trusted=True)
         engine.signals.look()
         assert until(engine, "done") and (tmp_path / "PWNED").exists()

@@ -28,7 +28,7 @@ from engine.live.feed import FeedEntry, FeedKind
 from engine.pipeline.labels import Labels
 from engine.search.results import SearchResult
 from engine.settings.model import Config
-from engine.settings.trust import Counting, Standing
+from engine.settings.trust import EffectiveSettings, TrustStatus
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
@@ -453,7 +453,7 @@ class FakeEngine(Engine):
         workspace = Workspace(self.root)
         super().__init__(
             workspace,
-            Counting(Config(), (), (), Standing(self.root, "nothing", ())),
+            EffectiveSettings(Config(), (), (), TrustStatus(self.root, "nothing", ())),
             files=FakeFiles(workspace, self.finding.note),
             clock=lambda: NOW,
         )

@@ -372,7 +372,10 @@ async def test_new_sessions_are_learned_from(root: Path) -> None:
         await driven.done("1 session read, 0 rules learned, 1 repeated")
         await driven.choose(DRAFT)
         assert "! 6×  06-13" in driven.line(DRAFT)
-        assert "accepted 2026-06-12, but told once since; no prompt recorded in this session" in driven.flat()
+        assert (
+            "accepted 2026-06-12, but repeated once since; no prompt recorded in this session"
+            in driven.flat()
+        )
 
 
 async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_path: Path) -> None:

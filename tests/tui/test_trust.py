@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.settings.model import Config
-from engine.settings.trust import Act, Counting, Standing, State
+from engine.settings.trust import Act, EffectiveSettings, State, TrustStatus
 from tests.tui.conftest import Run
 
 
-def counting(state: State) -> Counting:
+def settings(state: State) -> EffectiveSettings:
     acts = (Act("gate.provider", "openai", "sends messages to a model for the gate"),)
-    return Counting(Config(), (), (), Standing(Path("x"), state, acts))
+    return EffectiveSettings(Config(), (), (), TrustStatus(Path("x"), state, acts))
 
 
 async def test_trust_is_asked_once_with_the_focus_on_no(run: Run) -> None:
-    async with run((80, 24), counting=counting("new")) as driven:
+    async with run((80, 24), settings=settings("new")) as driven:
         assert "trust this workspace?" in driven.text and "gate.provider: openai" in driven.text
         await driven.press("enter")
         assert driven.engine.calls[-1] == ("decide_trust", False)
@@ -23,7 +23,7 @@ async def test_trust_is_asked_once_with_the_focus_on_no(run: Run) -> None:
 
 
 async def test_a_workspace_can_be_trusted(run: Run) -> None:
-    async with run((80, 24), counting=counting("changed")) as driven:
+    async with run((80, 24), settings=settings("changed")) as driven:
         assert "This workspace's settings have changed since" in driven.text
         await driven.press("right", "enter")
         assert ("decide_trust", True) in driven.engine.calls
@@ -31,5 +31,5 @@ async def test_a_workspace_can_be_trusted(run: Run) -> None:
 
 async def test_an_answered_question_is_not_asked_again(run: Run) -> None:
     for state in ("nothing", "trusted", "declined"):
-        async with run((80, 24), counting=counting(state)) as driven:
+        async with run((80, 24), settings=settings(state)) as driven:
             assert "trust this workspace?" not in driven.text

@@ -131,10 +131,10 @@ async def test_what_cannot_be_done_says_why(run: Run) -> None:
         await driven.press("enter", "u")
         assert "no threshold is moved" in driven.text and "no label to undo" in driven.text
         driven.tuning.failing["apply"] = AutopoiesisError(
-            "was changed meanwhile", where="topics/code-style.md"
+            "was changed in the meantime", where="topics/code-style.md"
         )
         await driven.press("L", "enter")
-        assert "topics/code-style.md: was changed meanwhile" in driven.text and driven.now == MORE
+        assert "topics/code-style.md: was changed in the meantime" in driven.text and driven.now == MORE
         (driven.engine.root / "topics" / "code-style.md").unlink()
         await driven.press("enter")
         assert "the topic's file no longer exists" in driven.text

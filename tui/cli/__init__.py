@@ -88,7 +88,7 @@ class WorkbenchGroup(Group):
 @click.version_option(package_name="autopoiesis", prog_name="autopoiesis")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """A workbench for an agent's memory: which topics fire, what the prompt holds, and why.
+    """A workbench for an agent's memory: which topics fire, what the prompt contains, and why.
 
     Without a command, opens the workbench on the workspace; given a folder, on that folder.
     """

@@ -50,7 +50,7 @@ class Invocation:
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 
         engine = Engine.open(self.workspace)
-        emit_problems(engine.counting.ignored)
+        emit_problems(engine.settings.ignored)
         engine.subscribe(_error_printer())
         engine.recover()
         return engine
@@ -232,7 +232,7 @@ def minute(at: str) -> str:
 
 
 def commit_text(commit: str, reason: str) -> str:
-    """Says which commit holds a change, or why none does."""
+    """Says which commit contains a change, or why none does."""
     return f"committed as {commit[:8]}" if commit else f"not committed: {reason}"
 
 

@@ -27,7 +27,7 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     On a terminal, opens the workbench while a recorded conversation is replayed into the workspace.
     Otherwise prints the activation trace and the prompt outline of one message.
     """
-    from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
+    from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
     from engine.workspace.initialise import initialise, replay_sample  # noqa: PLC0415
 
     root = (directory or Path("autopoiesis-sample")).expanduser()
@@ -51,8 +51,8 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
 
 
 def _headless(engine: Engine) -> int:
-    from engine.context.explain import outline  # noqa: PLC0415 — with the engine
-    from tui.cli.activation import print_trace  # noqa: PLC0415 — with the engine
+    from engine.context.explain import outline  # noqa: PLC0415 — loads the engine
+    from tui.cli.activation import print_trace  # noqa: PLC0415 — loads the engine
 
     engine.refresh_index()
     trace, compiled = engine.try_message(SAMPLE_MESSAGE)

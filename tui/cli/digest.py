@@ -1,4 +1,4 @@
-"""``digest``: the size-limited summary of knowledge that every prompt holds while its file exists."""
+"""``digest``: the size-limited summary of knowledge, part of every prompt while its file exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @group("autopoiesis digest show", "autopoiesis digest regenerate")
 def digest() -> None:
-    """Show or build the digest of knowledge (knowledge/digest.md). Prompts hold it while the file exists."""
+    """Show or build the digest (knowledge/digest.md), which is part of every prompt while the file exists."""
 
 
 @digest.verb("show", "autopoiesis digest show")
@@ -45,7 +45,7 @@ def digest_regenerate(engine: Engine) -> None:
 
 @digest.verb("off", "autopoiesis digest off")
 def digest_off(engine: Engine) -> None:
-    """Delete the digest: no prompt holds it until you regenerate it."""
+    """Delete the digest; prompts do without it until you regenerate it."""
     knowledge = engine.knowledge
     if knowledge.digest.turn_off():
         knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))

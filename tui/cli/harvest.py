@@ -1,4 +1,4 @@
-"""``harvest``: moves knowledge out of conversations, and harvested conversations to the trash."""
+"""``harvest``: extracts knowledge from conversations, and moves harvested conversations to the trash."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def harvest(
     reclaim_partial: bool,
     as_json: bool,
 ) -> int:
-    """Move knowledge out of conversations, and the conversations to the trash.
+    """Extract knowledge from conversations, and move the conversations to the trash.
 
     Reads conversations/, or only PATH, or the transcripts in raw/. Items are appended to facts.md,
     decisions.md and so on, with their source; possibly planted ones wait for you (`autopoiesis review list`).

@@ -58,7 +58,7 @@ def import_sessions(
     Without arguments, lists the sessions of Claude Code, Codex, Gemini CLI and SpecStory on this machine and
     asks. AGENT (claude-code, codex, gemini or specstory) imports only theirs, without asking. PATH is any
     file or folder: chats in Markdown, text, JSON or JSON Lines are recognised by their content. Every import
-    is one commit, without transcripts that hold a possible secret; --undo reverts it.
+    is one commit, without transcripts that contain a possible secret; --undo reverts it.
     """
     if is_undone:
         if what or dry_run:
@@ -96,7 +96,7 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 
 
 def _files(path: Path, is_log: bool) -> list[Path]:
-    """The file itself, or the files below a folder that can hold a conversation."""
+    """The file itself, or the files below a folder that may contain a conversation."""
     from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
@@ -239,7 +239,7 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
 
 
 def _emit_results(results: Iterable[ImportResult]) -> None:
-    from engine.transcripts.chats.importing import UNTOLD  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
     skipped: list[str] = []
@@ -249,7 +249,7 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
             lines.append(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
-            without_speakers += result.why == UNTOLD
+            without_speakers += result.why == UNKNOWN_SPEAKERS
         if result.odd_lines:
             lines.append(f"         {plural(result.odd_lines, 'malformed line')} skipped in {result.source}")
     lines += skipped

@@ -83,7 +83,7 @@ def injections_list(
 
 @injections.verb("show", "autopoiesis injections show 1997e5d9", "autopoiesis injections show SESSION")
 @click.argument("name", metavar="ID")
-@click.option("--text", is_flag=True, help="Include the text, where the files still hold it.")
+@click.option("--text", is_flag=True, help="Include the text, if the files still contain it.")
 def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> None:
     """Show each section of an injection: its source, size, reason, and whether it was useful.
 

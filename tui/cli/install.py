@@ -109,7 +109,7 @@ def _print_changes(changes: list[Change], uninstall: bool) -> None:
     for change in changes:
         what, path = " and ".join(change.what), change.file.path
         if change.data is None:
-            emit(f"{what}: deleted {path}, which held nothing else")
+            emit(f"{what}: deleted {path}, which contained nothing else")
         elif uninstall:
             emit(f"{what}: removed from {path}{', which is as it was before' if change.spent else ''}")
         else:

@@ -1,4 +1,4 @@
-"""``ledger``: the record of harvested conversations, and whether it still holds."""
+"""``ledger``: the record of harvested conversations, and whether it is still correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``preset``: named sets of files that every prompt holds while they are active."""
+"""``preset``: named sets of files that are part of every prompt while active."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "autopoiesis preset off",
 )
 def preset() -> None:
-    """Manage presets: named sets of files (presets/) that every prompt holds while they are active."""
+    """Manage presets: named sets of files (presets/) that are part of every prompt while active."""
 
 
 @preset.verb("list", "autopoiesis preset list --json")

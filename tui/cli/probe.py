@@ -1,4 +1,4 @@
-"""``probe``: questions whose prompts should hold known evidence."""
+"""``probe``: questions whose prompts should contain known evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
     "autopoiesis probe run   # exit code 1 when evidence is missing",
 )
 def probe() -> None:
-    """Test that prompts hold the expected evidence. The probes are in probes.yaml."""
+    """Test that prompts contain the expected evidence. The probes are in probes.yaml."""
 
 
 @probe.verb(
@@ -55,7 +55,7 @@ def probe_add(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Add a probe to probes.yaml and commit it: the prompt for QUESTION should hold what is expected."""
+    """Add a probe to probes.yaml and commit it: the prompt for QUESTION should contain the evidence."""
     from engine.probes.places import typed  # noqa: PLC0415 — `--help` must not load the engine
 
     expect = [typed(engine.workspace, text) for text in expected]
@@ -116,7 +116,7 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
     "run",
     "autopoiesis probe run",
     "autopoiesis probe run 3f9c21 --budget 2048",
-    "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt hold it then?",
+    "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt contain it then?",
     "autopoiesis probe run --json",
 )
 @click.argument("names", metavar="[ID]…", nargs=-1)

@@ -45,7 +45,7 @@ _SHOWN = 20
 @click.option("--batch", is_flag=True, help="Use the provider's batch API: half the price, within a day.")
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")
 @click.option("--partial", is_flag=True, help="Create the branch even if some sessions could not be read.")
-@click.option("--anew", is_flag=True, help="Start over, ignoring an earlier unfinished run.")
+@click.option("--anew", "start_over", is_flag=True, help="Start over, ignoring an earlier unfinished run.")
 def reconstruct(
     engine: Engine,
     branch: str | None,
@@ -56,7 +56,7 @@ def reconstruct(
     batch: bool,
     is_applied: bool,
     partial: bool,
-    anew: bool,
+    start_over: bool,
     as_json: bool,
 ) -> int:
     """Re-read all sessions, and commit the resulting knowledge to a separate branch.
@@ -72,7 +72,7 @@ def reconstruct(
     if (branch is None) == (merge is None):
         raise click.UsageError("give either --branch or --merge")
     if merge is not None:
-        if names or provider or model or batch or partial or anew:
+        if names or provider or model or batch or partial or start_over:
             raise click.UsageError("--merge can only be used with --apply")
         hint = "to resolve: edit the file here, commit it, then reconstruct again from that state"
         return merge_branch(engine, merge, is_applied, as_json, hint)
@@ -80,7 +80,7 @@ def reconstruct(
 
     request = Request(branch or "", names, provider or "", model, batch)
     if is_applied:
-        return _apply(engine, request, partial, anew, as_json)
+        return _apply(engine, request, partial, start_over, as_json)
     found = engine.reconstruction.estimate(request)
     if as_json:
         tokens = {"tokens": found.survey.tokens, "questions": found.survey.questions}
@@ -113,7 +113,7 @@ def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     emit("dry run; pass --apply to do it")
 
 
-def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json: bool) -> int:
+def _apply(engine: Engine, request: Request, partial: bool, start_over: bool, as_json: bool) -> int:
     with ExitStack() as shown:
         bars: dict[str, Callable[[int, int], None]] = {}
 
@@ -131,7 +131,9 @@ def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json:
         def on_result(_result: Result, done: int, total: int) -> None:
             report("reading sessions", done, total)
 
-        done = engine.reconstruction.run(request, on_result, partial=partial, anew=anew, on_wait=waited)
+        done = engine.reconstruction.run(
+            request, on_result, partial=partial, start_over=start_over, on_wait=waited
+        )
     if as_json:
         emit_json(done)
     else:
@@ -168,7 +170,7 @@ def merge_branch(engine: Engine, name: str, is_applied: bool, as_json: bool, hin
     if as_json:
         emit_json(found)
     elif found.conflicts:
-        from tui.cli.sync import explain  # noqa: PLC0415 — only where there are any
+        from tui.cli.sync import explain  # noqa: PLC0415 — only if there are conflicts
 
         explain(found.conflicts, hint)
     else:

@@ -156,7 +156,7 @@ def _confirm(engine: Engine, name: str, text: str | None) -> bool:
 @_group_option
 @_from_option
 def review_reject(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> None:
-    """Reject items for good: one by one, by group or by conversation."""
+    """Reject items permanently: one by one, by group or by conversation."""
     selected = _selected(engine, names, group, origin)
     for name in selected:
         engine.knowledge.review.reject(name)

@@ -104,7 +104,7 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
         by = found.book.get(rule.by)
         emit(f"  {rule.text}: replaced{f' by: {by.text}' if by else ''}")
     for rule in found.again:
-        words = since[rule.id].words if rule.id in since else "told again"
+        words = since[rule.id].words if rule.id in since else "repeated"
         emit(f"  {rule.text}: accepted, but {words}")
     if found.book.rules != () and (done.commit.revision or done.commit.why):
         emit(commit_text(done.commit.revision, done.commit.why))
@@ -122,14 +122,15 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     In a shared memory it also shows the person: the author of the commit that added the transcript.
     """
     found = engine.rules.rule(rule)
-    told, since = engine.rules.told(found), engine.kept_rules.since().get(found.id)
-    by = engine.kept_rules.said_by(told)
+    occurrences = engine.rules.occurrences(found)
+    since = engine.kept_rules.since().get(found.id)
+    by = engine.kept_rules.authors_of(occurrences)
     if as_json:
-        before = [engine.rules.before(each) for each in told]
-        emit_json({"rule": found, "told": told, "before": before, "by": by, "since": since})
+        before = [engine.rules.before(each) for each in occurrences]
+        emit_json({"rule": found, "told": occurrences, "before": before, "by": by, "since": since})
         return
     emit(f"{found.text}")
-    emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
+    emit(f"{_state(found)}, stated in {plural(found.told, 'session')}")
     if since is not None:
         emit(f"accepted on {found.accepted}, {since.words}")
     if found.by:
@@ -145,7 +146,7 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
             _short(engine.rules.before(each)) or "–",
             each.said.text,
         ]
-        for each, name in zip(told, by, strict=True)
+        for each, name in zip(occurrences, by, strict=True)
     ]
     table(rows, heads)
 

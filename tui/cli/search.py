@@ -1,4 +1,4 @@
-"""``search`` and ``index``: full-text and vector search, and the index behind it."""
+"""``search`` and ``index``: full-text and vector search, and its index."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _explain(result: SearchResult) -> None:
 @click.option("--rebuild", is_flag=True, help="Delete memory.db and rebuild it from the files.")
 @click.option("--verify", is_flag=True, help="Check every page and row; rebuild if something is wrong.")
 def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
-    """Update the search index from the files, and show how many of each kind it holds."""
+    """Update the search index from the files, and show how many of each kind it contains."""
     with progress("indexing") as report:
         checked = engine.index.verify(report) if verify else None
         done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)

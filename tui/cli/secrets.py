@@ -29,7 +29,7 @@ def secrets() -> None:
 @click.option("--history", is_flag=True, help="Also scan every version of every file in git.")
 def scan(engine: Engine, history: bool, as_json: bool) -> int:
     """List possible secrets by file, line and kind, without their values. Exit 1 if there are any."""
-    from engine.workspace.secret_scan import FoundSecret, Skipped, scan_files, scan_history  # noqa: PLC0415 — brings git
+    from engine.workspace.secret_scan import FoundSecret, Skipped, scan_files, scan_history  # noqa: PLC0415 — imports git support
 
     found = [*scan_files(engine.files), *(scan_history(engine.repository) if history else ())]
     standing = [each for each in found if isinstance(each, FoundSecret)]

@@ -84,7 +84,7 @@ def _print_piece(piece: str) -> None:
 
 
 def _print_end(sent: Sent) -> None:
-    """Prints the summary on standard error; standard output holds only the reply."""
+    """Prints the summary on standard error; standard output has only the reply."""
     if sent.reply.text and not sent.reply.text.endswith("\n"):
         click.echo()
     for line in (*summary(sent), *(f"next time: {each.hint}" for each in sent.corrections)):

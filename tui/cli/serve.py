@@ -59,7 +59,7 @@ def serve(host: str, port: int, show_token: bool, unit: bool) -> None:
 
 def _serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
     from engine.agents.listener import listening  # noqa: PLC0415 — not for `--help`
-    from engine.gateways.http import HookServer  # noqa: PLC0415 — brings the web framework
+    from engine.gateways.http import HookServer  # noqa: PLC0415 — imports the web framework
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 

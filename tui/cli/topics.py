@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @group("autopoiesis topics check", "autopoiesis topics show github-pr-review")
 def topics() -> None:
-    """Manage the situational playbooks in topics/."""
+    """Manage the playbooks in topics/."""
 
 
 @topics.verb("list", "autopoiesis topics list --json")

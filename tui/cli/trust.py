@@ -41,16 +41,16 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     config, _ = read(Files(workspace, read_only=True))
     if revoke:
         trusting.revoke(workspace.root)
-    standing = trusting.standing(workspace.root, config)
-    if yes and not standing.counts:
+    status = trusting.status(workspace.root, config)
+    if yes and not status.applies:
         trusting.trust(workspace.root, config)
-        standing = trusting.standing(workspace.root, config)
+        status = trusting.status(workspace.root, config)
     if as_json:
-        emit_json(standing)
+        emit_json(status)
         return 0
-    emit(f"{standing.root}: {STATES[standing.state]}")
-    table([[f"  {act.name}", value_text(act.value), act.does] for act in standing.acts])
-    if standing.counts or show or revoke:
+    emit(f"{status.root}: {STATES[status.state]}")
+    table([[f"  {act.name}", value_text(act.value), act.does] for act in status.acts])
+    if status.applies or show or revoke:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         emit("to trust it: autopoiesis trust --yes")

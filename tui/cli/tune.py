@@ -107,7 +107,7 @@ def _check_options(topic: str | None, *, fit: bool, tried: bool, write: bool, un
 
 
 def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> None:
-    from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — brings numpy
+    from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — imports numpy
 
     log = engine.tuning.table()
     if fit:
@@ -150,7 +150,7 @@ def _one_topic(
     as_json: bool,
 ) -> None:
     """A topic's figures, thresholds and scores; with other thresholds, also what they would change."""
-    from engine.activation.tuning.replay import alone_text, figures, flips, histogram  # noqa: PLC0415 — brings numpy
+    from engine.activation.tuning.replay import alone_text, figures, flips, histogram  # noqa: PLC0415 — imports numpy
 
     log = _log_with(engine, topic)
     today, before = log.today(topic), figures(log, topic)
@@ -192,7 +192,7 @@ def _one_topic(
 
 
 def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
-    from engine.errors import TopicError  # noqa: PLC0415 — only where a proposal is refused
+    from engine.errors import TopicError  # noqa: PLC0415 — only for a refused proposal
 
     log = _log_with(engine, topic)
     proposal = engine.tuning.propose(topic)

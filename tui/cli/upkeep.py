@@ -45,7 +45,7 @@ def condense() -> None:
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Add what a day's journal lacks: what was harvested, decided and done. Your own lines stay."""
+    """Add to a day's journal what was harvested, decided and done. Your own lines stay."""
     _recover(engine, applied, as_json)
     return _settle(engine, [engine.condenser.daily(_day(engine, day))], applied, as_json)
 

@@ -15,7 +15,7 @@ from tui.cli.base import emit, emit_json, emit_problems, invocation, verb
 @click.option("--read-only", is_flag=True, help="Do not write anything.")
 def open_workbench(workspace: Path | None = None, read_only: bool = False) -> int:
     """Open the workbench on WORKSPACE."""
-    from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
+    from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
     from tui.app import run_workbench  # noqa: PLC0415 — textual takes a quarter of a second
 
     with Engine.open(workspace or invocation().workspace, read_only=read_only) as engine:
@@ -29,7 +29,7 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 @click.option("--hooks", is_flag=True, help="Only reinstall the workspace's git hooks.")
 def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bool) -> None:
     """Create a workspace in DIRECTORY: folders, settings, and a git repository with hooks."""
-    from engine.workspace.initialise import initialise, renew_hooks  # noqa: PLC0415 — only now is the engine needed
+    from engine.workspace.initialise import initialise, renew_hooks  # noqa: PLC0415 — the engine is needed only now
 
     if hooks and (sample or today is not None):
         raise click.UsageError("--hooks takes no other options")
@@ -45,7 +45,7 @@ def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bo
 @click.option("--staged", is_flag=True, help="Check only what is staged for the next commit.")
 def doctor(staged: bool, as_json: bool) -> int:
     """Check the workspace and this machine, and suggest fixes. Exit 1 if there is an error."""
-    from engine.workspace.doctor import examine  # noqa: PLC0415 — only now is the engine needed
+    from engine.workspace.doctor import examine  # noqa: PLC0415 — the engine is needed only now
     from tui.cli.install import agents_found  # noqa: PLC0415 — only here
 
     findings = [*examine(invocation().workspace, staged=staged), *(() if staged else agents_found())]

@@ -142,7 +142,7 @@ class Frame(Screen[None], inherit_bindings=False):
         """
         size = self.app.size
         small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
-        self.update_classes(classes)  # at once: each change styles all that is on the screen anew
+        self.update_classes(classes)  # all at once: each change restyles the whole screen
         self.query_one(TooSmall).display = small
         for name in ("#header", f"#{self.area}", *others, "#footer"):
             self.query_one(name).display = not small

@@ -78,7 +78,7 @@ class FullScreen(Commanded):
     def end(self) -> None:
         """Called when the screen is closed, before its lanes stop."""
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         """Handles engine events."""
 
     def patience(self) -> float:
@@ -180,4 +180,4 @@ class FullScreen(Commanded):
 
     def _take_burst(self) -> None:
         self._burst = None
-        self.heard(self.bridge.take())
+        self.handle_events(self.bridge.take())

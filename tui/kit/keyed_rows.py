@@ -21,7 +21,7 @@ class KeyedRows(RowList[Item]):
 
     _note: Note | None = None
     _about: object = None
-    _afresh = False
+    _from_top = False
 
     def key(self, item: Item) -> object:
         """The identity of an item."""
@@ -52,31 +52,31 @@ class KeyedRows(RowList[Item]):
         """The row of an item; -1 if it is not listed."""
         return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
 
-    def same_things(self, items: Sequence[Item]) -> bool:
+    def same_items(self, items: Sequence[Item]) -> bool:
         """Whether these are the items listed now, in the same order."""
         return len(items) == len(self.items) and all(
             old is new or self.key(old) == self.key(new) for old, new in zip(self.items, items, strict=True)
         )
 
     def show_items(
-        self, items: Sequence[Item], note: Note | None = None, about: object = None, *, afresh: bool = False
+        self, items: Sequence[Item], note: Note | None = None, about: object = None, *, from_top: bool = False
     ) -> None:
         """Shows items; if they are the same ones, redraws only the rows that changed.
 
         Args:
             note: Draws the text for an empty list, unless ``empty`` is overridden.
             about: What ``note`` depends on; a change redraws it.
-            afresh: It is an unrelated list, shown from its first row.
+            from_top: It is an unrelated list, shown from its first row.
         """
         if about != self._about and not self.row_count:
             self.refresh()
         self._note, self._about = note, about
-        if afresh or not items or self.query_text or not self.same_things(items):
+        if from_top or not items or self.query_text or not self.same_items(items):
             if self.aligned and list(items) != list(self.items):
                 self._cache.clear()
-            self._afresh = afresh
+            self._from_top = from_top
             self.show(items)
-            self._afresh = False
+            self._from_top = False
             return
         before, self.items = self.items, items
         for row, (old, new) in enumerate(zip(before, items, strict=True)):
@@ -93,7 +93,7 @@ class KeyedRows(RowList[Item]):
     def _index_of(self, item: Item | None) -> int:
         """The row of the same item, or else the same row."""
         size = self.row_count
-        if item is None or not size or self._afresh:
+        if item is None or not size or self._from_top:
             return 0 if size else -1
         found = self.index_of(self.key(item))
         return found if found >= 0 else min(max(self.cursor, 0), size - 1)

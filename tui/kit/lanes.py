@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 
 class Lane(Generic[Ask, Answer]):
-    """Processes one request at a time on its own thread; requests made meanwhile are merged or queued.
+    """Processes one request at a time on its own thread; requests made in the meantime are merged or queued.
 
     The thread is a daemon, so exiting the workbench never waits for a model or a disk. ``deliver`` and
     ``refuse`` are called on that thread and must only post messages.

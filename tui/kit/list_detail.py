@@ -44,7 +44,7 @@ class ListDetail(FullScreen):
         super().rescan()
         self.look()
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         if burst.parts & self.news:
             self.look()
 

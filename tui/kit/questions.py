@@ -36,7 +36,7 @@ class Questions:
         self._shown_at = 0.0
         self.open: list[GateAsked] = []
 
-    def heard(self, asked: Sequence[GateAsked], closed: Set[str]) -> None:
+    def update(self, asked: Sequence[GateAsked], closed: Set[str]) -> None:
         """Adds new questions and removes closed ones."""
         still = [each for each in self.open if each.question_id not in closed]
         if asked or len(still) != len(self.open):

@@ -19,10 +19,10 @@ def rate_words(rate: Rate) -> str:
 
 def worth_words(found: Worth) -> Iterator[str]:
     """A summary of all rules."""
-    telling = sum(each.can_tell for each in found.rules)
-    if telling:
+    comparable = sum(each.is_comparable for each in found.rules)
+    if comparable:
         before, after = rate_words(found.before), rate_words(found.after)
-        yield f"{plural(telling, 'rule')}, repetitions per rule and week: {before} before, {after} since"
+        yield f"{plural(comparable, 'rule')}, repetitions per rule and week: {before} before, {after} since"
         yield "rules are often accepted right after a repetition, so some decrease is expected anyway"
     else:
         yield "no accepted rule has enough weeks with sessions before and since for a comparison"

@@ -1,1 +1,1 @@
-"""Days condensed into journals, weeks into MEMORY.md, months into proposals (spec 8.4)."""
+"""Condenses days into journals, weeks into MEMORY.md, months into proposals (spec 8.4)."""

@@ -71,8 +71,8 @@ class Condenser:
 
         Args:
             ask: Use a model, if the settings name one.
-            since: The day is condensed up to this time; only later messages are read, so that lines the user
-                has removed meanwhile do not return.
+            since: The day is already condensed up to this time; only later messages are read, so that lines
+                the user has removed since do not return.
         """
         day = day or self.today
         files = self.knowledge.files
@@ -201,7 +201,7 @@ class Condenser:
     def _rewritten(self, blank: Proposal, data: bytes, question: str, known: str) -> Proposal:
         """MEMORY.md worded by a model, if it passes the guards."""
         if secrets_in(data.decode("utf-8", "replace")):
-            return replace(blank, refused="MEMORY.md holds what looks like a secret: not sent to a model")
+            return replace(blank, refused="MEMORY.md contains what looks like a secret: not sent to a model")
         completed, error = self._ask(question)
         if completed is None:
             return replace(blank, refused=error)

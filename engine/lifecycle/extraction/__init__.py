@@ -1,1 +1,1 @@
-"""Sessions are read for knowledge, which goes into the files of knowledge (spec 8.3)."""
+"""Extracts knowledge from sessions into the files in ``knowledge/`` (spec 8.3)."""

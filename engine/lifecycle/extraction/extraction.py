@@ -1,4 +1,4 @@
-"""The part ``extraction``: runs extractors with the effective settings, and when they are due (spec 8.3)."""
+"""Runs extractors with the effective settings, on request or when due (spec 8.3)."""
 
 from __future__ import annotations
 

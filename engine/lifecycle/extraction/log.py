@@ -1,7 +1,7 @@
 """The record of extractions: ``logs/extractions-YYYY-MM.jsonl``, append-only.
 
-A line for each session and extractor says which version, model and task has read which bytes, so that nothing
-is read twice; and which items were found, so that a new version adds only new ones and lines that the user
+A line for each session and extractor records which version, model and task read which bytes, so that nothing
+is read twice; and which items were found, so that a new version only adds new ones and lines that the user
 deleted do not return.
 """
 

@@ -1,7 +1,7 @@
 """Reads a session with an extractor: with a model, window by window, or without one.
 
 The windows cover every turn of a session. They end between turns, and each repeats the last turns of the
-previous one, so that nothing is lost at a border.
+previous one, so that nothing is lost at a boundary.
 """
 
 from __future__ import annotations

@@ -225,9 +225,9 @@ class Runner:
                 stopped = "stopped"
                 break
             try:
-                result, lasting = self._one(candidate)
+                result, lasting = self._process(candidate)
             except FileNotFoundError:
-                result, lasting = Result(candidate.path, "changed", error="deleted meanwhile"), ""
+                result, lasting = Result(candidate.path, "changed", error="deleted in the meantime"), ""
             except (WriteFailed, ReadOnly):
                 raise  # it would affect every other session too, after paying for a model
             except AutopoiesisError as error:
@@ -304,7 +304,7 @@ class Runner:
         asking = sum(bool(by.provider) for by in candidate.due)
         return replace(candidate, windows=len(windows), tokens=asking * tokens_of(windows))
 
-    def _one(self, candidate: Candidate) -> tuple[Result, str]:
+    def _process(self, candidate: Candidate) -> tuple[Result, str]:
         """Reads a session and writes the results; also returns an error that affects all sessions, if any."""
         session = read_session(self.source, candidate.path, known_in(self.source), self.zone)
         source = session.source
@@ -329,7 +329,7 @@ class Runner:
             return Result(candidate.path, "failed", error="; ".join(errors)), lasting
         with self.target.lock():
             if hash_of(self.source, candidate.path)[0] != source.sha256:
-                return Result(candidate.path, "changed", error="changed meanwhile"), lasting
+                return Result(candidate.path, "changed", error="changed in the meantime"), lasting
             done = done_in(self.log.all(), self.since)
             kept = [each for each in kept if (source.sha256, each.by) not in done.readings]
             if not kept:

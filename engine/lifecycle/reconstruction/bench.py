@@ -88,7 +88,7 @@ class Bench:
             ChangeRefused: Another process is using it.
             WriteFailed: The folder cannot be created.
         """
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, which most commands do not need
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms; not needed by most commands
 
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -111,7 +111,7 @@ class Merging:
         returns the plan.
 
         Raises:
-            ChangeRefused: Something was committed meanwhile.
+            ChangeRefused: Something was committed in the meantime.
             RepositoryError: As ``plan``, or a file has uncommitted changes. Nothing was changed.
             WriteFailed, ReadOnly: A file was not written; the next merge resumes.
         """
@@ -125,7 +125,7 @@ class Merging:
             try:
                 apply_commit(self.files, repository, merge.ours, merge.commit, _SUBJECT)
             except BranchMoved:
-                raise ChangeRefused("something was committed meanwhile", hint="try again") from None
+                raise ChangeRefused("something was committed in the meantime", hint="try again") from None
         if not merge.stays:
             explorations.remove(repository.git, merge.branch, merge.tip)
         return replace(merge, is_merged=True)

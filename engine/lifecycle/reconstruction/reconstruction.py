@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.reconstruction.batching import Waited
     from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merging
-    from engine.settings.trust import Counting
+    from engine.settings.trust import EffectiveSettings
     from engine.store.files import Files
     from engine.store.repository import Repository
 
@@ -93,7 +93,7 @@ class Reconstruction:
     files: Files
     repository: Callable[[], Repository]
     extraction: Callable[[], Extraction]
-    counting: Callable[[], Counting]
+    settings: Callable[[], EffectiveSettings]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
     pause: Callable[[float], object] = time.sleep
@@ -123,7 +123,7 @@ class Reconstruction:
         on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None,
         *,
         partial: bool = False,
-        anew: bool = False,
+        start_over: bool = False,
         on_wait: Waited = lambda _names, _done, _all: None,
     ) -> Report:
         """Runs or resumes a reconstruction.
@@ -131,7 +131,7 @@ class Reconstruction:
         Args:
             on_wait: Called while waiting for batches.
             partial: Complete it even if some sessions cannot be read.
-            anew: Start over.
+            start_over: Ignore an earlier unfinished run.
 
         Raises:
             As ``estimate``; WriteFailed: A file was not written. The same call resumes.
@@ -139,7 +139,7 @@ class Reconstruction:
         self.files.refuse_read_only(".git")
         bench = self._bench(request)
         with bench.held():
-            return self._run(request, bench, on_result, on_wait, partial=partial, anew=anew)
+            return self._run(request, bench, on_result, on_wait, partial=partial, start_over=start_over)
 
     # Comparing and merging.
 
@@ -166,11 +166,11 @@ class Reconstruction:
         on_wait: Waited,
         *,
         partial: bool,
-        anew: bool,
+        start_over: bool,
     ) -> Report:
         _, survey = self._runner(request)
         order = _order(request, survey)
-        state = None if anew else bench.state()
+        state = None if start_over else bench.state()
         if state is not None and state.order != order:
             raise ChangeRefused(
                 f"{PREFIX}{shown(request.plain)} was started with other extractors or another model",
@@ -244,14 +244,14 @@ class Reconstruction:
         return extraction, replace(runner, commit=lambda _paths, _message: ChangeCommit(why=_TAKES))
 
     def _refuse_untrusted(self, request: Request, provider: str) -> None:
-        standing = self.counting().standing
-        if standing.counts or request.provider == "none":
+        trust = self.settings().trust
+        if trust.applies or request.provider == "none":
             return
-        ignored = any(act.name == "extraction.provider" for act in standing.acts)
+        ignored = any(act.name == "extraction.provider" for act in trust.acts)
         if provider != "none" or ignored or request.model:
             raise ChangeRefused(
                 "a model would read every session, but the workspace is not trusted",
-                where=str(standing.root),
+                where=str(trust.root),
                 hint="see what it asks for: autopoiesis trust --show; or use no model: --provider none",
             )
 
@@ -350,7 +350,7 @@ class Reconstruction:
             )  # fmt: skip
         elif there != state.commit:
             raise RepositoryError(
-                f"{PREFIX}{name} was created meanwhile, at {there[:8]}",
+                f"{PREFIX}{name} was created in the meantime, at {there[:8]}",
                 where=str(git.root),
                 hint="rename it with git branch -m and run the same command again",
             )

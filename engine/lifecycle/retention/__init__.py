@@ -1,1 +1,1 @@
-"""What leaves the working set, and how it comes back: caps, decay, the archive (spec 8.5, 8.6)."""
+"""Moves memory out of the working set and back: caps, decay, the archive (spec 8.5, 8.6)."""

@@ -54,8 +54,8 @@ def look(
     given: Sequence[Path],
     on_problem: Callable[[str], None],
 ) -> Elsewhere:
-    """Reads the agents' files of all folders that sessions were held in, and the ``given`` ones. A rule of
-    one project is looked for only in that project's files and the given ones.
+    """Reads the agents' files in the project folders of all sessions, and the ``given`` ones. A rule of one
+    project is only looked for in that project's files and the given ones.
 
     Raises:
         ChangeRefused: A given file does not exist.
@@ -87,7 +87,7 @@ def _given(paths: Sequence[Path]) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Iterator[tuple[str, str, bytes]]:
-    """Path, project slug and content of each."""
+    """Path, project slug and content of each project's files."""
     heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
     for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
         for name in NAMES:
@@ -108,8 +108,7 @@ def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
 
     Args:
         chosen: Rules to add to those already exported; if empty, every accepted rule that applies to the
-        file's
-            project and is not stated in its text.
+            file's project and is not stated in its text.
 
     Raises:
         ChangeRefused: A chosen rule is not in prompts, or the file cannot be split.

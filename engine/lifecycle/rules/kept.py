@@ -1,5 +1,5 @@
-"""Follow-up on rules: where else they are stated, what happened since they were accepted, what they were
-worth, and the topics that watch for violations.
+"""Follow-up on rules: where else they are stated, what happened since they were accepted, their benefit, and
+the topics that watch for violations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused, RepositoryError
 from engine.lifecycle.rules.elsewhere import Elsewhere, Export, look, marked, name_of, plan
-from engine.lifecycle.rules.grouping import told_of
+from engine.lifecycle.rules.grouping import occurrences_of
 from engine.lifecycle.rules.since import DAYS, Fading, Prompts, Since, fading, since
 from engine.lifecycle.rules.watched import Watcher, watcher_of
 from engine.lifecycle.rules.worth import Worth, worth
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from engine.conversations.conversations import Conversations
     from engine.history.history import History
     from engine.injections.injections import Injections
-    from engine.lifecycle.rules.grouping import Told
+    from engine.lifecycle.rules.grouping import Occurrence
     from engine.lifecycle.rules.rules import Rules
 
 
 @dataclass(eq=False)
 class KeptRules:
-    """Follows up on rules. Safe to use from several processes.
+    """Follows up on rules. Safe across processes.
 
     Args:
-        edited: Called with the path of a topic that was written.
+        edited: Called with the path of each topic written.
     """
 
     rules: Rules
@@ -45,40 +45,40 @@ class KeptRules:
     edited: Callable[[str], None]
 
     def since(self) -> Mapping[str, Since]:
-        """For accepted rules that were said again since, by id."""
+        """What happened to accepted rules that were stated again, by id."""
         again = [rule for rule in self.rules.book().rules if rule.accepted and rule.last > rule.accepted]
         if not again:
             return {}
-        _, groups = self.rules.heard()
+        _, groups = self.rules.statements()
         prompts = Prompts(self.injections().log.every(), self.conversations().read)
-        found = {rule.id: since(rule, told_of(rule, groups), prompts) for rule in again}
+        found = {rule.id: since(rule, occurrences_of(rule, groups), prompts) for rule in again}
         return {name: each for name, each in found.items() if each.told}
 
-    def said_by(self, told: Iterable[Told]) -> tuple[str, ...]:
-        """Who said a rule each time: the author of the commit that added the transcript. Empty where it is in
-        no commit yet, or the memory holds transcripts of one author alone.
+    def authors_of(self, occurrences: Iterable[Occurrence]) -> tuple[str, ...]:
+        """Who stated a rule each time: the author of the commit that added the transcript. Empty if it is not
+        committed yet, or if all transcripts have the same author.
         """
         try:
             authors = self.history().authors(FOLDER)
         except RepositoryError:
             authors = {}
         is_shared = len(set(authors.values())) > 1
-        return tuple(authors.get(each.session.path, "") if is_shared else "" for each in told)
+        return tuple(authors.get(each.session.path, "") if is_shared else "" for each in occurrences)
 
     def fading(self, days: int = DAYS) -> Fading:
-        """Rules that count and that nobody needed in so many days; ``Rules.rest`` takes them out."""
+        """Rules in prompts that were not needed for some days; ``Rules.rest`` removes them from prompts."""
         recorded = self.injections().log.every()
         return fading(self.rules.book().rules, recorded, date.fromisoformat(self.rules.today()), days)
 
     def worth(self) -> Worth:
         """How often accepted rules were repeated before and since, and what rules cost in prompts."""
-        sessions, groups = self.rules.heard()
+        sessions, groups = self.rules.statements()
         recorded = self.injections().log.every()
-        return worth(self.rules.book().rules, lambda rule: told_of(rule, groups), sessions, recorded)
+        return worth(self.rules.book().rules, lambda rule: occurrences_of(rule, groups), sessions, recorded)
 
     def known_elsewhere(self, given: Sequence[Path] = ()) -> Elsewhere:
-        """Looks which rules stand in the agents' own files of the projects in which sessions were held, and
-        in files given by hand, and marks them so. Raises as ``look`` in ``elsewhere``.
+        """Finds and marks rules that are also in agents' own files: those in projects of sessions, and the
+        ``given`` ones. Raises as ``elsewhere.look``.
         """
         book = self.rules.book()
         found = look(self.rules.files.workspace, book.rules, given, self.rules.on_problem)
@@ -88,14 +88,14 @@ class KeptRules:
         return replace(found, commit=change.commit)
 
     def export(self, names: Iterable[str], to: Path, *, apply: bool = False) -> Export:
-        """Puts rules into a section of a file, which may lie outside the workspace.
+        """Exports rules to a section of a file, which may be outside the workspace.
 
         Args:
-            names: None for every accepted rule that the file does not say yet.
-            apply: Write the file, and mark in the book what stands in it.
+            names: If empty, every accepted rule that the file does not state yet.
+            apply: Write the file, and mark the rules in it as known there.
 
         Raises:
-            ChangeRefused: A rule does not count, or the file's section is broken.
+            ChangeRefused: A rule is not in prompts, or the file's section is broken.
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
         book, file = self.rules.book(), read_named(to)
@@ -111,15 +111,15 @@ class KeptRules:
         return replace(made, is_written=made.data != file.data, commit=change.commit)
 
     def watch(self, name: str, pattern: str = "", *, apply: bool = False) -> Watcher:
-        """A topic that watches what agents write and run for what breaks a rule.
+        """A topic that watches what agents write and run for violations of a rule.
 
         Args:
-            pattern: What breaking it looks like, where its words do not tell.
+            pattern: Matches a violation; derived from the rule's text if empty.
             apply: Write the topic.
 
         Raises:
-            ChangeRefused: Nothing of it can be seen, the pattern cannot be used, or the topic is there in
-                another form.
+            ChangeRefused: No pattern can be derived, the given one is unusable, or the topic already exists
+                with other content.
             WriteFailed, ReadOnly: It was not written.
         """
         rule = self.rules.rule(name)
@@ -129,7 +129,7 @@ class KeptRules:
         data = made.text.encode("utf-8", "replace")
         is_new = self.rules.files.create(made.path, data)
         if not is_new and self.rules.files.read(made.path) != data:
-            raise ChangeRefused("is there already", where=made.path, hint="edit it, or delete it first")
+            raise ChangeRefused("already exists", where=made.path, hint="edit it, or delete it first")
         self.edited(made.path)
         message = commit_message("maintenance", f"an output trigger for the rule {rule.text!r:.60}")
         wanted = self.rules.config().git.auto_commit

@@ -1,7 +1,7 @@
-"""The person's standing rules: learning them from sessions, and every decision on them.
+"""The user's standing rules: learning them from sessions, and every decision on them.
 
-Rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); what was said where is in the log
-(``sessions``). Only the person's own words make a rule; no model is needed.
+Rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); where they were stated is in the log
+(``sessions``). Only the user's own words make a rule; no model is needed.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.harvest.inquiry import Asker
-from engine.lifecycle.rules.grouping import Group, Told, grouped, told_of
+from engine.lifecycle.rules.grouping import Group, Occurrence, grouped, occurrences_of
 from engine.lifecycle.rules.learning import Learned, learned
 from engine.lifecycle.rules.sessions import (
     RuleLog,
     SessionRead,
     Written,
     done_before,
+    existing,
     read_session,
-    there,
     unread,
 )
 from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(eq=False)
 class Rules:
-    """Learns and edits rules. Safe to use from several processes."""
+    """Learns and edits rules. Safe across processes."""
 
     files: Files
     repository: Callable[[], Repository]
@@ -77,8 +77,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         self.log = RuleLog(self.files, self.clock)
-        # The last result of ``heard``, with the stamp of the log it was made from.
-        self._heard: tuple[object, Sequence[SessionRead], Sequence[Group]] | None = None
+        # The last result of ``statements``, with the stamp of the log it was made from.
+        self._cached: tuple[object, Sequence[SessionRead], Sequence[Group]] | None = None
 
     def book(self) -> Rulebook:
         """Reads the rules file.
@@ -120,7 +120,7 @@ class Rules:
         self.log.add(read)
         with self.files.lock():
             known = self.log.known()
-            book, sessions = self.book(), there(self.files, known)
+            book, sessions = self.book(), existing(self.files, known)
             groups = grouped(sessions, known.written)
             found = learned(book, groups, known.written if book.text else {}, sessions)
             for name, text in found.first.items():
@@ -130,29 +130,30 @@ class Rules:
             if found.book.rules == book.rules:
                 return Learning(count, found)
             self._write(found.book)
-        what = f"{len(found.new)} rules learned" if found.new else "rules said again"
-        taught = {each.session.path for group in groups if group.id in found.first for each in group.told}
-        return Learning(count, found, self._commit(what, sessions=sorted(taught)))
+        what = f"{len(found.new)} rules learned" if found.new else "rules repeated"
+        new = [group for group in groups if group.id in found.first]
+        sources = {each.session.path for group in new for each in group.occurrences}
+        return Learning(count, found, self._commit(what, sessions=sorted(sources)))
 
-    def told(self, rule: Rule) -> tuple[Told, ...]:
-        """Every time that a rule was said, oldest first."""
-        return told_of(rule, self.heard()[1])
+    def occurrences(self, rule: Rule) -> tuple[Occurrence, ...]:
+        """Every occurrence of a rule, oldest first."""
+        return occurrences_of(rule, self.statements()[1])
 
-    def heard(self) -> tuple[Sequence[SessionRead], Sequence[Group]]:
-        """The existing sessions that were read, and their sayings grouped by rule; read-only."""
+    def statements(self) -> tuple[Sequence[SessionRead], Sequence[Group]]:
+        """The existing sessions that were read, and their statements grouped by rule; read-only."""
         stamp = self.log.stamp()
-        if self._heard is None or self._heard[0] != stamp:
+        if self._cached is None or self._cached[0] != stamp:
             known = self.log.known()
-            sessions = there(self.files, known)
-            self._heard = stamp, sessions, grouped(sessions, known.written)
-        return self._heard[1:]
+            sessions = existing(self.files, known)
+            self._cached = stamp, sessions, grouped(sessions, known.written)
+        return self._cached[1:]
 
-    def before(self, told: Told) -> str:
-        """What the agent had done when a rule was said: its last tool call, else the start of its answer;
+    def before(self, occurrence: Occurrence) -> str:
+        """What the agent had done when a rule was stated: its last tool call, else the start of its answer;
         empty if nothing, or the transcript can no longer be read.
         """
         try:
-            return done_before(self.files, told.session.path, told.said.line)
+            return done_before(self.files, occurrence.session.path, occurrence.said.line)
         except (OSError, AutopoiesisError):
             return ""
 
@@ -171,7 +172,7 @@ class Rules:
         """Puts rules in force.
 
         Args:
-            told: Also every rule said in at least this many sessions; 0 for none.
+            told: Also every rule stated in at least this many sessions; 0 for none.
         """
         day = self.today()
 
@@ -183,7 +184,7 @@ class Rules:
         return self.change(change, "accepted")
 
     def turn_down(self, names: Iterable[str]) -> Change:
-        """Removes rules from prompts for good; they stay in the file."""
+        """Removes rules from prompts permanently; they stay in the file."""
 
         def change(book: Rulebook) -> list[Rule]:
             return [replace(self.rule(name, book), state="turned down", accepted="") for name in names]
@@ -191,7 +192,7 @@ class Rules:
         return self.change(change, "turned down")
 
     def rest(self, names: Iterable[str]) -> Change:
-        """Removes rules from prompts until they are said again or accepted."""
+        """Removes rules from prompts until they are stated again or accepted."""
 
         def change(book: Rulebook) -> list[Rule]:
             found = [self.rule(name, book) for name in names]
@@ -246,14 +247,14 @@ class Rules:
         return self.change(change, f"narrowed to {where}" if where else "widened to everywhere")
 
     def merge(self, name: str, into: str) -> Change:
-        """Merges a rule into another, with its sayings."""
+        """Merges a rule into another, with its occurrences."""
 
         def change(book: Rulebook) -> list[Rule]:
             rule, kept = self.rule(name, book), self.rule(into, book)
             if rule.id == kept.id:
                 raise ChangeRefused(f"{name} and {into} are the same rule", where=PATH)
             also = tuple(dict.fromkeys((*kept.also, rule.id, *rule.also)))
-            told = {each.session.path for one in (rule, kept) for each in self.told(one)}
+            told = {each.session.path for one in (rule, kept) for each in self.occurrences(one)}
             last = max(rule.last, kept.last)
             return [
                 replace(kept, also=also, told=len(told), last=last),
@@ -294,22 +295,22 @@ class Rules:
             raise ChangeRefused(str(bad), where="rules.provider") from bad
 
         def change(book: Rulebook) -> list[Rule]:
-            # Rules that changed while the model was asked are left alone.
+            # Rules that changed while waiting for the model are left alone.
             return [found[rule.id] for rule in book.rules if rule.id in found and rule in rules]
 
         return self.change(change, "worded")
 
     def add(self, text: str, project: str = "") -> Change:
-        """Adds a rule of the person.
+        """Adds a rule worded by the user.
 
         Raises:
-            ChangeRefused: It exists already, or is not a single line.
+            ChangeRefused: It already exists, or is not a single line.
         """
         line, day = self._line(text), self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             if any(rule.id == rule_id(line) for rule in book.rules):
-                raise ChangeRefused("this rule exists already", where=PATH)
+                raise ChangeRefused("this rule already exists", where=PATH)
             return [Rule(rule_id(line), line, "in force", accepted=day, own=True, project=project)]
 
         return self.change(change, "added")
@@ -391,5 +392,5 @@ class Rules:
         return line
 
     def today(self) -> str:
-        """The day in the person's time zone."""
+        """The current day in the user's time zone."""
         return local_day(self.clock(), self.config().days.time_zone).isoformat()

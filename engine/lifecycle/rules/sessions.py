@@ -1,4 +1,4 @@
-"""What a person said in each session about how to work, read once per session and cached in ``scratch/``.
+"""The user's statements in each session about how to work, read once per session and cached in ``scratch/``.
 
 The cache can be rebuilt from the transcripts. Which rules were ever written to the file cannot; that is in
 ``logs/rules-YYYY-MM.jsonl``, append-only.
@@ -38,16 +38,16 @@ _FIELDS = ("started", "ended", "channel")
 _COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
 _REFUSED = re.compile(r"rejected\b")
 _COMMAND = re.compile(r"[a-z][\w.-]*(?: [a-z][\w:-]*(?![\w/.:-]))?(?: --?[a-z][\w-]*)?")
-"""A command with subcommand and option, without paths and names."""
+"""A command with subcommand and option, without paths or names."""
 _REFUSAL = 1.1
-"""Weight of a command rejected without comment: once is no rule, in two sessions it may be."""
+"""Weight of a command rejected without comment: once is not a rule, in two sessions it may be."""
 _CORRECTED = 0.8
-"""Added to a sentence with which the person rejected what the agent was about to do."""
+"""Added to a sentence with which the user rejected what the agent was about to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A sentence of a person about how to work, with its place."""
+class Statement:
+    """A sentence of the user about how to work, with its place."""
 
     line: int  # of the turn's heading, from 1
     day: str  # ``YYYY-MM-DD``, UTC
@@ -56,11 +56,11 @@ class Said:
     fails: str = ""
     standing: bool = False
     corrects: bool = False  # said when rejecting what the agent was about to do
-    refused: str = ""  # a command rejected without comment; ``text`` is not theirs then
+    refused: str = ""  # a command rejected without comment; ``text`` is then not the user's
 
     @property
     def key(self) -> str:
-        """Its subject if certain: sayings with different keys are never the same rule."""
+        """Its subject if certain: statements with different keys are never the same rule."""
         return (
             f"fails:{self.fails.split()[-1]}"
             if self.fails
@@ -72,18 +72,18 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class SessionRead:
-    """The sayings of one session."""
+    """The user's statements in one session."""
 
     path: str  # workspace-relative
     size: int  # of the file when read, bytes
     project: str = ""  # slug; empty if unknown
     agent: str = ""  # empty if unknown
-    said: tuple[Said, ...] = ()
+    said: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule that was written to the file: if it is missing now, the person deleted it."""
+    """A rule that was written to the file: if it is missing now, the user deleted it."""
 
     id: str
     text: str  # its first wording; empty if removed again because no session contains it
@@ -98,14 +98,14 @@ class Known:
 
 
 class RuleLog:
-    """Writes and reads the cache and the log. Safe to use from several processes."""
+    """Writes and reads the cache and the log. Safe across processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
         self._log = MonthlyLog(files, KIND, clock)
 
     def known(self) -> Known:
-        """Everything in them; the last record of each session. Damaged lines are skipped."""
+        """The content of both, with the last record of each session. Damaged lines are skipped."""
         sessions: dict[str, SessionRead] = {}
         written: dict[str, str] = {}
         for line in self._sessions().split(b"\n"):
@@ -145,7 +145,7 @@ class RuleLog:
         self._log.append(asdict(written))
 
     def stamp(self) -> tuple[object, ...]:
-        """Changes whenever one of the files does."""
+        """A value that changes whenever one of the files does."""
         found: tuple[object, ...] = self._log.stamp()
         with contextlib.suppress(OSError):
             status = (self._files.workspace.root / SESSIONS).stat()
@@ -169,7 +169,7 @@ def unread(files: Files, known: Known) -> Iterator[tuple[str, int]]:
                 yield path, size
 
 
-def there(files: Files, known: Known) -> list[SessionRead]:
+def existing(files: Files, known: Known) -> list[SessionRead]:
     """The sessions that still exist, oldest first."""
     root = files.workspace.root
     found = [session for session in known.sessions.values() if (root / session.path).is_file()]
@@ -177,10 +177,10 @@ def there(files: Files, known: Known) -> list[SessionRead]:
 
 
 def read_session(files: Files, path: str) -> SessionRead:
-    """Reads the sayings of a session.
+    """Reads the user's statements in a session.
 
-    Only what the person wrote themselves: no quotations, pasted text or plans of the agent, and no text that
-    a tool showed in the same session.
+    Only what the user wrote themselves: no quotations, pasted text or plans of the agent, and no text that a
+    tool showed in the same session.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -191,13 +191,13 @@ def read_session(files: Files, path: str) -> SessionRead:
     head = head_fields(read_head(place), _FIELDS)
     began = moment(head["started"]) or moment(head["ended"])
     day = began.date().isoformat() if began is not None else ""
-    said: list[Said] = []
+    said: list[Statement] = []
     for turn, after in zip_longest(source.turns, source.turns[1:]):
         if date_of(turn.day):
             day = turn.day
         if after is None or after.kind != CORRECTION:
             said += _refusals(turn, day)
-        for each in _sayings(turn, day):
+        for each in _statements(turn, day):
             text = plain(each.text)
             # The name of a failing check is a quotation: only a whole sentence could be a tool's.
             if text not in plain(source.voices.tool) if each.fails else not is_from_tool(text, source.voices):
@@ -205,14 +205,14 @@ def read_session(files: Files, path: str) -> SessionRead:
     return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
 
 
-def _refusals(turn: Turn, day: str) -> Iterator[Said]:
-    """Commands of the agent that the person rejected without comment."""
+def _refusals(turn: Turn, day: str) -> Iterator[Statement]:
+    """Commands of the agent that the user rejected without comment."""
     for call in turn.tools:
         if turn.role == "agent" and call.name.casefold() in _COMMANDS and _REFUSED.match(call.result):
             command = _COMMAND.match(call.summary)
             if command is not None:
                 name = " ".join(command[0].split())
-                yield Said(turn.line, day, f"ask before you run `{name}`", _REFUSAL, refused=name)
+                yield Statement(turn.line, day, f"ask before you run `{name}`", _REFUSAL, refused=name)
 
 
 def done_before(files: Files, path: str, line: int) -> str:
@@ -239,13 +239,14 @@ def done_before(files: Files, path: str, line: int) -> str:
     return said.split("\n", 1)[0]
 
 
-def _sayings(turn: Turn, day: str) -> Iterator[Said]:
+def _statements(turn: Turn, day: str) -> Iterator[Statement]:
     if turn.role != "user" or not turn.is_dialogue or turn.kind == ANSWER:
         return
-    # The first line is the command the person typed; the rest is its expansion.
+    # The first line is the command the user typed; the rest is its expansion.
     text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
     own, _ = own_and_quoted(text)
     corrects = turn.kind == CORRECTION
     for saying in sayings_in(own):
         weight = saying.weight + _CORRECTED * corrects
-        yield Said(turn.line, day, redacted(saying.text), weight, saying.fails, saying.standing, corrects)
+        text = redacted(saying.text)
+        yield Statement(turn.line, day, text, weight, saying.fails, saying.standing, corrects)

@@ -1,4 +1,4 @@
-"""What came of rules since the person accepted them: told again all the same, or needed no more."""
+"""What happened to rules since the user accepted them: still repeated, or no longer needed."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from engine.conversations.conversations import TurnKey
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation
     from engine.injections.model import Injection, RulesShown
-    from engine.lifecycle.rules.grouping import Told
+    from engine.lifecycle.rules.grouping import Occurrence
     from engine.rules.rulebook import Rule
 
 DAYS = 60
-"""Days without being said or relevant after which a rule is listed for review."""
+"""Days without being stated or relevant after which a rule is listed for review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Sessions in which a rule was said after the day of its acceptance."""
+    """Sessions in which a rule was stated after the day of its acceptance."""
 
     told: int
     stood: int = 0  # of these, those whose previous prompt contained it
     left_out: int = 0  # of these, those whose previous prompt did not
-    # For the others no prompt with its rules was recorded.
+    # For the others, no prompt with its rules was recorded.
 
     @property
     def words(self) -> str:
-        """A summary; empty if it was not said again."""
+        """A summary; empty if it was not stated again."""
         if not self.told:
             return ""
         unknown = self.told - self.stood - self.left_out
         parts = ("was in the prompt", self.stood), ("was left out", self.left_out)
-        said = [f"it {what}{self._times(number)}" for what, number in parts if number]
+        clauses = [f"it {what}{self._times(number)}" for what, number in parts if number]
         if unknown:
             these = "these sessions" if self.told > 1 else "this session"
-            said.append(f"no prompt recorded in {these if unknown == self.told else f'{unknown} of {these}'}")
-        return f"told {_count(self.told)} since; {', '.join(said)}"
+            which = these if unknown == self.told else f"{unknown} of {these}"
+            clauses.append(f"no prompt recorded in {which}")
+        return f"repeated {_count(self.told)} since; {', '.join(clauses)}"
 
     def _times(self, number: int) -> str:
         return "" if self.told == 1 else " each time" if number == self.told else f" {_count(number)}"
@@ -50,7 +51,7 @@ class Prompts:
     """The recorded prompts of conversations with their rules.
 
     Args:
-        read: A conversation by its path.
+        read: Returns a conversation by its path.
     """
 
     def __init__(self, recorded: Iterable[Injection], read: Callable[[str], Conversation | None]) -> None:
@@ -78,10 +79,10 @@ class Prompts:
         return max(earlier, key=lambda each: each[0])[1] if earlier else None
 
 
-def since(rule: Rule, told: Sequence[Told], prompts: Prompts) -> Since:
-    """What happened to a rule since it was accepted; ``told`` is every time it was said, oldest first."""
+def since(rule: Rule, occurrences: Sequence[Occurrence], prompts: Prompts) -> Since:
+    """What happened to a rule since it was accepted; ``occurrences`` are all of them, oldest first."""
     first: dict[str, int] = {}
-    for each in told:
+    for each in occurrences:
         if each.said.day > rule.accepted:
             first.setdefault(each.session.path, each.said.line)
     shown = [prompts.before(path, line) for path, line in first.items()]
@@ -95,12 +96,12 @@ class Fading:
 
     days: int
     rules: tuple[tuple[Rule, str], ...]
-    """Each with the last day it was said, relevant or accepted, oldest first."""
-    prompts: int  # recorded in these days; if none, only sayings count
+    """Each with the last day it was stated, relevant or accepted, oldest first."""
+    prompts: int  # recorded in these days; if none, only statements count
 
 
 def fading(rules: Iterable[Rule], recorded: Iterable[Injection], today: date, days: int) -> Fading:
-    """Rules in prompts that were neither said, relevant nor accepted for some days. Lines of the person
+    """Rules in prompts that were neither stated, relevant nor accepted for some days. Lines added by the user
     without a day are excluded: their age is unknown.
     """
     start = date.fromordinal(max(1, today.toordinal() - days)).isoformat()

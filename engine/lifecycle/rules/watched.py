@@ -26,7 +26,7 @@ class Watcher:
 
     path: str  # its file, workspace-relative
     text: str  # its content
-    sees: tuple[str, ...]  # descriptions of what it matches; empty for the person's own pattern
+    sees: tuple[str, ...]  # descriptions of what it matches; empty for the user's own pattern
     problems: tuple[Problem, ...]  # warnings only
     is_written: bool = False
     commit: ChangeCommit = field(default_factory=ChangeCommit)

@@ -1,7 +1,7 @@
-"""Asks a model to tell rules from one-off requests and to word them briefly; the person still decides.
+"""Asks a model to tell rules from one-off requests and to word them briefly; the user still decides.
 
-It sees only pending sentences: nothing the person accepted, worded or turned down. What it calls a request
-rests in the file; a wording that shares no word with the original is ignored.
+It sees only pending sentences: nothing the user accepted, worded or turned down. What it calls a request is
+set to rest in the file; a wording that shares no word with the original is ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.redaction.detect import redacted
 from engine.rules.alike import stems
 from engine.rules.rulebook import LONGEST, Rule
 
-MOST = 60
+MAX_RULES = 60
 """Maximum rules per request."""
 
 _REPLY_CHARACTERS = 64 * 1024
@@ -38,7 +38,7 @@ Reply with nothing but a JSON array with one object for each number:
 def open_rules(rules: Sequence[Rule]) -> list[Rule]:
     """The rules a model may be asked about, most repeated first."""
     found = [rule for rule in rules if rule.counts and not (rule.own or rule.accepted or rule.worded)]
-    return sorted(found, key=lambda rule: -rule.told)[:MOST]
+    return sorted(found, key=lambda rule: -rule.told)[:MAX_RULES]
 
 
 def question(rules: Sequence[Rule]) -> str:

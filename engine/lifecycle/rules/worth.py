@@ -1,4 +1,4 @@
-"""What rules were worth: how often they had to be repeated before and after acceptance, and their cost."""
+"""The benefit of rules: how often they had to be repeated before and after acceptance, and their cost."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.context.rules import cost
 
 if TYPE_CHECKING:
     from engine.injections.model import Injection
-    from engine.lifecycle.rules.grouping import Told
+    from engine.lifecycle.rules.grouping import Occurrence
     from engine.lifecycle.rules.sessions import SessionRead
     from engine.rules.rulebook import Rule
 
-LEAST_WEEKS = 3
+MIN_WEEKS = 3
 """Minimum weeks with sessions before and after acceptance for a comparison."""
 
 
@@ -30,7 +30,7 @@ class Rate:
     @property
     def a_week(self) -> float | None:
         """Repetitions per week; ``None`` if there are too few weeks."""
-        return self.told / self.weeks if self.weeks >= LEAST_WEEKS else None
+        return self.told / self.weeks if self.weeks >= MIN_WEEKS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,64 +40,64 @@ class RuleWorth:
     rule: Rule
     before: Rate  # from the first time up to the day of acceptance
     after: Rate
-    tokens: int  # it takes in a prompt
+    tokens: int  # in a prompt
 
     @property
-    def can_tell(self) -> bool:
+    def is_comparable(self) -> bool:
         """Whether there are enough weeks on both sides."""
         return self.before.a_week is not None and self.after.a_week is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What rules were worth and cost."""
+    """The benefit and cost of rules."""
 
     rules: tuple[RuleWorth, ...]  # accepted ones
     before: Rate  # of all comparable rules: per week of one rule
     after: Rate
     prompts: int  # recorded with their rules
-    tokens: int  # of rules in all of these
-    of: int  # tokens of these prompts
+    tokens: int  # of rules in these prompts
+    of: int  # tokens of these prompts in total
 
 
 def worth(
     rules: Iterable[Rule],
-    told: Callable[[Rule], Iterable[Told]],
+    occurrences: Callable[[Rule], Iterable[Occurrence]],
     sessions: Collection[SessionRead],
     recorded: Iterable[Injection],
 ) -> Worth:
     """Compares how often each accepted rule was repeated per week before and after.
 
     Weeks are periods of seven days before and after the day of acceptance; only weeks with a session count,
-    for a rule of one project with a session of that project.
+    or for a rule of one project, with a session of that project.
     """
     found = []
     for rule in rules:
         accepted = _date(rule.accepted)
         if accepted is not None and rule.state == "in force":
             held = {each.path: day for each in sessions if _is_in(rule, each) and (day := _day(each.path))}
-            paths = {each.session.path for each in told(rule)} & held.keys()
+            paths = {each.session.path for each in occurrences(rule)} & held.keys()
             found.append(_worth(rule, accepted, [held[path] for path in paths], held.values()))
-    telling = [each for each in found if each.can_tell]
+    comparable = [each for each in found if each.is_comparable]
     shown = [(each.rules.tokens, each.tokens) for each in recorded if each.rules is not None]
     return Worth(
         tuple(found),
-        _sum(each.before for each in telling),
-        _sum(each.after for each in telling),
+        _sum(each.before for each in comparable),
+        _sum(each.after for each in comparable),
         len(shown),
         sum(mine for mine, _ in shown),
         sum(whole for _, whole in shown),
     )
 
 
-def _worth(rule: Rule, accepted: date, told: Collection[date], held: Iterable[date]) -> RuleWorth:
-    first = min(told, default=accepted)
+def _worth(rule: Rule, accepted: date, stated: Collection[date], held: Iterable[date]) -> RuleWorth:
+    first = min(stated, default=accepted)
     days = [(day - accepted).days for day in held if day >= first]
-    earlier = sum(day <= accepted for day in told)
+    earlier = sum(day <= accepted for day in stated)
     return RuleWorth(
         rule,
         Rate(max(0, earlier - 1), len({-day // 7 for day in days if day <= 0})),
-        Rate(len(told) - earlier, len({(day - 1) // 7 for day in days if day > 0})),
+        Rate(len(stated) - earlier, len({(day - 1) // 7 for day in days if day > 0})),
         cost(rule),
     )
 

@@ -1,1 +1,1 @@
-"""What runs by the clock: jobs, when each is due, and what became of it."""
+"""Scheduled jobs: when each is due, and how its runs ended."""

@@ -59,8 +59,8 @@ class Task:
 
     @property
     def days(self) -> tuple[date, ...]:
-        """The days the run is for, in order: from the day of the last successful run on, which may not have
-        been over."""
+        """The days the run is for, in order, starting with the day of the last successful run, which may not
+        have been over."""
         back = 0 if self.since is None else (self.day - local_day(self.since, self.zone)).days
         return tuple(self.day - timedelta(days=each) for each in range(min(max(back, 0), MAX_DAYS), -1, -1))
 

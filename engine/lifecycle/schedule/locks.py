@@ -18,7 +18,7 @@ def take(workspace: Workspace, name: str) -> BaseFileLock | None:
     Raises:
         PathRefused, OSError: It is outside the workspace or cannot be created.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, which most commands do not need
+    from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms; not needed by most commands
 
     lock = FileLock(lock_place(workspace, name), thread_local=False)
     try:

@@ -33,7 +33,7 @@ LOCK_NAME = "scratch/schedule.lock"
 HOLDER = "scratch/schedule.by"
 """Contains the kind of program that holds the lock."""
 POLL_S = 1.0
-"""Seconds between looks for due jobs."""
+"""Seconds between checks for due jobs."""
 EXIT_S = 2.0
 """Seconds to wait for the running job on exit."""
 
@@ -285,7 +285,7 @@ class Schedule:
             moment = self._past(job, now).due(now)
             if moment is not None:
                 self._record_firing(job, due=moment)
-                due.setdefault(job.cron, (job, moment))  # one firing is for all topics with these times
+                due.setdefault(job.cron, (job, moment))  # one firing serves all topics with this schedule
         for job, moment in due.values():
             job.run(Task(moment))
 

@@ -1,4 +1,4 @@
-"""Conversations in files that hold them whole: exports, histories and chats of other programs.
+"""Reads files that contain whole conversations: exports, histories and chats from other programs.
 
 Session logs that grow line by line are read by ``engine.transcripts.importers``.
 """

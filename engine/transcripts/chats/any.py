@@ -1,4 +1,4 @@
-"""Reads a conversation of any program, and loads the readers of other programs' chats only for these."""
+"""Reads a conversation from any program; the readers for other programs are loaded only when needed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
 
 
 def read_text(data: bytes, name: str) -> Transcript:
-    """A text as turns: a transcript of ours, a chat of another program, or one turn without a speaker.
+    """Parse a text into turns: our own transcript, another program's chat, or one turn without a speaker.
 
-    ``data`` may be a beginning of the file, ``name`` its path.
+    ``data`` may be only the beginning of the file; ``name`` is its path.
     """
     transcript = parse(data, name)
     if any(turn.line for turn in transcript.turns):

@@ -22,30 +22,30 @@ _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u20
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One conversation of a file."""
+    """A conversation in a file."""
 
-    format: str  # the program or layout it was written by, one word
-    turns: tuple[Turn, ...]  # in order; the line is that of the file on which each begins
-    session_id: str = ""  # empty where the file does not say
-    started: datetime | None = None  # of the first turn; ``None`` where the file has no dates
-    ended: datetime | None = None  # of the last turn
-    title: str = ""  # what the file calls it
-    cwd: str = ""  # the folder it is about, where the file says so
-    model: str = ""  # the first one named
+    format: str  # the program that wrote it, or its layout; one word
+    turns: tuple[Turn, ...]  # in order; each with the file line it begins on
+    session_id: str = ""  # empty if not in the file
+    started: datetime | None = None  # time of the first turn; ``None`` if the file has no dates
+    ended: datetime | None = None  # time of the last turn
+    title: str = ""  # as given in the file
+    cwd: str = ""  # the project folder, if given in the file
+    model: str = ""  # the first model named
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """What was left out, counted by reason, as in ``SessionReader.left_out``."""
+    """Number of omitted items by reason, as in ``SessionReader.left_out``."""
 
     @property
     def opening(self) -> str:
-        """The user's first words; the agent's if the user says nothing."""
-        said = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
-        return next((turn.text for turn in said if turn.text.strip()), "")
+        """The user's first message; the agent's if there are no user messages."""
+        turns = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
+        return next((turn.text for turn in turns if turn.text.strip()), "")
 
 
 class ChatBuilder:
-    """Builds a conversation. Consecutive agent activity is one turn.
+    """Builds a ``Chat``. Consecutive agent activity is merged into one turn.
 
-    The fields of ``Chat`` may be set as they are learned.
+    Set the metadata attributes as they become known.
     """
 
     def __init__(self) -> None:
@@ -59,16 +59,16 @@ class ChatBuilder:
     def say(
         self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add a text, unless it is empty without injected blocks.
+        """Add a text, unless nothing remains after injected blocks are removed.
 
         Args:
             text: With ``\\n`` line ends.
-            at: A text is a time of day as the file gives it.
-            line: The line of the file on which it begins.
+            at: A string is a time of day, as written in the file.
+            line: The file line it begins on.
         """
-        said = clean(text)
-        if said:
-            self._draft(role, at, kind, line).add(Text(said))
+        text = clean(text)
+        if text:
+            self._draft(role, at, kind, line).add(Text(text))
 
     def call(
         self, name: str, summary: str, result: str = "", at: datetime | str | None = None, *, line: int = 0
@@ -79,18 +79,18 @@ class ChatBuilder:
     def attach(
         self, role: Role, path: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add a reference to something that is not text, to the turn of that speaker that is under way."""
+        """Add a reference to a non-text item to the speaker's current turn."""
         last = self._turns[-1][1] if self._turns else None
         draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
         draft.add(Attachment(path))
 
     def drop(self, reason: str, number: int = 1) -> None:
-        """Count something left out."""
+        """Count omitted items."""
         if number:
             self.left_out[reason] += number
 
     def chat(self, format: str) -> Chat:
-        """The conversation."""
+        """Build the conversation."""
         moments = [at for at, _ in self._turns if isinstance(at, datetime)]
         turns: list[Turn] = []
         acted = False
@@ -127,7 +127,7 @@ class ChatBuilder:
 
 
 def moment_in(text: str) -> datetime | None:
-    """The first date with a time in a text, UTC; without a zone it is one of this machine's clock."""
+    """The first date and time in a text, in UTC; local time is assumed if it has no zone."""
     found = _MOMENT.search(text)
     if found is None:
         return None
@@ -142,7 +142,7 @@ def moment_in(text: str) -> datetime | None:
 
 
 def when_in(text: str) -> datetime | str | None:
-    """The first moment in a text, or else the first time of day as ``HH:MM``."""
+    """The first date and time in a text, else the first time of day as ``HH:MM``."""
     found = moment_in(text)
     if found is not None:
         return found
@@ -156,7 +156,7 @@ def when_in(text: str) -> datetime | str | None:
 
 
 def stamp(value: object) -> datetime | None:
-    """A time as JSON gives it: ISO 8601, or seconds or milliseconds since the epoch."""
+    """Parse a JSON timestamp: ISO 8601, or seconds or milliseconds since the epoch."""
     if isinstance(value, str):
         return moment(value) or moment_in(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:

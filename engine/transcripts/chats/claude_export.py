@@ -1,4 +1,4 @@
-"""Reads what ``/export`` of Claude Code writes: the terminal's text, ``> `` or ``❯ `` and ``⏺`` or ``●``."""
+"""Reads Claude Code's ``/export``: the terminal text with ``> ``, ``❯ ``, ``⏺`` and ``●`` markers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BANNER = re.compile(r"Claude Code|^[^\S\n]*⎿|^⏺", re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is such an export."""
+    """Whether a text is a Claude Code export."""
     lines = text.split("\n")
     return (
         _BANNER.search(text) is not None
@@ -39,7 +39,7 @@ def looks_like(text: str) -> bool:
 
 
 def read(text: str) -> Chat:
-    """The conversation in an export. Lines stay as they were wrapped: what was one cannot be known."""
+    """The conversation in an export. Wrapped lines stay wrapped: the original lines cannot be recovered."""
     chat = ChatBuilder()
     lines = text.split("\n")
     starts = [
@@ -59,18 +59,18 @@ def read(text: str) -> Chat:
 
 
 def _person(chat: ChatBuilder, part: list[str], line: int) -> None:
-    """What was typed. Later versions fill its lines up with blanks, so that it ends where these end."""
-    is_filled = len(part[0]) > 60 and part[0].endswith("  ") and len(part) > 1
-    said = [*takewhile(lambda each: not _RESULT.match(each), [part[0][2:], *part[1:]])]
-    if is_filled:
-        while len(said) > 1 and not said[-1].endswith(" "):
-            said.pop()
-    said = [each for each in said if not _FOLDED.match(each)]
-    if len(said) < len(part):
-        chat.drop("system-records", sum(1 for each in part[len(said) :] if each.strip()))
-    text = typed_text(_plain(said))
+    """Add user input. Newer versions pad its lines with blanks, so it ends with the last padded line."""
+    is_padded = len(part[0]) > 60 and part[0].endswith("  ") and len(part) > 1
+    typed = [*takewhile(lambda each: not _RESULT.match(each), [part[0][2:], *part[1:]])]
+    if is_padded:
+        while len(typed) > 1 and not typed[-1].endswith(" "):
+            typed.pop()
+    typed = [each for each in typed if not _FOLDED.match(each)]
+    if len(typed) < len(part):
+        chat.drop("system-records", sum(1 for each in part[len(typed) :] if each.strip()))
+    text = typed_text(_unpadded(typed))
     text = f"! {text}" if part[0][0] == "!" else text
-    chat.say("user", text, line=line, kind=COMMAND if _is_command(said[0]) else "")
+    chat.say("user", text, line=line, kind=COMMAND if _is_command(typed[0]) else "")
 
 
 def _is_command(first: str) -> bool:
@@ -82,9 +82,9 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
     if not results:
         kept = [each for each in part if not _FOLDED.match(each)]
         chat.drop("tool-output", len(part) - len(kept))
-        chat.say("agent", _plain([part[0][2:], *kept[1:]] if kept else []), line=line)
+        chat.say("agent", _unpadded([part[0][2:], *kept[1:]] if kept else []), line=line)
         return
-    head = _plain([part[0][2:], *part[1 : results[0]]])
+    head = _unpadded([part[0][2:], *part[1 : results[0]]])
     below = [re.sub(r"^ {1,5}", "", each) for each in part[results[0] + 1 :]]
     output = "\n".join(each.rstrip() for each in (_RESULT.sub("", part[results[0]]), *below)).strip("\n")
     plan = _PLAN.match(head)
@@ -108,8 +108,8 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
     chat.call(name, one_line(what), result_of(name, output), line=line)
 
 
-def _plain(lines: list[str]) -> str:
-    """Lines without what pads and indents them."""
+def _unpadded(lines: list[str]) -> str:
+    """The lines without trailing blanks and indentation, joined."""
     bare = [
         line.rstrip().removeprefix("  ") if number else line.rstrip() for number, line in enumerate(lines)
     ]

@@ -26,16 +26,15 @@ def is_session(record: Record) -> bool:
 
 
 def is_log(record: Record) -> bool:
-    """Whether a record is one of ``logs.json``, which lists what was typed in all sessions."""
+    """Whether a record is from ``logs.json``, which lists the user input of all sessions."""
     return "messageId" in record and "sessionId" in record and isinstance(record.get("message"), str)
 
 
 def read(records: Iterable[Record]) -> Chat:
-    """The conversation in the records of a session.
+    """The conversation in the records of a session: the lines of a file, or its single object.
 
-    A message that is written again replaces the earlier one. What the person took back by rewinding was said
-    all the same, and stays, as does what a compression put a summary in the place of. The records are the
-    lines of the file, or the one object it is.
+    A message that is written again replaces its earlier version. Messages undone by a rewind, or replaced by
+    a compression summary, were still part of the conversation and are kept.
     """
     chat = ChatBuilder()
     messages: dict[str, Record] = {}
@@ -57,36 +56,37 @@ def read(records: Iterable[Record]) -> Chat:
             messages[text_of(message, "id") or f"#{len(messages)}"] = message
     for name, message in messages.items():
         if name in summaries:
-            chat.say("system", _said(message), stamp(message.get("timestamp")), kind="summary")
+            chat.say("system", _text(message), stamp(message.get("timestamp")), kind="summary")
         else:
             _message(chat, message)
     return chat.chat(NAME)
 
 
 def _summary_in(found: list[Record]) -> int | None:
-    """Where a summary stands among messages: a reply that no model gave follows it."""
+    """The position of a summary among messages: it is followed by a canned reply."""
     for at, (message, reply) in enumerate(itertools.pairwise(found)):
-        if text_of(message, "type") == "user" and _SUMMARY in _said(message) and _said(reply) == _REPLY:
+        if text_of(message, "type") == "user" and _SUMMARY in _text(message) and _text(reply) == _REPLY:
             return at
     return None
 
 
 def _new_in(found: list[Record], known: Mapping[str, Record]) -> Iterator[Record]:
-    """The messages behind a summary without those that it repeats under new names."""
-    said = [(text_of(each, "type"), _said(each)) for each in known.values()]
+    """The messages after a summary, without those it repeats under new ids."""
+    earlier = [(text_of(each, "type"), _text(each)) for each in known.values()]
     for message in found:
-        kind, text = text_of(message, "type"), _said(message)
-        is_repeated = bool(text) and any(kind == each and text in words for each, words in said)
-        if text_of(message, "id") in known or not is_repeated:  # without a word it has tool calls alone
+        kind, text = text_of(message, "type"), _text(message)
+        # A message without text has only tool calls.
+        is_repeated = bool(text) and any(kind == each and text in words for each, words in earlier)
+        if text_of(message, "id") in known or not is_repeated:
             yield message
 
 
-def _said(message: Record) -> str:
+def _text(message: Record) -> str:
     return strip_injected("\n".join(_texts(message.get("content")))).strip()
 
 
 def read_log(records: Iterable[Record]) -> Iterator[Chat]:
-    """The conversations in ``logs.json``, of which it keeps the person's side."""
+    """The conversations in ``logs.json``, which stores only the user's messages."""
     chats: dict[str, ChatBuilder] = {}
     for record in records:
         session_id = text_of(record, "sessionId")

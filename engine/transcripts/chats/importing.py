@@ -52,22 +52,22 @@ from engine.transcripts.places import session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
-UNTOLD = "could not tell who speaks; the file is kept unchanged"
-"""Why a file is left out in which speakers cannot be told apart."""
+UNKNOWN_SPEAKERS = "could not tell who speaks; the file is kept unchanged"
+"""Why a file whose speakers cannot be told apart is skipped."""
 
-MOST_BYTES = 512 * 1024 * 1024
-"""Bytes of the largest file read."""
+MAX_BYTES = 512 * 1024 * 1024
+"""Larger files are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file that was read."""
+    """A source file."""
 
     path: Path
-    shown: str  # the path as a header has it
-    taken: FileProgress  # bytes and fingerprint
-    written: datetime  # when it was last written
-    is_idle: bool  # not written to for a while
+    shown: str  # the path as written in transcript headers
+    taken: FileProgress  # size and fingerprint
+    written: datetime  # time of the last write
+    is_idle: bool  # True if not written to for a while
 
 
 def import_chats(
@@ -79,10 +79,10 @@ def import_chats(
     clock: Callable[[], float],
     redact: bool = True,
 ) -> Iterator[ImportResult]:
-    """Import the conversations of one file, one result each; existing text is unchanged.
+    """Import the conversations in a file, one result each. Existing transcript text never changes.
 
     Args:
-        known: What was imported; sessions that are new are to be added to it.
+        known: Earlier imports; the caller adds new sessions to it.
         clock: Seconds since the epoch.
         redact: Replace likely keys and passwords with ``[secret]``.
 
@@ -91,10 +91,10 @@ def import_chats(
         WriteFailed, ReadOnly: A transcript could not be written.
     """
     with opened(source) as stream:
-        data = stream.read(MOST_BYTES + 1) or b""
+        data = stream.read(MAX_BYTES + 1) or b""
         written = source.stat().st_mtime
-    if len(data) > MOST_BYTES:
-        raise ImportFailed(f"is larger than {MOST_BYTES >> 20} MB", where=str(source), hint="split it")
+    if len(data) > MAX_BYTES:
+        raise ImportFailed(f"is larger than {MAX_BYTES >> 20} MB", where=str(source), hint="split it")
     taken = FileProgress(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
     file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)
@@ -105,18 +105,18 @@ def import_chats(
         return
     chats = read_chats(data, str(source))
     if not chats:
-        why = UNTOLD if data.strip() else "it has no dialogue yet"
+        why = UNKNOWN_SPEAKERS if data.strip() else "it has no dialogue yet"
         yield ImportResult(source, status="skipped", why=why)
     for chat in chats:
         if len(chats) > 1:
-            # So that a longer file does not change the transcripts of those in it that are the same.
+            # Per conversation, so that a grown file does not change transcripts of unchanged conversations.
             digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
             file = replace(file, taken=FileProgress(taken.read, digest[:16]))
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
 def session_id_of(chat: Chat) -> str:
-    """The id of a conversation's session: the one in the file, or else one made from its beginning."""
+    """The session id of a conversation: from the file, else derived from its beginning."""
     if not chat.session_id:
         return identity_of(chat)
     if valid_session_id(chat.session_id):
@@ -134,14 +134,14 @@ def _import(
 
     def draft_of(existing: ExistingTranscript | None, _spool: object) -> Draft:
         if existing is None:
-            return _first(file, chat, result)
-        return _next(file, chat, existing, replace(result, target=existing.path), redact=redact)
+            return _new_draft(file, chat, result)
+        return _updated_draft(file, chat, existing, replace(result, target=existing.path), redact=redact)
 
     return write_import(files, file.path, session_id, known.transcripts.get, draft_of, dry_run=dry_run)
 
 
-def _first(file: _File, chat: Chat, result: ImportResult) -> Draft:
-    started = chat.started or _day_of(file.written, chat)
+def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
+    started = chat.started or _assumed_start(file.written, chat)
     title = one_line(chat.title or title_of(chat.opening), TITLE_LIMIT)
     body = f"\n{render(Transcript('', '', '', '', title or 'Session', {}, chat.turns))}".encode()
     digest = BodyDigest([body])
@@ -171,12 +171,12 @@ def _first(file: _File, chat: Chat, result: ImportResult) -> Draft:
     return Draft(result, lambda: [head, body])
 
 
-def _next(
+def _updated_draft(
     file: _File, chat: Chat, existing: ExistingTranscript, same: ImportResult, *, redact: bool
 ) -> Draft:
-    """What becomes of a transcript that is there: nothing is taken away, and what it lacks is put in.
+    """The update of an existing transcript: missing turns are added, and nothing is removed.
 
-    ``same`` is the result where nothing changes.
+    ``same`` is the result if nothing changes.
     """
     header = existing.header
     same = replace(same, turns_total=len(parse(existing.read(), "").turns))
@@ -215,8 +215,8 @@ def _next(
     return merged.draft(existing, changes, result, same)
 
 
-def _day_of(written: datetime, chat: Chat) -> datetime:
-    """When a conversation began of which only times are known: on the day on which its file was written."""
+def _assumed_start(written: datetime, chat: Chat) -> datetime:
+    """The start of a conversation without dates: its first time of day, on the day its file was written."""
     first = next((turn.time for turn in chat.turns if turn.time), "")
     if not first:
         return written

@@ -1,8 +1,7 @@
-"""Reads chats whose lines say who speaks: ``## User``, ``**You:**``, ``Human: …``, ``[10:00] Alice: …``.
+"""Reads chats with speaker labels: ``## User``, ``**You:**``, ``Human: …``, ``[10:00] Alice: …``.
 
-None of these layouts is unambiguous: any text in the file that has such a line can speak as the person. So
-a file is read by one layout only, the one it begins with, and a line inside fenced code or a quotation
-counts for nothing.
+None of these layouts is unambiguous: any text that contains such a line could pose as the user. So a file is
+read in a single layout, the one that appears first, and labels inside fenced code or quotations are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ ROLES: dict[str, Role] = {
     "system": "system", "developer": "system", "tool": "system", "function": "system",
     "tool result": "system", "tool output": "system",
 }  # fmt: skip
-"""Who is meant by a label, in lower case."""
+"""The role of each speaker label, in lower case."""
 
 _WHO = "|".join(re.escape(name) for name in sorted(ROLES, key=len, reverse=True))
 _STAMP = (
@@ -74,88 +73,92 @@ _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """A line that says who speaks: whether it is the person, where it and what is said begin, and when."""
+class _Label:
+    """A speaker label in the text."""
 
     who: str
     role: Role
-    start: int
-    said: int
+    start: int  # offset of the label
+    body: int  # offset of the text after it
     at: datetime | str | None
 
 
 def read(text: str) -> Chat | None:
-    """The conversation in a text; ``None`` where not both a person and an agent are named in one layout.
+    """The conversation in a text; ``None`` unless one layout labels both a user and an agent.
 
     The text has ``\\n`` line ends.
     """
-    layouts = [marks for find in (_headings, _bolds, _labels, _stamped) if _both(marks := find(text))]
+    layouts = [
+        labels
+        for find in (_heading_labels, _bold_labels, _plain_labels, _stamped_labels)
+        if _has_both_sides(labels := find(text))
+    ]
     if not layouts:
         return None
-    marks = min(layouts, key=lambda each: each[0].start)
-    people = {mark.who.lower() for mark in marks if mark.role == "user"}
-    names_people = marks[0].who.lower() not in ROLES or len(people) > 1
+    labels = min(layouts, key=lambda each: each[0].start)
+    people = {label.who.lower() for label in labels if label.role == "user"}
+    names_people = labels[0].who.lower() not in ROLES or len(people) > 1
     chat = ChatBuilder()
-    exported = _EXPORTED.search(text, 0, marks[0].start)
-    title = _TITLE.search(text, 0, marks[0].start)
+    exported = _EXPORTED.search(text, 0, labels[0].start)
+    title = _TITLE.search(text, 0, labels[0].start)
     chat.title = title[1] if title is not None else ""
-    above = text[: marks[0].start]
+    above = text[: labels[0].start]
     for known in (exported, title):
         above = above.replace(known[0], "", 1) if known is not None else above
     if above.strip("-\ufeff \t\n"):
         chat.say("system", _trimmed(above), line=1)
     line = counted = 0
-    for number, mark in enumerate(marks):
-        line += text.count("\n", counted, mark.start)
-        counted = mark.start
-        end = marks[number + 1].start if number + 1 < len(marks) else len(text)
-        said = _trimmed(text[mark.said : end])
-        if said.strip() and names_people and mark.role == "user" and len(people) > 1:
-            said = f"{mark.who}: {said.lstrip()}"
-        chat.say(mark.role, said.lstrip(" \t"), mark.at, line=line + 1)
+    for number, label in enumerate(labels):
+        line += text.count("\n", counted, label.start)
+        counted = label.start
+        end = labels[number + 1].start if number + 1 < len(labels) else len(text)
+        body = _trimmed(text[label.body : end])
+        if body.strip() and names_people and label.role == "user" and len(people) > 1:
+            body = f"{label.who}: {body.lstrip()}"
+        chat.say(label.role, body.lstrip(" \t"), label.at, line=line + 1)
     return chat.chat(exported["what"].lower() if exported is not None else NAME)
 
 
-def _both(marks: Sequence[_Mark]) -> bool:
-    return {"user", "agent"} <= {mark.role for mark in marks}
+def _has_both_sides(labels: Sequence[_Label]) -> bool:
+    return {"user", "agent"} <= {label.role for label in labels}
 
 
-def _headings(text: str) -> list[_Mark]:
-    """Headings of the level at which each role is named first; a deeper one belongs to what is said."""
+def _heading_labels(text: str) -> list[_Label]:
+    """Headings at the level where each role first appears; deeper ones are part of a message."""
     found = outside_code(text, list(_HEADING.finditer(text)))
     levels: dict[Role, str] = {}
     for match in found:
         levels.setdefault(ROLES[match["who"].lower()], match["level"])
     return [
-        _mark(match, match["about"])
+        _label(match, match["about"])
         for match in found
         if levels[ROLES[match["who"].lower()]] == match["level"]
     ]
 
 
-def _bolds(text: str) -> list[_Mark]:
+def _bold_labels(text: str) -> list[_Label]:
     return [
-        _mark(match, match["about"] or match["after"] or match["alone"] or match["behind"])
+        _label(match, match["about"] or match["after"] or match["alone"] or match["behind"])
         for match in outside_code(text, list(_BOLD.finditer(text)))
     ]
 
 
-def _labels(text: str) -> list[_Mark]:
-    """Labels at the start of a paragraph; of every line where only so both sides are named."""
+def _plain_labels(text: str) -> list[_Label]:
+    """Labels at the start of a paragraph; at the start of any line if otherwise one side is missing."""
     every = outside_code(text, list(_LABEL.finditer(text)))
     opening = [
         match for match in every if _PARAGRAPH.search(text[max(match.start() - 80, 0) : match.start()])
     ]
-    marks = [_mark(match, match["about"]) for match in opening]
-    return marks if _both(marks) else [_mark(match, match["about"]) for match in every]
+    labels = [_label(match, match["about"]) for match in opening]
+    return labels if _has_both_sides(labels) else [_label(match, match["about"]) for match in every]
 
 
-def _stamped(text: str) -> list[_Mark]:
-    """Lines with a time and a name. A name that is not an agent's is a person's."""
+def _stamped_labels(text: str) -> list[_Label]:
+    """Lines with a time and a name. Any name that is not an agent's is a user's."""
     return [
-        _Mark(
+        _Label(
             who,
-            ROLES.get(who.lower(), _by_name(who)),
+            ROLES.get(who.lower(), _role_by_name(who)),
             match.start(),
             match.end(),
             when_in(match["in"] or match["out"]),
@@ -165,18 +168,18 @@ def _stamped(text: str) -> list[_Mark]:
     ]
 
 
-def _by_name(who: str) -> Role:
+def _role_by_name(who: str) -> Role:
     words = re.findall(r"[^\W_]+", who.lower())
     return "agent" if any(ROLES.get(word) == "agent" for word in words) else "user"
 
 
-def _mark(match: re.Match[str], about: str | None) -> _Mark:
+def _label(match: re.Match[str], about: str | None) -> _Label:
     at = (moment_in(about) or when_in(about)) if about else None
-    return _Mark(match["who"], ROLES[match["who"].lower()], match.start(), match.end(), at)
+    return _Label(match["who"], ROLES[match["who"].lower()], match.start(), match.end(), at)
 
 
 def _trimmed(text: str) -> str:
-    """A section without the rules that part it from its neighbours."""
+    """A section without the horizontal rule that ends it."""
     lines = text.split("\n")
     end = len(lines)
     while end and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):

@@ -1,4 +1,4 @@
-"""Tells what a file is by its content, and reads it."""
+"""Detects the format of a conversation file by its content, and reads it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Transcript, Turn
 
 CHAT_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson")
-"""What the name of a file ends with that can hold a conversation."""
+"""File name suffixes of files that may contain a conversation."""
 
 OWN = "transcript"
-"""The format of a transcript of ours."""
+"""The format name of our own transcripts."""
 
 
 def read_chat(data: bytes, name: str) -> Transcript | None:
-    """A conversation in whichever form it was kept, as a transcript.
+    """Parse a conversation in any supported format into a transcript.
 
-    Transcripts of ours, session logs, exports and histories of other programs, and chats whose lines say who
-    speaks (``read_chats`` says which). Several conversations in one file follow each other. ``name`` is the
-    file's name or path, which becomes the transcript's.
+    Supported are our own transcripts, session logs, and the formats of ``read_chats``. Several conversations
+    in one file are concatenated. ``name`` is the file's name or path, which becomes the transcript's.
 
     Returns:
-        ``None`` where **speakers cannot be told apart**: nothing in the file says who speaks. That
-        differs from a conversation without a word, which is a transcript without turns.
-        The caller keeps such a file and says so.
+        ``None`` if **speakers cannot be told apart**, because nothing in the file names them; the caller
+        keeps the file unchanged and reports it. An empty conversation is a transcript without turns instead.
     """
     stream = BytesIO(data)
     kind = kind_of(stream)
@@ -54,7 +52,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     started = f"{first.started:%Y-%m-%dT%H:%M:%SZ}" if first.started is not None else ""
     header: dict[str, object] = {"session_id": first.session_id, "started": started, "channel": first.format}
     header |= {key: value for key, value in {"model": first.model, "cwd": first.cwd}.items() if value}
-    turns = tuple(turn for chat in chats for turn in _dated(chat, chats[0]))
+    turns = tuple(turn for chat in chats for turn in _turns_of(chat, chats[0]))
     return Transcript(name, first.session_id, started, "", first.title, header, turns)
 
 
@@ -70,24 +68,24 @@ def _log(log: SessionLog, name: str) -> Transcript:
 
 
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
-    """The conversations in a file; none where speakers cannot be told apart.
+    """The conversations in a file; empty if speakers cannot be told apart.
 
-    SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT and
-    Claude.ai, JSON or JSON lines that name a role, and texts with headings, bold names, labels or times
-    before names.
+    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT
+    and Claude.ai, JSON or JSON Lines with a role per message, and texts that label speakers with headings,
+    bold names, plain labels or timestamps.
     """
     if b"\0" in data[:4096]:
         return ()
     if _is_own(data):
-        return _own(parse(data, name))
+        return _own_chats(parse(data, name))
     text = data.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    found = tuple(_json(data, text) if text.lstrip()[:1] in ("{", "[") else ())
-    found = found or tuple(_text(text, PurePosixPath(name).name))
+    found = tuple(_json_chats(data, text) if text.lstrip()[:1] in ("{", "[") else ())
+    found = found or tuple(_text_chats(text, PurePosixPath(name).name))
     return tuple(chat for chat in found if any(turn.blocks for turn in chat.turns))
 
 
 def identity_of(chat: Chat) -> str:
-    """A session id for a conversation that has none: the same when it is exported again, moved or goes on."""
+    """A session id for a conversation without one; stable when it is exported again, moved or continued."""
     opening = chat.turns[: 1 + next((at for at, turn in enumerate(chat.turns) if turn.role == "user"), 0)]
     parts = [
         chat.format,
@@ -100,12 +98,12 @@ def identity_of(chat: Chat) -> str:
 
 
 def _is_own(data: bytes) -> bool:
-    """Whether a file is one of our transcripts: its first mark is one of our headings."""
+    """Whether a file is one of our transcripts, which has our turn headings."""
     turns = parse(data[: 64 * 1024], "").turns
     return any(turn.line for turn in turns)
 
 
-def _own(transcript: Transcript) -> tuple[Chat, ...]:
+def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
     started, ended = moment(transcript.started), moment(transcript.ended)
     header = {key: str(transcript.header.get(key) or "") for key in ("cwd", "model", "channel")}
     chat = Chat(
@@ -121,7 +119,7 @@ def _own(transcript: Transcript) -> tuple[Chat, ...]:
     return (chat,) if transcript.turns else ()
 
 
-def _text(text: str, name: str) -> Iterator[Chat]:
+def _text_chats(text: str, name: str) -> Iterator[Chat]:
     if aider.looks_like(text, name):
         yield from aider.read(text)
     elif specstory.looks_like(text):
@@ -134,7 +132,7 @@ def _text(text: str, name: str) -> Iterator[Chat]:
             yield chat
 
 
-def _json(data: bytes, text: str) -> Iterator[Chat]:
+def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -143,7 +141,7 @@ def _json(data: bytes, text: str) -> Iterator[Chat]:
         tree = value if isinstance(value, list) else [value]
         found = [(record, 1) for record in tree if isinstance(record, dict)]
     else:
-        found = list(_lines(data))
+        found = list(_json_lines(data))
     if not found:
         return
     first = found[0][0]
@@ -155,7 +153,8 @@ def _json(data: bytes, text: str) -> Iterator[Chat]:
         yield from records.read(found)
 
 
-def _lines(data: bytes) -> Iterator[tuple[Record, int]]:
+def _json_lines(data: bytes) -> Iterator[tuple[Record, int]]:
+    """The records of a JSON Lines file, with their line numbers."""
     number, place = 1, 0
     for line in read_lines(BytesIO(data)):
         number += data.count(b"\n", place, line.start)
@@ -164,8 +163,8 @@ def _lines(data: bytes) -> Iterator[tuple[Record, int]]:
             yield record, number
 
 
-def _dated(chat: Chat, first: Chat) -> tuple[Turn, ...]:
-    """The turns of a conversation that follows others: the day of its first one is written."""
+def _turns_of(chat: Chat, first: Chat) -> tuple[Turn, ...]:
+    """The turns of a conversation; if it follows another in the file, its first turn gets a date."""
     if chat is first or chat.started is None or not chat.turns:
         return chat.turns
     opening = replace(chat.turns[0], day=f"{chat.started:%Y-%m-%d}")

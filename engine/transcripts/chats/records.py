@@ -1,7 +1,7 @@
 """Reads conversations in JSON: ``role`` and ``content``, ``sender`` and ``text``, lists of ``messages``.
 
-Exports of ChatGPT (``conversations.json``, each a tree of messages) and of Claude.ai (``chat_messages``) are
-among them. Other records are not read: where nothing says who speaks, there is no turn.
+This includes exports of ChatGPT (``conversations.json``, each a tree of messages) and Claude.ai
+(``chat_messages``). Records that do not name a speaker are skipped.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date",
 
 
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
-    """The conversations in records; a record with a list of messages is one, all others together are one.
+    """The conversations in records, each given with its line number.
 
-    The number is the line on which a record stands.
+    A record with a list of messages is a conversation; all other records together form one.
     """
     loose = ChatBuilder()
     for record, line in records:
         listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
         if isinstance(tree := record.get("mapping"), dict):
-            yield from _whole(record, _in_tree(tree), line, "chatgpt")
+            yield from _conversation(record, _tree_messages(tree), line, "chatgpt")
         elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
-            yield from _whole(record, _of_copilot(requests), line, "copilot")
+            yield from _conversation(record, _copilot_messages(requests), line, "copilot")
         elif listed is not None and role_of(record) is None:
-            # Our plugin hands the sessions of opencode on.
+            # Our opencode plugin passes its sessions on in this form.
             name = "opencode" if record.get("agent") == "opencode" else NAME
             name = "claude-ai" if "chat_messages" in record else name
-            yield from _whole(record, (each for each in listed if isinstance(each, dict)), line, name)
+            yield from _conversation(record, (each for each in listed if isinstance(each, dict)), line, name)
         else:
             _message(loose, record, line)
-            loose.session_id = loose.session_id or _first(record, _IDS[:4])
+            loose.session_id = loose.session_id or _first_text(record, _IDS[:4])
     chat = loose.chat(NAME)
     if chat.turns:
         yield chat
 
 
-def _whole(record: Record, messages: Iterable[Record], line: int, name: str) -> Iterator[Chat]:
+def _conversation(record: Record, messages: Iterable[Record], line: int, name: str) -> Iterator[Chat]:
     chat = ChatBuilder()
-    chat.session_id = _first(record, _IDS)
+    chat.session_id = _first_text(record, _IDS)
     chat.title = text_of(record, "title") or text_of(record, "name")
     chat.model = text_of(record, "model") or text_of(record, "default_model_slug")
     chat.cwd = text_of(record, "cwd")
@@ -70,8 +70,8 @@ def _whole(record: Record, messages: Iterable[Record], line: int, name: str) -> 
         yield found
 
 
-def _in_tree(tree: Record) -> list[Record]:
-    """The messages of a tree in the order in which they were written, those of branches left among them."""
+def _tree_messages(tree: Record) -> list[Record]:
+    """The messages of a tree in the order they were written, including abandoned branches."""
     every = [object_of(node, "message") for node in tree.values()]
     found = [
         message
@@ -84,8 +84,8 @@ def _in_tree(tree: Record) -> list[Record]:
     return found
 
 
-def _of_copilot(requests: list[Any]) -> Iterator[Record]:
-    """The messages of a chat that VS Code exported: each request with what was answered."""
+def _copilot_messages(requests: list[Any]) -> Iterator[Record]:
+    """The messages of a VS Code chat export: each request and its response."""
     for request in requests:
         if not isinstance(request, dict):
             continue
@@ -101,7 +101,7 @@ def _of_copilot(requests: list[Any]) -> Iterator[Record]:
 
 
 def role_of(message: Any) -> Role | None:
-    """Who a message says it is from."""
+    """The role of a message's speaker, if it names one."""
     author, nested = object_of(message, "author"), object_of(message, "message")
     for value, key in (
         (message, "role"), (author, "role"), (message, "sender"), (message, "from"), (message, "author"),
@@ -143,7 +143,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
 
 
 def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
-    """The texts of a message; other parts are counted."""
+    """The texts of a message; tool calls are added to the chat, other parts are only counted."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
@@ -170,5 +170,5 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
             yield text_of(content, "text") or text_of(content, "content")
 
 
-def _first(record: Record, keys: Iterable[str]) -> str:
+def _first_text(record: Record, keys: Iterable[str]) -> str:
     return next((text_of(record, key) for key in keys if text_of(record, key)), "")

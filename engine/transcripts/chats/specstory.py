@@ -1,4 +1,4 @@
-"""Reads histories of SpecStory (``.specstory/history/*.md``): ``_**User (2026-01-16 15:23:32Z)**_``."""
+"""Reads SpecStory histories (``.specstory/history/*.md``): ``_**User (2026-01-16 15:23:32Z)**_``."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _CONTINUED = "This session is being continued from a previous conversation"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is a history of SpecStory."""
+    """Whether a text is a SpecStory history."""
     return bool(_GENERATED.search(text, 0, 4096)) or any(match["who"] for match in _HEADING.finditer(text))
 
 
 def read(text: str) -> Chat:
-    """The conversation in a history; a sub-agent's turns are left out.
+    """The conversation in a history, without sub-agent turns.
 
     The text has ``\\n`` line ends.
     """
@@ -73,7 +73,7 @@ def read(text: str) -> Chat:
     if heading is not None and moment_in(title := _TITLE_TIME.sub("", heading[1].rstrip())) is None:
         chat.title = title
     blocks = list(_blocks(text))
-    # A tool's output can hold half of a fence, so what it holds is not looked at for fences either.
+    # Tool output may contain an unbalanced fence, so blocks are blanked before looking for fenced code.
     bare = _masked(text, blocks)
     marks = outside_code(bare, list(_HEADING.finditer(bare)))
     starts = [block[0] for block in blocks]
@@ -99,7 +99,7 @@ def read(text: str) -> Chat:
 
 
 def _masked(text: str, blocks: list[tuple[int, int, str]]) -> str:
-    """A text of the same length and lines, blank where blocks are."""
+    """The text with its blocks blanked out; length and lines stay the same."""
     pieces, place = [], 0
     for start, end, _ in blocks:
         pieces += [text[place:start], _SHOWN.sub(" ", text[start:end])]
@@ -108,10 +108,10 @@ def _masked(text: str, blocks: list[tuple[int, int, str]]) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and tag of what stands between ``<tool-use>`` or ``<think>`` and its end.
+    """Start, end and tag of each ``<tool-use>`` and ``<think>`` block.
 
-    A tool's output can quote another history with blocks of its own, so ends are counted; an output that was
-    cut in such a quote ends at the last end before the next heading that stands in none.
+    Tool output can quote another history with its own blocks, so nesting is tracked; output truncated inside
+    such a quote ends at the last closing tag before the next heading outside of blocks.
     """
     start, tag, depth = 0, "", 0
     last = 0
@@ -141,17 +141,17 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    said = _without_rule(_MESSAGE_ID.sub("", text)).strip()
-    marks, said = split_interruptions(said)
+    message = _without_rule(_MESSAGE_ID.sub("", text)).strip()
+    marks, message = split_interruptions(message)
     for mark in marks:
         chat.say("system", mark, at, line=line)
-    command = command_of(said)
-    if said.startswith(_CONTINUED):
-        chat.say("system", said, at, kind="summary", line=line)
+    command = command_of(message)
+    if message.startswith(_CONTINUED):
+        chat.say("system", message, at, kind="summary", line=line)
     elif command is not None:
         chat.say("user", f"{command.typed}\n\n{command.rest}", at, kind="command", line=line)
     else:
-        chat.say("user", typed_text(said), at, line=line)
+        chat.say("user", typed_text(message), at, line=line)
 
 
 def _agent(
@@ -175,14 +175,14 @@ def _agent(
 
 
 def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    """Text of the agent, in which earlier versions put tool calls between rules."""
+    """Add agent text, in which older versions separate tool calls with horizontal rules."""
     for part in _parts(_MESSAGE_ID.sub("", text)):
         bare = _BARE_TOOL.match(part.strip())
         if bare is not None and (bare["name"] or _SUMMARY.search(part)):
             summary = _SUMMARY.search(bare["body"])
             chat.call(
                 bare["name"] or "tool",
-                _asked(html.unescape(summary[1]) if summary else bare["body"]),
+                _call_summary(html.unescape(summary[1]) if summary else bare["body"]),
                 "",
                 at,
                 line=line,
@@ -192,7 +192,7 @@ def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the rules of a text; a rule inside fenced code does not count."""
+    """The parts of a text between horizontal rules, ignoring rules inside fenced code."""
     place = 0
     for rule in outside_code(text, list(_RULE.finditer(text))):
         yield text[place : rule.start()]
@@ -211,39 +211,43 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     rest = body[summary.end() :] if summary else body
     used = _USED.match(head)
     fences = [fence["code"] for fence in _FENCED.finditer(rest)]
-    asked = (used["what"] or "") if used else head
+    summary_text = (used["what"] or "") if used else head
     before = rest[: rest.find("```")] if "```" in rest else rest
     quoted = _QUOTED.search(before)
-    if not asked and quoted is None and len(fences) > 1:
-        asked, fences = fences[0], fences[1:]
-    asked = asked or (quoted[1] if quoted else "") or before.replace("</details>", "")
+    if not summary_text and quoted is None and len(fences) > 1:
+        summary_text, fences = fences[0], fences[1:]
+    summary_text = summary_text or (quoted[1] if quoted else "") or before.replace("</details>", "")
     result = fences[-1] if fences else ""
     if result.strip():
         chat.drop("tool-output")
     chat.call(
-        name, _asked(asked), result_of(name, result.strip("\n")) if result.strip() else "", at, line=line
+        name,
+        _call_summary(summary_text),
+        result_of(name, result.strip("\n")) if result.strip() else "",
+        at,
+        line=line,
     )
-    # What a person answered or said when a call was refused stands in the tool's output only.
+    # The user's answers, and their comment on a rejected call, are only in the tool output.
     answers = answers_of(result.strip(), None, is_rejected=False) if name == _QUESTION else ""
     chat.say("user", answers, at, kind="answer", line=line)
     if "user said:" in rest or "following reason for the rejection:" in rest:
-        # A refusal stands between fences or bare, and ends where the block does.
-        told = rejection_reason(result if "user said:" in result else rest.partition("</details>")[0])
-        chat.say("user", told.removesuffix("```"), at, kind=CORRECTION, line=line)
+        # The comment is fenced or bare, and extends to the end of the block.
+        comment = rejection_reason(result if "user said:" in result else rest.partition("</details>")[0])
+        chat.say("user", comment.removesuffix("```"), at, kind=CORRECTION, line=line)
 
 
-def _asked(text: str) -> str:
+def _call_summary(text: str) -> str:
     return one_line(text.replace("**", "").strip())
 
 
 def _without_rule(text: str) -> str:
-    """A section without the rule that ends it."""
+    """A section without the horizontal rule that ends it."""
     bare = text.rstrip()
     return bare[:-3] if bare == "---" or bare.endswith("\n---") else bare
 
 
 def _model(about: str) -> str:
-    """``claude-opus-4-8`` of ``claude-opus-4-8 2026-07-13 13:40:56Z`` or ``model x, mode Agent``."""
+    """The model in a heading such as ``claude-opus-4-8 2026-07-13 13:40:56Z`` or ``model x, mode Agent``."""
     first = about.partition(",")[0].removeprefix("model ").strip()
     name = first.partition(" ")[0]
     return name if name and moment_in(first[:20]) is None and not first.startswith("mode ") else ""

@@ -266,7 +266,7 @@ class DiscussionsPanel(KeyedRows[DiscussionItem]):
     def show_discussions(self, items: Sequence[DiscussionItem], note: Note, about: object) -> None:
         """Shows a new state or time."""
         columns = Columns.of(items)
-        if self.same_things(items):  # so that a time getting one digit shorter moves no column
+        if self.same_items(items):  # so that a time getting one digit shorter moves no column
             columns = columns.at_least(self._columns)
         if columns != self._columns:
             self._columns = columns

@@ -78,7 +78,7 @@ class CacheLayout(ListDetail):
         """Reads the caches and the totals of the period."""
         self._looks.ask(self.state.days)
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         """Reads again when files change, a reply arrives or a cache is invalidated."""
         if burst.parts or burst.given_up:
             self.look()

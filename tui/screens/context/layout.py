@@ -268,7 +268,7 @@ class ContextLayout(FullScreen):
             self._bare.ask(None)
         self.show()
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         """Recompiles when files, topics or settings have changed."""
         if burst.parts & {"status", "digest"}:
             self.refetch()

@@ -116,7 +116,7 @@ class ProgressPanel(KeyedRows[StageItem]):
             current: The row in progress; -1 for none.
             run: Whether a harvest has started.
         """
-        other = not self.same_things(items)
+        other = not self.same_items(items)
         self.show_items(items)
         if other:
             self.select(0, by_hand=False)

@@ -57,7 +57,7 @@ class BlamePanel(KeyedRows[BlameRow]):
         other = (path, banner) != (self.path, self.banner)
         self.path, self.banner = path, banner
         self._cache.clear()
-        self.show_items(rows, afresh=other)
+        self.show_items(rows, from_top=other)
         self.summarise()
 
     def key(self, item: BlameRow) -> int:

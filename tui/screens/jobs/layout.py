@@ -79,7 +79,7 @@ class JobsLayout(ListDetail):
     def look(self) -> None:
         self._reads.ask(None)
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         if burst.jobs or burst.parts & self.news:
             self.look()
 

@@ -187,7 +187,7 @@ class RecordPage(SelectablePage):
     signs = (
         ("✓", "there: the line is unchanged, at the place shown"),
         ("~", "edited: a reworded line from the same conversation"),
-        ("✗", "gone: the line no longer exists, which is no error"),
+        ("✗", "gone: the line no longer exists, which is not an error"),
     )
 
     view: RecordView | None = None

@@ -52,8 +52,8 @@ def read_table(rules: Rules) -> Table:
 
 def look_up(engine: Engine, rule: Rule) -> WhyView:
     """Finds each mention of a rule, what the agent had done before, and repetitions since acceptance."""
-    told = engine.rules.told(rule)[::-1]
-    by = engine.kept_rules.said_by(told[:MOST])
+    told = engine.rules.occurrences(rule)[::-1]
+    by = engine.kept_rules.authors_of(told[:MOST])
     sayings = tuple(
         Saying(each, engine.rules.before(each), name) for each, name in zip(told[:MOST], by, strict=True)
     )

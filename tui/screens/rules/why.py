@@ -14,7 +14,7 @@ from tui.render.safe import first_line
 from tui.screens.rules.rows import EVERYWHERE, SIGNS, standing, style_of
 
 if TYPE_CHECKING:
-    from engine.lifecycle.rules.grouping import Told
+    from engine.lifecycle.rules.grouping import Occurrence
     from engine.rules.rulebook import Rule
 
 DONE, SAID = "→", "←"
@@ -38,7 +38,7 @@ _MEANINGS = {
 class Saying:
     """One mention of a rule."""
 
-    told: Told
+    told: Occurrence
     before: str
     """What the agent had done; empty if unknown."""
     by: str = ""
@@ -149,7 +149,7 @@ class WhyPanel(SelectablePage):
         return draw_why(self.view, width, self.roles) if self.view is not None else []
 
     @property
-    def told(self) -> Told | None:
+    def told(self) -> Occurrence | None:
         """The selected mention, or the latest one."""
         sayings = self.view.sayings if self.view is not None else None
         return sayings[max(0, self.line)].told if sayings else None

@@ -269,7 +269,7 @@ class SearchLayout(FullScreen):
             self._poll.stop()
             self._poll = None
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         """Searches again when files or the index change."""
         if not burst.parts and burst.progress is None and not burst.indexed:
             return

@@ -59,14 +59,14 @@ class ResultsPanel(KeyedRows[Hit]):
 
     def show_results(self, state: SearchState) -> None:
         """Shows a new state; for the same query the selected result stays selected while it is listed."""
-        afresh, self._found_for = state.found_for != self._found_for, state.found_for
+        from_top, self._found_for = state.found_for != self._found_for, state.found_for
         self.state = state
         empty = lru_cache(1)(partial(draw_empty, state))  # called once per line
         self.show_items(
             state.hits,
             lambda width, roles: empty(max(8, width), self.size.height, roles),
             (state.phase, state.inventory, state.problem, state.wanted, state.answer),
-            afresh=afresh,
+            from_top=from_top,
         )
         self.summarise()
 

@@ -175,10 +175,10 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
             note: Why the list is empty.
             threshold_line: Topic and thresholds, if no other panel shows them.
         """
-        afresh = topic != self._of or (self.listing.flips is None) is not (listing.flips is None)
+        from_top = topic != self._of or (self.listing.flips is None) is not (listing.flips is None)
         self.listing, self.threshold_line, self._of = listing, threshold_line, topic
         self.show_items(
-            listing.items, lambda width, roles: wrap([(note, roles.muted)], width), note, afresh=afresh
+            listing.items, lambda width, roles: wrap([(note, roles.muted)], width), note, from_top=from_top
         )
         self.summarise()
 

@@ -140,7 +140,7 @@ class TuneLayout(FullScreen):
         """Limits how often a slow log is read."""
         return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         """Reads new log records when messages arrive or files change."""
         if burst.keys or "status" in burst.parts:
             self.look()

@@ -229,12 +229,12 @@ class WorkbenchLayout(FullScreen):
 
     # Events from the engine
 
-    def heard(self, burst: Burst) -> None:
+    def handle_events(self, burst: Burst) -> None:
         self.conductor.read(burst.parts)
         # Search results are part of the prompt, so a newly indexed file can change it.
         if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
             self.conductor.fetch(self.shown.key)
-        self.questions.heard(burst.asked, burst.closed)
+        self.questions.update(burst.asked, burst.closed)
         for error in burst.errors[-3:]:
             self.say(error, error=True)
         if burst.progress is not None:
