@@ -16,9 +16,9 @@ def words_of(call: HookCall) -> str:
     prompt = strip_injected(call.prompt)
     if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
         return prompt
-    from engine.transcripts.importers.claude_said import typed_of  # noqa: PLC0415 — for few prompts
+    from engine.transcripts.importers.claude_records import typed_text  # noqa: PLC0415 — for few prompts
 
-    return typed_of(prompt)
+    return typed_text(prompt)
 
 
 def parent_of(call: HookCall) -> str:

@@ -22,7 +22,7 @@ from engine.store.revisions import contents, entries
 from engine.store.schema import MEMORY_FILE, size_problems
 from engine.transcripts.importers.state import SOURCE_FIELD
 from engine.transcripts.places import FOLDER, head_fields, read_head
-from engine.transcripts.unchanged import fault_of
+from engine.transcripts.unchanged import forbidden_change
 
 _LARGEST = 4 * 1024 * 1024
 _OPAQUE = b"\0"
@@ -140,7 +140,9 @@ def _is_pointer_to(change: FileChange) -> bool:
 def _fault(change: FileChange) -> str:
     """A problem for which ``doctor --staged`` also refuses a commit made by hand."""
     if is_transcript(change.path) and change.before is not None:
-        fault = fault_of(change.before, change.after) or ("is deleted" if change.after is None else "")
+        fault = forbidden_change(change.before, change.after) or (
+            "is deleted" if change.after is None else ""
+        )
         return f"{fault}; revert it, or if it is intended: git commit --no-verify" if fault else ""
     if change.path == MEMORY_FILE and change.after is not None:
         for problem in size_problems(change.after):

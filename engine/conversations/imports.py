@@ -22,7 +22,7 @@ from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
 from engine.transcripts.days import iso
 from engine.transcripts.importers.drafts import ImportResult
-from engine.transcripts.importers.known import Known, is_imported
+from engine.transcripts.importers.known import KnownSessions, is_imported
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
@@ -146,7 +146,7 @@ def commit_imported(
 
 
 def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> Iterator[ImportResult]:
-    known = Known(engine.workspace)
+    known = KnownSessions(engine.workspace)
     for source in sources:
         try:
             for result in _results(engine, source, known, dry_run):
@@ -157,7 +157,9 @@ def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> It
             yield ImportResult(source.path, status="skipped", why=error.what)
 
 
-def _results(engine: Importing, source: Source, known: Known, dry_run: bool) -> Iterator[ImportResult]:
+def _results(
+    engine: Importing, source: Source, known: KnownSessions, dry_run: bool
+) -> Iterator[ImportResult]:
     """Imports a file: one session of an agent log, or the conversations of a chat export."""
     path, kind, files, redact = source.path, source.kind, engine.files, engine.config.capture.redact
 

@@ -25,7 +25,7 @@ from engine.gateways import bodies
 from engine.gateways.stream import EventStream
 from engine.gateways.webhooks import delivery_of, event_of, message_of
 from engine.gateways.writing import MessageWriter
-from engine.transcripts.capture import Said
+from engine.transcripts.capture import NewMessage
 from engine.transcripts.places import list_transcripts
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ async def turns(api: Api, request: ApiRequest) -> object:
 
 async def _write(api: Api, session: str, sent: list[bodies.TurnBody]) -> object:
     turns = [
-        Said(each.role, each.text, each.kind, each.at, each.key, each.attachments, each.tool, each.result)
+        NewMessage(
+            each.role, each.text, each.kind, each.at, each.key, each.attachments, each.tool, each.result
+        )
         for each in sent
     ]
     return {"session_id": session, "written": await api.writer.write(session, turns)}

@@ -13,14 +13,14 @@ from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
     from engine.store.files import Files
-    from engine.transcripts.capture import ConversationCapture, Said
+    from engine.transcripts.capture import ConversationCapture, NewMessage
 
 _BUSY_RATE = 100
 """Messages per second above which background work is slowed down."""
 _WINDOW_S = 0.5
 _MAX_PAUSE_S = 0.1
 
-_Request = tuple["Sequence[Said]", "asyncio.Future[list[bool]]"]
+_Request = tuple["Sequence[NewMessage]", "asyncio.Future[list[bool]]"]
 
 
 class MessageWriter:
@@ -36,7 +36,7 @@ class MessageWriter:
         self._since, self._count, self._rate = time.monotonic(), 0, 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def write(self, session_id: str, messages: Sequence[Said]) -> list[bool]:
+    async def write(self, session_id: str, messages: Sequence[NewMessage]) -> list[bool]:
         """Whether each message was written, once they are on disk; raises like ``capture.say``."""
         self._count_messages(len(messages))
         future: asyncio.Future[list[bool]] = asyncio.get_running_loop().create_future()
@@ -85,7 +85,7 @@ class MessageWriter:
         """The future and result, or error, of each request of a session."""
         try:
             every = [message for messages, _ in requests for message in messages]
-            written = iter(self._capture.say(session_id, every))
+            written = iter(self._capture.append(session_id, every))
             return [(future, [next(written) for _ in messages]) for messages, future in requests]
         except (AutopoiesisError, OSError, ValueError) as error:
             if len(requests) == 1:

@@ -1,4 +1,4 @@
-"""One-line summaries of tool calls and results: short, and cut visibly (spec 2.1)."""
+"""One-line summaries of tool calls and results, truncated visibly (spec 2.1)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 LIMIT = 200
 """Maximum length in characters of a summary or result in a transcript."""
 
-# Terminal colours and cursor movements, window titles, and what is left of them.
+# Terminal colours, cursor movements and window titles, complete or truncated.
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
 _WINDOW = 16 * 1024
 
 
 def one_line(text: str, limit: int = LIMIT) -> str:
-    """A text on one line: whitespace collapsed, terminal sequences removed, cut with an ellipsis.
+    """Put a text on one line: collapse whitespace, remove terminal sequences, truncate with an ellipsis.
 
     The result has at most ``limit`` characters, including the ellipsis.
     """

@@ -14,10 +14,10 @@ from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
+from engine.transcripts.appender import TurnAppender
 from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render, strip_injected
-from engine.transcripts.growing import GrowingEnd
 from engine.transcripts.places import find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
@@ -44,11 +44,11 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message to record, or with ``tool`` a tool call."""
+class NewMessage:
+    """A message to record or, with ``tool``, a tool call."""
 
     role: Role
-    content: str  # Markdown; for a call its arguments, cut to one line of at most 200 characters
+    content: str  # Markdown; for a call its arguments, truncated to one line of at most 200 characters
     kind: str = ""
     """A short word for the brackets in the heading; empty for dialogue. If empty, a message that corrects the
     agent gets the kind ``correction``."""
@@ -56,7 +56,7 @@ class Said:
     key: str = ""
     attachments: Sequence[str] = ()  # paths of binary content the message refers to
     tool: str = ""
-    result: str = ""  # of the call, with the same limit
+    result: str = ""  # of the call, with the same limit as ``content``
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +76,17 @@ class ConversationCapture:
 
     - ``start`` and ``end`` are idempotent.
     - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` after its entry, which is invisible in
-    rendered Markdown and not part of the turn. Any later call with the same key changes nothing.
+      rendered Markdown and not part of the turn. Any later call with the same key changes nothing.
     - Without a key, a message identical to the last entry, by the same role and within a minute, counts as a
-    repetition (a retry, or a hook registered twice). Tool calls without a key are always written: agents
-    do run the same command twice.
+      repetition (a retry, or a hook registered twice). Tool calls without a key are always written, because
+      agents do run the same command twice.
 
     A session id consists of letters, digits, ``.``, ``_`` and ``-``. Times default to now. Methods that add
     an entry return whether it was written: not if its key was seen before.
 
     Args:
-        redact: Replace likely keys and passwords with ``[secret]``. The header of an ended session then has
-        their number.
+        redact: Replace likely keys and passwords with ``[secret]``. The header of an ended session then gives
+            their number.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ConversationCapture:
 
         Args:
             channel: Where the session takes place, such as ``cli``.
-            title: The subject; determines the file's slug, which never changes.
+            title: The topic; determines the file's slug, which never changes.
 
         Returns:
             The transcript's workspace-relative path.
@@ -136,13 +136,13 @@ class ConversationCapture:
             if found is not None:
                 return found
             first = path = session_path(session_id, at, topic)
-            # On a case-insensitive file system, a session id that differs only in case has taken the name.
+            # On a case-insensitive file system, a session id that differs only in case may own the name.
             for number in range(2, 100):
                 if self._files.create(path, data):
                     self._paths[session_id] = path
                     return path
                 path = f"{first[:-3]}-{number}.md"
-        raise TranscriptError("its file name keeps being taken", where=path, hint="use another session id")
+        raise TranscriptError("the file name is already taken", where=path, hint="use another session id")
 
     def message(
         self,
@@ -155,12 +155,12 @@ class ConversationCapture:
         key: str = "",
         attachments: Sequence[str] = (),
     ) -> bool:
-        """Append a message; see ``Said`` for its fields and ``say`` for errors.
+        """Append a message; see ``NewMessage`` for its fields and ``append`` for errors.
 
         Returns:
-            Whether it was written: not if it is a repetition or empty without injected blocks.
+            Whether it was written: not if it is a repetition, or empty without injected blocks.
         """
-        return self.say(session_id, [Said(role, content, kind, at, key, attachments)])[0]
+        return self.append(session_id, [NewMessage(role, content, kind, at, key, attachments)])[0]
 
     def tool_call(
         self,
@@ -172,57 +172,55 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a tool call to the agent's turn; opens one if another role spoke last. Raises as ``say``."""
-        said = Said("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
-        return self.say(session_id, [said])[0]
+        """Append a tool call to the agent's turn, opening one if needed. Raises the errors of ``append``."""
+        call = NewMessage("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
+        return self.append(session_id, [call])[0]
 
-    def say(self, session_id: str, said: Sequence[Said]) -> list[bool]:
+    def append(self, session_id: str, messages: Sequence[NewMessage]) -> list[bool]:
         """Append messages and tool calls in order, in one atomic write.
 
-        Injected blocks are removed first (design 3.13). Text of the agent after tool calls that opened a turn
-        is part of that turn.
+        Injected blocks are removed first (design 3.13). Agent text that follows the tool calls at the start
+        of a turn is part of that turn.
 
         Returns:
             For each, whether it was written.
 
         Raises:
             NoSession: There is no such session.
-            TranscriptError: It has ended, or a role or kind cannot be written.
+            TranscriptError: It has ended, or a role or kind is invalid.
             WriteFailed, ReadOnly: As ``Files.append``.
         """
-        entries = [self._entry(each) for each in said]
+        entries = [self._entry(each) for each in messages]
         with self._files.lock():
             session = self._read(session_id)
             if session.header.get("ended"):
                 raise _ended(session.path)
-            end = GrowingEnd(session.data, session.header.get("started"))
+            end = TurnAppender(session.data, session.header.get("started"))
             written = [entry is not None and end.add(*entry) for entry in entries]
             self._files.append(session.path, end.added.encode("utf-8"))
             return written
 
-    def _entry(self, said: Said) -> tuple[Turn, datetime, str] | None:
+    def _entry(self, new: NewMessage) -> tuple[Turn, datetime, str] | None:
         """A message as a turn, its time and its key; ``None`` if it is empty without injected blocks."""
-        now = (said.at or self._clock()).astimezone(UTC)
-        if said.tool:
-            summary, result = (one_line(self._clean(strip_injected(t))) for t in (said.content, said.result))
-            call = ToolCall(one_line(said.tool, _NAME_LIMIT), summary, result)
-            return Turn("agent", f"{now:%H:%M}", (call,)), now, said.key
-        if said.role not in _ROLES:
+        at = (new.at or self._clock()).astimezone(UTC)
+        if new.tool:
+            summary, result = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
+            call = ToolCall(one_line(new.tool, _NAME_LIMIT), summary, result)
+            return Turn("agent", f"{at:%H:%M}", (call,)), at, new.key
+        if new.role not in _ROLES:
             raise TranscriptError(
-                f"no such role: {one_line(said.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
+                f"unknown role {one_line(new.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
             )
-        if not _KIND.fullmatch(said.kind):
+        if not _KIND.fullmatch(new.kind):
             raise TranscriptError(
-                f"a turn cannot be of kind {one_line(said.kind, 40)}",
+                f"invalid kind of turn {one_line(new.kind, 40)}",
                 hint="use letters, digits, '.', '_' and '-'",
             )
-        text = self._clean(strip_injected(said.content.replace("\r\n", "\n")))
-        blocks: tuple[Block, ...] = tuple(
-            Attachment(one_line(self._clean(path))) for path in said.attachments
-        )
+        text = self._clean(strip_injected(new.content.replace("\r\n", "\n")))
+        blocks: tuple[Block, ...] = tuple(Attachment(one_line(self._clean(path))) for path in new.attachments)
         if text.strip():
             blocks = (Text(text), *blocks)
-        return (Turn(said.role, f"{now:%H:%M}", blocks, said.kind), now, said.key) if blocks else None
+        return (Turn(new.role, f"{at:%H:%M}", blocks, new.kind), at, new.key) if blocks else None
 
     def end(
         self,
@@ -233,9 +231,9 @@ class ConversationCapture:
         tags: Iterable[str] = (),
         at: datetime | None = None,
     ) -> str:
-        """Finish a transcript: add the end, the counts and the changes to its header; the body is unchanged.
+        """Finish a transcript: add end time, counts and memory changes to its header; the body is unchanged.
 
-        Without ``tags`` the header's tags are kept; the changes are collected from the memory turns.
+        Without ``tags``, the header's tags are kept. The changes are collected from the memory turns.
 
         Returns:
             The transcript's workspace-relative path.
@@ -248,10 +246,10 @@ class ConversationCapture:
         labels = [one_line(tag, _NAME_LIMIT) for tag in tags]
         with self._files.lock():
             session = self._read(session_id)
-            taken_out = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
+            redactions = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
             counts = {"tags": labels, "tokens_in": tokens_in, "tokens_out": tokens_out}
-            found = {**counts, **_changes(session.data), REDACTED_FIELD: taken_out}
-            fields = {key: value for key, value in found.items() if value}
+            learned = {**counts, **_changes(session.data), REDACTED_FIELD: redactions}
+            fields = {key: value for key, value in learned.items() if value}
             if session.header.get("ended"):
                 if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)
@@ -261,7 +259,7 @@ class ConversationCapture:
             return session.path
 
     def find(self, session_id: str) -> str | None:
-        """The path of a session's transcript, ``None`` if it was never started."""
+        """The path of a session's transcript; ``None`` if it was never started."""
         known = self._paths.get(session_id)
         if known is not None and session_of(self._files.workspace.root / known) == session_id:
             return known
@@ -284,9 +282,9 @@ class ConversationCapture:
 def _check_id(session_id: str) -> None:
     if not valid_session_id(session_id):
         raise TranscriptError(
-            "cannot be used as a session id",
+            "is not a valid session id",
             where=one_line(session_id, 60) or "(empty)",
-            hint="use letters, digits, '.', '_' and '-', at most 128 of them",
+            hint="use at most 128 letters, digits, '.', '_' and '-'",
         )
 
 
@@ -299,7 +297,7 @@ def _as_read(value: object) -> object:
 
 
 def _changes(data: bytes) -> dict[str, object]:
-    """The memory operations in the turns, as many as fit in a header; the rest is counted."""
+    """The header fields for the memory operations: as many as fit, and the number of the others."""
     blocks = (block for turn in parse(data, "").turns for block in turn.blocks)
     listed = [
         {

@@ -1,7 +1,7 @@
-"""Recognises that a person corrects the agent: "no, use …", "never touch …", "that's wrong", "I said …".
+"""Recognizes messages that correct the agent: "no, use …", "never touch …", "that's wrong", "I said …".
 
-Deterministic and conservative: only what a sentence begins with counts, a question never does, and neither
-does what stands in code, in a quotation or far down in a long message, which is mostly pasted.
+Deterministic and conservative: only the beginning of a sentence counts. Questions, code and quotations are
+ignored, and so is the rest of a long message, which is mostly pasted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from engine.startup.lazy import expression
 
 _PROSE = 1500
-"""Characters of a message's prose that are looked at: a correction does not wait for the third page."""
+"""Number of characters of prose that are checked: a correction comes early in a message."""
 
 _CODE = expression(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _NOT_PROSE = re.compile(r"^(?:[ \t]*>|\t| {4}).*$", re.MULTILINE)
@@ -30,7 +30,7 @@ _NOT_A_RULE = (
 )
 _WORDS = {
     "en": (
-        # "No", and what should have been done instead: a bare "no" only answers a question.
+        # "No" followed by an instruction: a bare "no" only answers a question.
         r"(?:no|nope|nah)(?:[,.!;:…\s—–-]|\bno\b)+(?:use|do|don['’]?t|not|never|stop|keep|leave|put|make|"
         r"remove|delete|revert|undo|go back|instead|rather|try|wait|wrong|you|"
         r"i (?:said|meant|mean|want|wanted|asked|told)|we (?:use|don['’]?t|never|always|should)|"
@@ -130,19 +130,19 @@ _QUESTION = re.compile(r"[?？]\W*\Z")
 
 @cache
 def _correction() -> re.Pattern[str]:
-    """How a correction begins; made when it is first looked for, because it takes 7 ms."""
+    """Pattern for the beginning of a correction; compiled on first use, because it takes 7 ms."""
     beginnings = "|".join(f"(?:{each})" for language in _WORDS.values() for each in language)
     return re.compile(rf"{_LEAD}(?:{beginnings})", re.IGNORECASE)
 
 
 def is_correction(text: str) -> bool:
-    """Whether a person's message corrects what the agent did or sets it a rule.
+    """Whether a user message corrects the agent or gives it a rule.
 
-    Recognised in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese, Japanese and
-    Korean, by how a sentence begins.
+    Supports English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese, Japanese and
+    Korean.
     """
     prose = _NOT_PROSE.sub("", _CODE.sub(" … ", text[: 4 * _PROSE]))[:_PROSE]
-    # "No. Use the other one." is one thought.
+    # Treat "No. Use the other one." as one sentence.
     prose = _BARE_NO.sub("no,", prose)
     for match in _SENTENCE.finditer(prose):
         sentence = match[0].strip().lstrip("\"'“”„«*_ ")

@@ -1,4 +1,4 @@
-"""Determines the day of a turn: a heading has the time, and the date only if the day changes."""
+"""Determines the date of turns: a heading has the time, and the date only if the day changes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ _HALF_A_DAY = timedelta(hours=12)
 
 
 def following(moment: datetime, clock: str, day: str = "") -> datetime:
-    """When a turn was spoken, UTC, given when the turn before it was.
+    """The time of a turn in UTC, given the time of the previous one.
 
-    Where the heading holds a date, that is the day. Otherwise times only go forward: a time more than twelve
-    hours behind is the next day's; one less far behind is a clock that was set back, and the order of the
-    file decides.
+    A date in the heading decides. Otherwise times only go forward: a time more than twelve hours earlier
+    belongs to the next day; with a smaller step back, the clock was set back, and the order in the file
+    decides.
 
     Args:
-        moment: When the turn before was spoken, or the session started; UTC.
-        clock: The time in the heading, ``HH:MM``; the result is ``moment`` when it is not one.
-        day: The date in the heading, ``YYYY-MM-DD``; empty where it has none.
+        moment: Time of the previous turn, or of the session's start; UTC.
+        clock: The time in the heading, ``HH:MM``; if it is invalid, the result is ``moment``.
+        day: The date in the heading, ``YYYY-MM-DD``; empty if there is none.
     """
     on = date_of(day)
     try:
@@ -33,16 +33,16 @@ def following(moment: datetime, clock: str, day: str = "") -> datetime:
 
 
 def day_to_write(at: datetime, before: datetime) -> str:
-    """The date that the heading of a turn needs; empty where a reader knows the day without it.
+    """The date for a turn's heading; empty if it follows from the previous headings.
 
-    ``before`` is when the turn before it was, as ``following`` has it, or the session started.
+    ``before`` is the time of the previous turn according to ``following``, or of the session's start.
     """
     is_known = before.date() == at.date() == following(before, f"{at:%H:%M}").date()
     return "" if is_known else at.date().isoformat()
 
 
 def moment(value: object) -> datetime | None:
-    """An ISO 8601 time as UTC; ``None`` when it is not one. Without a zone it is UTC."""
+    """Parse an ISO 8601 time as UTC, the default zone; ``None`` if it is invalid."""
     if not isinstance(value, str):
         return None
     try:
@@ -56,12 +56,12 @@ def moment(value: object) -> datetime | None:
 
 
 def iso(at: datetime) -> str:
-    """A time as headers hold it: ISO 8601, UTC, to the second."""
+    """Format a time for a header: ISO 8601, UTC, to the second."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def date_of(day: str) -> date | None:
-    """The date in a heading; ``None`` when there is none, or no calendar has it."""
+    """Parse the date in a heading; ``None`` if it is empty or does not exist."""
     try:
         return date.fromisoformat(day) if day else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Finds the sessions of other programs on this machine, and describes them without reading them fully."""
+"""Finds the sessions of other programs on this machine and describes them without reading them fully."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
-from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.run import discover, log_folder
@@ -24,7 +24,7 @@ Agent = Literal["claude-code", "codex", "gemini", "specstory"]
 
 AGENTS: tuple[Agent, ...] = ("claude-code", "codex", "gemini", "specstory")
 
-News = Literal["new", "grown", "second", "imported"]
+ImportStatus = Literal["new", "grown", "second", "imported"]
 
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 64 * 1024
@@ -42,17 +42,17 @@ _UUID = re.compile(r"(?:^|-)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session's file that was found."""
+    """A session file on this machine."""
 
     agent: Agent
     path: Path
-    project: str  # the folder it was about; where that is not known, the folder it lies in
+    project: str  # the project's folder; if unknown, the folder that contains the file
     size: int  # bytes
-    first: str  # ISO date of its beginning, UTC; empty where it has none
-    last: str  # the same for its end
-    news: News
-    """``grown`` since it was imported; ``second`` for another file of an imported session; ``imported`` when
-    all of it was."""
+    first: str  # ISO date of its first entry, UTC; empty if it has none
+    last: str  # the same for its last entry
+    news: ImportStatus
+    """``grown`` since its import; ``second`` for another file of an imported session; ``imported`` if
+    completely imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ class Discovery:
     sub_agents: int  # logs of sub-agents, which are not imported
 
     @property
-    def news(self) -> tuple[Found, ...]:
+    def pending(self) -> tuple[Found, ...]:
         """The files an import would read."""
         return tuple(each for each in self.found if each.news != "imported")
 
 
 def discover_all(
-    known: Known, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
+    known: KnownSessions, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
 ) -> Discovery:
-    """Finds all sessions of all agents.
+    """Find all sessions of the given agents.
 
     Args:
-        homes: The folder of an agent; ``None`` for where it is by default.
-        here: A project's folder that may have a history of SpecStory.
+        homes: Returns the folder of an agent; ``None`` for the default one.
+        here: A project folder that may contain a SpecStory history.
     """
     wanted = set(agents)
     found: list[Found | None] = []
@@ -85,12 +85,12 @@ def discover_all(
     projects = {here.absolute()}
     for kind in get_args(Kind):
         folder = log_folder(kind, homes(kind))
-        logs = [_glance(kind, path, known) for path in discover(kind, homes(kind))]
+        logs = [_describe(kind, path, known) for path in discover(kind, homes(kind))]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
         if kind in wanted:
             looked_in.append(shown_source(folder))
             found += logs
-            # Codex has none.
+            # Codex has no such files.
             sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
     if "gemini" in wanted:
         home = homes("gemini") or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
@@ -98,21 +98,21 @@ def discover_all(
         looked_in.append(shown_source(folder))
         names = _gemini_projects(home, projects)
         chats = sorted([*folder.glob("*/chats/session-*.json"), *folder.glob("*/chats/session-*.jsonl")])
-        # What was typed, which is less, comes behind whole sessions.
+        # The logs contain only what was typed, so they come after the complete sessions.
         for path in [*chats, *sorted(folder.glob("*/logs.json"))]:
-            found.append(_glance("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
+            found.append(_describe("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
         sub_agents += folder.glob("*/chats/*/*.jsonl")
     if "specstory" in wanted:
         looked_in.append(".specstory/history")
         for place in sorted(projects):
             with contextlib.suppress(OSError):
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
-                found += [_glance("specstory", path, known, str(place)) for path in histories]
+                found += [_describe("specstory", path, known, str(place)) for path in histories]
     return Discovery(tuple(filter(None, found)), tuple(looked_in), len(sub_agents))
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
-    """The projects by the name of their folder: listed, noted in it, or known by the hash of their path."""
+    """Project paths by folder name: as listed, as noted in the folder, or by the hash of a known path."""
     names = {sha256(str(project).encode()).hexdigest(): str(project) for project in projects}
     with contextlib.suppress(ImportFailed), opened(folder / "projects.json") as stream:
         listed = object_of(json_in(stream.read(_HEAD_BYTES) or b""), "projects")
@@ -124,8 +124,8 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
     return names
 
 
-def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found | None:
-    """What the beginning and the end of a file say; ``None`` for one that cannot be read, or is empty."""
+def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
+    """Describe a file from its beginning and end; ``None`` if it is unreadable or empty."""
     try:
         with opened(path) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -142,21 +142,21 @@ def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found 
     named = _CWD.search(head)
     if not project and named is not None:
         project = str(json_in(named[1]) or "")
-    news = _news(path, size, head, known)
+    news = _import_status(path, size, head, known)
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
 
-def _news(path: Path, size: int, head: bytes, known: Known) -> News:
+def _import_status(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
     entries = known.sources.get(shown_source(path))
     if entries:
-        return "imported" if any(entry.taken.read == size for entry in entries) else "grown"
+        return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
     named, inside = _UUID.search(path.stem), _SESSION.search(head)
     session_id = named[1] if named else (inside[1] or inside[2]).decode() if inside else ""
     return "second" if session_id.lower() in known.transcripts else "new"
 
 
 def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Found]]:
-    """What was found by agent and project, each in the order in which it was found."""
+    """Group the found files by agent and project, keeping their order."""
     groups: dict[tuple[Agent, str], list[Found]] = {}
     for each in found:
         groups.setdefault((each.agent, each.project), []).append(each)

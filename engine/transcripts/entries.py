@@ -12,7 +12,7 @@ Entry = ToolCall | Attachment | KnowledgeChange
 _ENTRY = re.compile(r"> \[(tool|attachment|knowledge):([^\]]*)\](.*)")
 _ARROW = re.compile(r" (→) ")
 _DASH = re.compile(r" (—|–|-) ")
-# A separator inside the first field gets a backslash; backslashes in front of a separator are doubled.
+# A separator inside the first field gets a backslash; backslashes before a separator are doubled.
 _ARROW_IN = re.compile(r"(?<!\\)(?:(\\+)(?=→)|(?:(?<= )|^)(?=→(?: |$)))")
 _DASH_IN = re.compile(r"(?<!\\)(?:(\\+)(?=[—–-])|(?:(?<= )|^)(?=[—–-](?: |$)))")
 _ARROW_OUT = re.compile(r"(?<!\\)(\\+)(?=→)")
@@ -20,7 +20,7 @@ _DASH_OUT = re.compile(r"(?<!\\)(\\+)(?=[—–-])")
 
 
 def render_entry(entry: Entry) -> str:
-    """The entry as its line, without the line end."""
+    """The entry's line, without the line end."""
     match entry:
         case ToolCall(name, summary, result):
             return f"> [tool:{encode_name(name)}]{_join(summary, result, ' → ', _ARROW_IN)}"
@@ -31,7 +31,7 @@ def render_entry(entry: Entry) -> str:
 
 
 def parse_entry(line: str) -> Entry | None:
-    """The entry a line stands for; ``None`` when it is content after all."""
+    """The entry on a line; ``None`` if the line is ordinary text."""
     match = _ENTRY.fullmatch(line)
     if match is None:
         return None

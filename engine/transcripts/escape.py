@@ -1,10 +1,10 @@
-"""How text that would be misread stands in a transcript, readable and undone exactly (robustness P1, P7).
+"""Escapes text that a transcript's parser would misread, readably and reversibly (robustness P1, P7).
 
-Two escapes, both a backslash. In front of a line it says "this line is content": a turn heading, a tool line,
-a fence that never closes, a blank line at the edge of a text. In front of ``u{…}`` it stands for one
-character no text file should hold raw: control characters (a terminal would obey them), carriage returns,
-surrogates. A backslash that already stands in such a place is doubled, or gets one more, so nothing is
-ambiguous.
+There are two escapes, both with a backslash. At the start of a line it marks the line as content: a turn
+heading, a tool line, a fence that is never closed, a blank line at the edge of a text. Before ``u{…}`` it
+encodes one character that a text file should not contain raw: control characters (a terminal would obey
+them), carriage returns, surrogates. A backslash already in such a place is doubled, or gets another one, so
+nothing is ambiguous.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _ENCODE_NAME = expression(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
 _DECODE = expression(rf"(?<!\\)(\\+)({_CODE})")
 _MAY_NEED = expression(rf"[{_RAW}]|\\u\{{")
 
-_MOST_FENCES_LEFT_OPEN = 200
+_MAX_UNCLOSED_FENCES = 200
 _FENCE_LINE = expression(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
-# Patterns for whole lines start with the line end before them: the engine then leaps from line to line, an
-# order of magnitude faster than asking at every character whether a line starts there.
+# Patterns for whole lines start with the preceding line end: the regex engine then jumps from line to line,
+# an order of magnitude faster than checking at every character whether a line starts there.
 _FENCE = expression(r"\n {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = (
     r"##[ \t]+(?:(?P<day>[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[ \t]+)?"
@@ -39,7 +39,7 @@ _HEADING = (
 )
 _OPENING = r" {0,3}(?:`{3,}[^`\n]*$|~{3})"
 SPECIAL = rf"(?:{_HEADING}|> \[(?:tool|attachment|knowledge):|<!-- (?:-->|key:)|{_OPENING})"
-"""How a line starts that means something to the parser."""
+"""Pattern for the start of a line that has a meaning to the parser."""
 
 HEADING = expression(_HEADING)
 ESCAPED_LINE = expression(rf"\\+(?:[ \t]*$|{SPECIAL})")
@@ -47,17 +47,17 @@ _SPECIAL_LINE = expression(rf"\n(?=\\+[ \t]*$|\\*{SPECIAL})", re.MULTILINE)
 
 
 def encode(text: str) -> str:
-    """Replace characters that may not stand raw in a text of several lines."""
+    """Encode characters that multi-line text must not contain raw."""
     return _ENCODE.sub(_encoded, text) if _MAY_NEED.search(text) else text
 
 
 def encode_line(text: str) -> str:
-    """As ``encode``, for a field within a line: line ends are replaced too."""
+    """As ``encode``, for a field within a line: also encodes line ends."""
     return _ENCODE_LINE.sub(_encoded, text)
 
 
 def encode_name(text: str) -> str:
-    """As ``encode_line``, for a field in square brackets: the closing bracket is replaced too."""
+    """As ``encode_line``, for a field in square brackets: also encodes closing brackets."""
     return _ENCODE_NAME.sub(_encoded, text)
 
 
@@ -78,8 +78,8 @@ def _decoded(match: re.Match[str]) -> str:
 
 
 class Fences:
-    """The fenced code blocks of a text. A fence that is never closed does not count: it would swallow what
-    follows."""
+    """The fenced code blocks of a text. A fence that is never closed does not count: it would swallow
+    everything that follows."""
 
     def __init__(self, text: str) -> None:
         self._lines: list[tuple[int, int, str, str]] = []
@@ -95,7 +95,7 @@ class Fences:
                 longest = {**longest, run[0]: len(run)}
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Start and end of each fenced block, its first and its last line included."""
+        """Start and end of each fenced block, including its fences."""
         index = 0
         while index < len(self._lines):
             closing = self._closing(index)
@@ -105,7 +105,7 @@ class Fences:
             index += 1
 
     def any_open(self) -> bool:
-        """Whether some fence is never closed."""
+        """Whether any fence is never closed."""
         return any(True for _ in outside(self.blocks(), self._lines, lambda line: line[0]))
 
     def _closing(self, index: int) -> int | None:
@@ -122,7 +122,7 @@ class Fences:
 def outside(
     spans: Iterable[tuple[int, int]], places: Iterable[T], start_of: Callable[[T], int]
 ) -> Iterator[T]:
-    """Those of ``places`` that lie in none of ``spans``; both in order."""
+    """The ``places`` that are in none of the ``spans``; both must be sorted."""
     remaining = iter(spans)
     span = next(remaining, None)
     for place in places:
@@ -134,7 +134,7 @@ def outside(
 
 
 def escape_text(text: str) -> str:
-    """A text as it stands under a heading: nothing in it can be taken for anything else."""
+    """Escape a text for use below a heading, so that no line of it is parsed as anything else."""
     text = encode(text)
     special = (match.start() for match in _SPECIAL_LINE.finditer("\n" + text))
     protected = set(outside(Fences(text).blocks(), special, int))
@@ -152,11 +152,12 @@ def escape_text(text: str) -> str:
 
 
 def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Those of the matches, in order, that do not begin inside fenced code.
+    """The matches that do not begin inside fenced code.
 
-    An unclosed fence would swallow the turns that follow. Such a block ends before the
-    first match in it: after the last one, as many fences are opened as are closed, while after a quoted one
-    there is the end of the quotation besides. The matches begin at the start of a line, in order.
+    An unclosed fence would swallow the following turns, so such a block ends before the first match in it. It
+    is recognized by an even number of fence lines after the last match in it: after a quoted match, the fence
+    that closes the quotation makes the number odd. The matches must be sorted and begin at the start of a
+    line.
     """
     starts = [mark.start() for mark in marks]
     return list(outside(_spans(text, starts), marks, lambda mark: mark.start()))
@@ -164,7 +165,7 @@ def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str
 
 def _spans(text: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     offset = 0
-    for _ in range(_MOST_FENCES_LEFT_OPEN):
+    for _ in range(_MAX_UNCLOSED_FENCES):
         for start, end in Fences(text[offset:]).blocks():
             start, end = start + offset, end + offset
             first, after = bisect_right(places, start), bisect_left(places, end)

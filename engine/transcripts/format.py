@@ -1,11 +1,11 @@
 """The transcript format (spec 2.1): a header, a title, and one ``## HH:MM — role`` heading per turn.
 
-A heading begins with the date, ``## YYYY-MM-DD HH:MM — role``, where the day is another than that of the turn
-before, or, at the first turn, than the day on which the header says that the session started.
+A heading begins with the date, ``## YYYY-MM-DD HH:MM — role``, if the day differs from that of the previous
+turn or, for the first turn, from the day on which the session started according to the header.
 
-The reader takes what people and other programs write: hyphens for the dash, ``9:05`` for the hour, CRLF, a
-byte order mark, no header at all. The writer gives back what it was given: for every turn,
-``parse(render(...))`` yields an equal one, whatever text is in it (``engine.transcripts.escape`` says how).
+The parser accepts what people and other programs write: hyphens for the dash, ``9:05`` for the hour, CRLF, a
+byte order mark, no header at all. Rendering is reversible: for every turn, ``parse(render(...))`` yields an
+equal one, whatever text is in it (see ``engine.transcripts.escape``).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 SEPARATOR = "<!-- -->"
-"""Stands between two texts of one turn that would otherwise read as one."""
+"""Separates two texts of one turn that would otherwise be parsed as one."""
 
 KEY_PREFIX = "<!-- key:"
-"""Starts the line that records which call wrote an entry (``engine.transcripts.capture``)."""
+"""Start of the line that records which call wrote an entry (``engine.transcripts.capture``)."""
 
 _ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
 _FENCE_LINE = re.compile(rb"\n {0,3}(?:```|~~~)")
@@ -49,10 +49,10 @@ _MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*
 
 
 def parse(data: bytes, path: str) -> Transcript:
-    """Read a transcript. Never raises, and leaves no text out.
+    """Parse a transcript without ever raising or omitting text.
 
-    Text above the first turn other than the title becomes a ``system`` turn without a time; so does the whole
-    of a file without turns. Bytes that are not UTF-8 come back as surrogates (``surrogateescape``).
+    Text above the first turn, except the title, becomes a ``system`` turn without a time; so does all text of
+    a file without turns. Bytes that are not UTF-8 are decoded as surrogates (``surrogateescape``).
     """
     found = locate(data)
     start = max(found.body, len(BOM) if found.bom else 0)
@@ -73,7 +73,7 @@ def parse(data: bytes, path: str) -> Transcript:
 
 
 def last_turn(data: bytes) -> Turn | None:
-    """The last turn of a transcript, reading no more of it than necessary; its ``line`` is not set."""
+    """The last turn of a transcript, parsing no more of it than necessary; its ``line`` is not set."""
     tail, end = data, len(data)
     while (start := data.rfind(b"\n## ", 0, end) + 1) > 0:
         line = data[start : data.find(b"\n", start) + 1 or len(data)].decode("utf-8", "replace")
@@ -81,20 +81,20 @@ def last_turn(data: bytes) -> Turn | None:
             tail = data[start:]
             break
         end = start
-    # A fence further down could be the end of one that began above, and the heading be code.
+    # A fence further down could close one that began above, in which case the heading is code.
     turns = parse(data if _FENCE_LINE.search(tail) else tail, "").turns
     return turns[-1] if turns else None
 
 
 def last_day(data: bytes) -> str:
-    """The last date that a heading of a transcript holds; empty when none does."""
-    # Most sessions begin and end on one day: nothing has to be parsed then.
+    """The last date in a heading of a transcript; empty if there is none."""
+    # Most sessions begin and end on the same day, so nothing has to be parsed.
     turns = parse(data, "").turns if _DATED.search(b"\n" + data) else ()
     return next((turn.day for turn in reversed(turns) if turn.day), "")
 
 
 def render(transcript: Transcript) -> str:
-    """The whole file: header, title, turns. Rendering what was parsed from it gives the same text."""
+    """The whole file: header, title and turns. Parsing and rendering it again gives the same text."""
     parts = [render_header(transcript.header)] if transcript.header else []
     title = _one_line(transcript.title)
     if title:
@@ -104,7 +104,7 @@ def render(transcript: Transcript) -> str:
 
 
 def render_turn(turn: Turn) -> str:
-    """One turn with its heading; starts at the heading, ends with a line end."""
+    """One turn, starting with its heading and ending with a line end."""
     time = _TIME.fullmatch(turn.time)
     when = f"{int(time[1]):02}:{time[2]} — " if time else "— "
     if _DAY.fullmatch(turn.day):
@@ -115,7 +115,7 @@ def render_turn(turn: Turn) -> str:
 
 
 def render_blocks(blocks: tuple[Block, ...], previous: Block | None = None) -> str:
-    """Blocks as they stand below a heading, or below ``previous``, the last block already there."""
+    """Render blocks below a heading, or below ``previous``, the turn's last block so far."""
     parts: list[str] = []
     for block in blocks:
         if isinstance(block, Text):
@@ -160,7 +160,7 @@ def parse_turns(body: str, first_line: int = 1) -> tuple[str, tuple[Turn, ...]]:
     drafts[-1].blocks += _text(body, start, len(body), escapes)
     if above.blocks and isinstance(above.blocks[0], Text):
         title, rest = _title(above.blocks[0].text)
-        # Text without a single turn is kept whole: what looks like a title may be a comment in a log.
+        # Text without any turn is kept whole: an apparent title may be a comment in a log.
         if title and (len(drafts) > 1 or not rest):
             above.blocks[:1] = [Text(rest)] if rest else []
     kept = drafts if above.blocks else drafts[1:]
@@ -181,7 +181,7 @@ class _Draft:
 
 
 def _text(body: str, start: int, end: int, escapes: Sequence[int]) -> list[Text]:
-    """The text between two places, without blank lines at its edges and without escapes; at most one."""
+    """The text between two places, unescaped and without blank lines at its edges; empty if it is blank."""
     raw = body[start:end]
     kept = raw.strip(" \t\n")
     if not kept:

@@ -1,4 +1,4 @@
-"""Writes the header of a new transcript (spec 2.1); ``engine.store.documents`` edits an existing one."""
+"""Renders the header of a new transcript (spec 2.1); ``engine.store.documents`` edits an existing one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TEXT_TAGS = frozenset({"tag:yaml.org,2002:timestamp"})
 
 
 def render_header(fields: Mapping[str, object]) -> str:
-    """The header between its ``---`` lines, with a line end.
+    """The header with its ``---`` lines and a final line end.
 
-    Values are texts, numbers, lists of texts, lists of mappings, or mappings; a text is quoted only where a
-    YAML reader would take it for something else.
+    Values are strings, numbers, lists of strings, lists of mappings, or mappings; a string is quoted only
+    where a YAML parser would misread it.
     """
     lines = ["---"]
     for key, value in fields.items():
@@ -46,7 +46,7 @@ def _item(item: object, indent: str) -> list[str]:
 
 
 def _flow(value: object) -> str:
-    """A value on one line."""
+    """A value in YAML flow style, on one line."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_key(key)}: {_flow(item)}' for key, item in value.items())}}}"
     if _is_list(value):
@@ -72,8 +72,8 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 
 def _kind(text: str) -> str:
-    """The type other than text that a YAML 1.1 reader would see in it."""
-    import yaml  # noqa: PLC0415 — slow, and only what writes a header needs it
+    """The tag that a YAML 1.1 parser would give a plain scalar; empty for a string."""
+    import yaml  # noqa: PLC0415 — slow, and needed only to write a header
 
     for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):

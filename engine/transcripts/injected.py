@@ -1,4 +1,4 @@
-"""Removes what was injected into a message, so that memory never learns from itself (design 3.13)."""
+"""Removes injected blocks from messages, so that memory never learns from itself (design 3.13)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 _ANGLE = r"system-reminder|hook_context|session_context|local-command-[a-z-]+|command-[a-z-]+"
-# A marker in back quotes is being talked about, not used.
+# A marker in backquotes is being discussed, not used.
 _MARKER = re.compile(
     rf"(?<!`)(?:\{{(?P<curly_end>/?)(?P<curly>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}"
     rf"|<(?P<angle_end>/?)(?P<angle>{_ANGLE})(?:[ \t][^<>\n]*)?>)(?!`)"
 )
-# The lines above the sections of a prompt, by the labels they have; other comments are the writer's own.
+# Labels of the marker lines above a prompt's sections; other comments belong to the author.
 _LABELS = (
     r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription"
     r"|rules)"
@@ -23,13 +23,13 @@ _SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 def strip_injected(text: str) -> str:
-    """The text without injected blocks: retrieved knowledge, reminders and commands of the agent's own
-    program, and the markers between the sections of a compiled prompt.
+    """Remove injected blocks: retrieved knowledge, reminders and commands of the agent's program, and the
+    markers between the sections of a compiled prompt.
 
     Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``{my-rules}``,
-    ``{autopoiesis}``, ``<system-reminder>``, ``<session_context>``, ``<command-…>`` and
-    ``<local-command-…>``, with or without attributes, nested or not. A block that never ends stays: cutting
-    to the end of the message could take a person's words. A text without any is returned as it is.
+    ``{autopoiesis}``, ``<system-reminder>``, ``<hook_context>``, ``<session_context>``, ``<command-…>`` and
+    ``<local-command-…>``, with or without attributes, nested or not. An unclosed block stays, because cutting
+    to the end of the message could remove the user's own text. A text without blocks is returned unchanged.
     """
     if "{/" in text or "</" in text:
         text = _without_blocks(text)
@@ -63,7 +63,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _closed_up(pieces: list[str]) -> str:
-    """The pieces around gaps, joined; blanks at a gap become one blank, one line end or one empty line."""
+    """Join the pieces around gaps; blanks at a gap become one blank, one line end or one empty line."""
     kept: list[str] = []
     gap = ""
     for number, piece in enumerate(pieces):

@@ -1,6 +1,6 @@
 """Locates transcripts: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1).
 
-They are found, and listed, by the first kilobytes of each.
+Finding and listing them reads only the first kilobytes of each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.transcripts.importers.lines import opened
 FOLDER = "raw/conversations"
 
 SUFFIXES = (".md", ".txt", ".jsonl")
-"""What a conversation's file name ends with."""
+"""Suffixes of conversation files."""
 
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
@@ -34,8 +34,8 @@ def session_path(session_id: str, started: datetime, title: str) -> str:
     """The path of a new transcript, workspace-relative.
 
     Args:
-        started: Dated in UTC.
-        title: What the slug is made from; ``session`` when empty.
+        started: Converted to UTC.
+        title: Source of the slug; ``session`` if empty.
     """
     at = started.astimezone(UTC)
     slug = slugify(title or "session", 2 * _SLUG_LIMIT)
@@ -53,7 +53,7 @@ def find_session(workspace: Workspace, session_id: str) -> str | None:
 
 
 def session_files(workspace: Workspace) -> Iterator[Path]:
-    """Every file that is named like a transcript, newest day first and latest start first within it."""
+    """All files named like a transcript, latest start first."""
     try:
         root = workspace.resolve(FOLDER)
     except PathRefused:
@@ -65,13 +65,13 @@ def session_files(workspace: Workspace) -> Iterator[Path]:
 
 
 def session_of(path: Path) -> str:
-    """The session id in a transcript's header; empty when it cannot be read."""
+    """The session id in a transcript's header; empty if it cannot be read."""
     return head_fields(read_head(path), ("session_id",))["session_id"]
 
 
 def project_of(path: Path) -> str:
-    """The slug of the project that a transcript's header names, else of the folder in which the session was;
-    empty where it names neither.
+    """The slug of the project in a transcript's header, or else of the session's folder; empty if it has
+    neither.
     """
     head = head_fields(read_head(path), ("project", "cwd"))
     name = head["project"] or PurePosixPath(head["cwd"]).name
@@ -79,18 +79,18 @@ def project_of(path: Path) -> str:
 
 
 def read_head(path: Path) -> bytes:
-    """The first kilobytes of a regular file; nothing when it is not one or cannot be read."""
+    """The first kilobytes of a regular file; empty if it is not one or cannot be read."""
     with contextlib.suppress(ImportFailed), opened(path) as stream:
         return stream.read(_HEAD_BYTES)
     return b""
 
 
 def head_fields(head: bytes, names: Collection[str]) -> dict[str, str]:
-    """Top-level text fields of a header, from the first bytes of a file and without parsing all of it.
+    """Extract top-level text fields of a header without parsing all of it.
 
     Args:
         head: The first bytes of the file.
-        names: The fields wanted; one that is missing is empty.
+        names: The requested fields; missing ones are empty.
     """
     found = dict.fromkeys(names, "")
     if not head.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
@@ -115,7 +115,7 @@ def _parsed(line: bytes, name: str) -> str:
 
 
 def _entries(folder: Path, *, folders: bool) -> list[Path]:
-    """The folders named by numbers, or the files, last first."""
+    """The folders with numeric names, or the files, in descending order."""
     names: list[str] = []
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for entry in found:
@@ -131,20 +131,20 @@ def _entries(folder: Path, *, folders: bool) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptInfo:
-    """A transcript's list entry."""
+    """Summary of a transcript."""
 
     path: str
-    session_id: str  # from the header; empty when it has none
-    started: str  # ISO 8601, UTC, as the header gives it; from the path when it does not
-    ended: str  # the same for the end; empty while the session runs
+    session_id: str  # from the header; empty if it has none
+    started: str  # ISO 8601, UTC, from the header or else from the path
+    ended: str  # from the header; empty while the session runs
     channel: str  # where the session took place
-    title: str  # the first heading; the slug when it lies too deep
+    title: str  # the first heading; the slug if that is not in the first kilobytes
     size: int  # bytes
     mtime_ns: int  # nanoseconds since the epoch
 
 
 def list_transcripts(workspace: Workspace) -> list[TranscriptInfo]:
-    """Every transcript, newest first. Only the first kilobytes of each are read."""
+    """All transcripts, newest first. Reads only the first kilobytes of each."""
     found = (_info(workspace, path) for path in session_files(workspace))
     infos = [info for info in found if info is not None]
     return sorted(infos, key=lambda info: (info.started, info.path), reverse=True)

@@ -1,4 +1,4 @@
-"""Replays a transcript into a working conversation at a human pace, for demonstrations."""
+"""Replays a transcript into a live conversation file at a human pace, for demonstrations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from engine.transcripts.format import render, render_turn
 from engine.transcripts.turn import Text, Transcript, Turn
 
 _CHARACTERS_PER_S = {"user": 45.0, "agent": 160.0, "system": 400.0}
-_LEAST_S, _MOST_S = 0.8, 7.0
+_MIN_S, _MAX_S = 0.8, 7.0
 _TOOL_S = 0.6
 
 
 def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
-    """Seconds before each turn: people type, agents answer quickly, tools take their time.
+    """Return a function for the delay in seconds before a turn, based on its length, role and tool calls.
 
     A ``speed`` of 2 plays twice as fast.
 
@@ -30,9 +30,9 @@ def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
         raise ValueError("the speed of a replay must be positive")
 
     def pace(turn: Turn) -> float:
-        written = sum(len(block.text) for block in turn.blocks if isinstance(block, Text))
-        seconds = written / _CHARACTERS_PER_S[turn.role] + _TOOL_S * len(turn.tools)
-        return min(max(seconds, _LEAST_S), _MOST_S) / speed
+        length = sum(len(block.text) for block in turn.blocks if isinstance(block, Text))
+        seconds = length / _CHARACTERS_PER_S[turn.role] + _TOOL_S * len(turn.tools)
+        return min(max(seconds, _MIN_S), _MAX_S) / speed
 
     return pace
 
@@ -48,8 +48,8 @@ def replay(
 ) -> int:
     """Play a transcript until its end, or until ``stop`` is set.
 
-    The target begins anew with an atomic replacement, so that a follower sees a new conversation; then each
-    turn is appended when its time comes, with the time of the clock in its heading.
+    The target is first replaced atomically, so that a follower sees a new conversation; then each turn is
+    appended after its delay, with the current time in its heading.
 
     Args:
         target: The conversation file to write, workspace-relative, such as ``conversations/demo.md``.

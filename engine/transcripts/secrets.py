@@ -9,14 +9,13 @@ from engine.redaction.detect import redacted
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
 
 REDACTED_FIELD = "redacted"
-"""Header field of a transcript: in how many places of its text ``[secret]`` stands."""
+"""Header field of a transcript: the number of ``[secret]`` placeholders in its text."""
 
 
 def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
-    """A turn in which every field of every block went through ``clean``.
+    """Apply ``clean`` to every field of every block.
 
-    Each is looked at whole: in a line that is cut to its first characters, half of a key would no longer look
-    like one.
+    Each field is cleaned whole, before any truncation: half a key would no longer look like one.
     """
 
     def cleaned(block: Block) -> Block:

@@ -1,4 +1,4 @@
-"""Follows a conversation while another program writes it."""
+"""Follows a conversation file while another program writes it."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ _READ_LIMIT = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ReadState:
     """How much of the file has been read."""
 
     inode: tuple[int, int] = (0, 0)  # device and inode
-    size: int = -1  # bytes; -1 before the first reading
+    size: int = -1  # bytes; -1 before the first read
     mtime_ns: int = 0
-    stable: int = 0  # byte offset at which the next reading starts
-    mark: bytes = b""  # the bytes before ``stable``: a file that goes on still has them there
-    turns: int = 0  # before ``stable``
-    lines: int = 0  # before ``stable``
+    stable: int = 0  # byte offset at which the next read starts
+    mark: bytes = b""  # the bytes before ``stable``, unchanged if the file has only grown
+    turns: int = 0  # number of turns before ``stable``
+    lines: int = 0  # number of lines before ``stable``
 
 
 class Tail:
     """The turns of one growing conversation file, and which of them are new.
 
-    Markdown and text are read from the beginning of the last turn on; agents' JSONL from the first byte not
-    yet read. A file that was cut, replaced or edited further up is read again from its beginning, and only
-    turns that differ from those known are news; all of them when it was begun anew. What has no line end yet
-    waits for it, or until the file was left alone for ``settle_s``: neither half a line nor half a character
-    is ever taken in.
+    Markdown and text are re-read from the beginning of the last turn, agents' JSONL from the first unread
+    byte. A file that was truncated, replaced or edited further up is read again from its beginning; then only
+    turns that differ from the known ones count as new, or all of them if it is a new conversation. A last
+    line without a line end waits for it, or until the file has not changed for ``settle_s``, so that no
+    partial line or character is ever read.
 
     Args:
-        path: It need not exist yet.
-        settle_s: Seconds after which an unfinished last line is taken as it is.
-        clock: Seconds since the epoch.
-        window: Bytes of a Markdown or text file that are read at the beginning: of a longer one only its end,
-            from a turn's heading on. ``None`` reads everything.
+        path: The file, which need not exist yet.
+        settle_s: Seconds after which an unfinished last line is read as it is.
+        clock: Returns seconds since the epoch.
+        window: Maximum number of bytes of a Markdown or text file to read at first: of a longer one, only the
+            end is read, from a turn's heading on. ``None`` reads everything.
 
     Attributes:
-        first: Number of the first turn that was read: 0, or how many headings stand before the window.
-        turns: As far as the file was read, from that one on.
-        day: The last date in a heading before the first turn that was read; empty without one.
-        waiting: Whether something was left for the next reading although nothing may change until then.
+        first: Number of the first turn read: 0, or the number of headings before the window.
+        turns: The turns read so far, from that one on.
+        day: The last date in a heading before the first turn read; empty if there is none.
+        waiting: Whether the next call must read the file even if it has not changed.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class Tail:
         self._window = window
         self._settle_s = settle_s
         self._clock = clock
-        self._seen = _Seen()
+        self._seen = _ReadState()
         self._log: SessionReader | None = None
         self._finished: list[Turn] = []
 
     def read_new(self) -> list[int]:
-        """The numbers of the turns that are new, or other than at the last call; nothing when the file is
-        gone or cannot be read."""
+        """Numbers of the turns that are new or changed since the last call; empty if the file is gone or
+        unreadable."""
         try:
             with opened(self.path) as stream:
                 return self._read(stream)
@@ -102,18 +102,18 @@ class Tail:
             return []
         previous = seen.inode
         is_continued = seen.size >= 0 and inode == seen.inode and status.st_size >= seen.stable
-        if not is_continued or _mark(stream, seen.stable) != seen.mark:
-            self._seen = seen = _Seen()
+        if not is_continued or _bytes_before(stream, seen.stable) != seen.mark:
+            self._seen = seen = _ReadState()
             self._log = None
             self._enter_window(stream, status.st_size)
         first, lines = seen.turns, seen.lines
         is_log = self.path.suffix.lower() == ".jsonl"
         turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
         if inode != previous and len(turns) < len(self.turns):
-            # Fewer turns in another file under the same name: this is another conversation.
+            # Another file with the same name and fewer turns is a different conversation.
             self.turns.clear()
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
-        seen.mark = _mark(stream, seen.stable)
+        seen.mark = _bytes_before(stream, seen.stable)
         place = first - self.first
         known = self.turns[place:]
         self.turns[place:] = (replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns)
@@ -124,7 +124,7 @@ class Tail:
         ]
 
     def _enter_window(self, stream: BinaryIO, size: int) -> None:
-        """Begins at the end of a file that is too long to be read whole."""
+        """Start near the end of a file that is too long to be read completely."""
         is_long = self._window is not None and size > self._window and self.path.suffix.lower() != ".jsonl"
         start = _window_start(stream, size - (self._window or 0)) if is_long else 0
         turns, lines, self.day = _headings_before(stream, start)
@@ -136,9 +136,9 @@ class Tail:
     def _text_turns(self, stream: BinaryIO, mtime: float) -> Sequence[Turn]:
         seen = self._seen
         stream.seek(seen.stable)
-        data, is_cut = _read_most(stream)
+        data, is_cut = _read_rest(stream)
         self.waiting = is_cut
-        # A clock that was set back, or a server's that is ahead, must not make us wait for ever.
+        # A clock that was set back, or a file server's clock that is ahead, must not make us wait forever.
         is_fresh = abs(self._clock() - mtime) < self._settle_s
         if not data.endswith(b"\n") and (is_cut or is_fresh):
             self.waiting = bool(data)
@@ -148,11 +148,11 @@ class Tail:
             return ()
         turns = parse(data, self.path.name).turns
         if not seen.stable and not any(turn.line for turn in turns):
-            # Of another program's chat any later line may say who spoke an earlier one: it is read whole.
+            # In another program's chat, a later line may tell who spoke an earlier one, so read all of it.
             return read_text(data, self.path.name).turns
         if turns and turns[-1].line > 1:
             heading = len(data) - len(data.split(b"\n", turns[-1].line - 1)[-1])
-            # Below a fence that is not closed yet, what looks like a heading may turn out to be code.
+            # Below a fence that is not closed yet, an apparent heading may turn out to be code.
             above = data[:heading].decode("utf-8", "replace").replace("\r\n", "\n")
             if not Fences(above).any_open():
                 seen.stable += heading
@@ -168,7 +168,7 @@ class Tail:
             kind = kind_of(stream)
             if kind is None:
                 stream.seek(0)
-                chat = read_chat(_read_most(stream)[0], self.path.name)
+                chat = read_chat(_read_rest(stream)[0], self.path.name)
                 return chat.turns if chat else ()
             self._log = SessionLog(kind, self.path, stream).reader(self._finished.append, START)
         self._finished.clear()
@@ -185,8 +185,8 @@ def _is_half_a_header(data: bytes) -> bool:
     return first.rstrip() == b"---" and locate(data).mapping is None and b"\n---" not in b"\n" + rest
 
 
-def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
-    """What follows, up to a limit, and whether there is more."""
+def _read_rest(stream: BinaryIO) -> tuple[bytes, bool]:
+    """Read the rest of a file up to a limit; also return whether there is more."""
     chunks = []
     total = 0
     while chunk := stream.read(1024 * 1024):
@@ -198,14 +198,14 @@ def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _window_start(stream: BinaryIO, offset: int) -> int:
-    """Byte offset of the first turn heading after ``offset``; 0 when there is none."""
+    """Byte offset of the first turn heading after ``offset``; 0 if there is none."""
     stream.seek(offset)
     found = _TURN_HEADING.search(stream.read())
     return offset + found.start() if found else 0
 
 
 def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
-    """How many second-level headings and lines stand before an offset, and the last date in a heading."""
+    """Number of second-level headings and of lines before an offset, and the last date in a heading."""
     headings = lines = position = 0
     day = ""
     last = edge = b"\n"
@@ -215,7 +215,7 @@ def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
         if not block:
             break
         position += len(block)
-        # The bytes kept from the block before are too short to hold a whole heading mark of their own.
+        # The bytes kept from the previous block are too few to contain a complete heading mark.
         headings += (last + block).count(b"\n## ")
         lines += block.count(b"\n")
         last = block[-3:]
@@ -225,7 +225,7 @@ def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
     return headings, lines, day
 
 
-def _mark(stream: BinaryIO, end: int) -> bytes:
+def _bytes_before(stream: BinaryIO, end: int) -> bytes:
     """The last bytes before an offset."""
     start = max(end - _MARK_BYTES, 0)
     stream.seek(start)

@@ -9,33 +9,30 @@ from engine.startup.records import dataclass
 
 Role = Literal["user", "agent", "system"]
 
-
 MEMORY = "memory"
 """The kind of a turn that records memory operations."""
 
 QUOTED = "local"
-"""The kind of a turn that only quotes memory, because no model was asked: it is not indexed, or what is found
-would be found again as a quote of itself."""
-
+"""The kind of a turn that only quotes memory, because no model was asked. It is not indexed, or search
+results would be found again as quotes of themselves."""
 
 TOOL = "tool"
-"""What a tool gave back, in a record that does not say which tool that was."""
-
+"""A tool's output, in a record that does not name the tool."""
 
 CORRECTION = "correction"
-"""The person rejected or corrected what the agent did or was about to do, in words."""
+"""The user rejects or corrects, in words, what the agent did or was about to do."""
 
 ANSWER = "answer"
-"""The person answers questions of the agent; both the questions and the answers stand in the turn."""
+"""The user answers questions of the agent; the turn contains both questions and answers."""
 
 COMMAND = "command"
-"""A slash command as the person typed it, and what it expands to."""
+"""A slash command as the user typed it, and its expansion."""
 
 PLAN = "plan"
-"""A plan that the agent put to the person, whole."""
+"""The full text of a plan that the agent proposed to the user."""
 
 DIALOGUE = frozenset({"", CORRECTION, ANSWER, COMMAND, PLAN})
-"""The kinds of turns in which the person and the agent speak to each other."""
+"""The kinds of turns in which the user and the agent speak to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +81,32 @@ class Turn:
     time: str  # wall-clock time as written in the heading, ``HH:MM``
     blocks: tuple[Block, ...] = ()
     kind: str = ""
-    """The word in brackets in the heading: one of ``DIALOGUE``, ``""`` without brackets, or what else the
-    turn is, such as ``"memory"``, ``"summary"``, ``"error"`` or ``"local"``."""
+    """The word in brackets in the heading, ``""`` without brackets: one of ``DIALOGUE``, or another kind such
+    as ``"memory"``, ``"summary"``, ``"error"`` or ``"local"``."""
     line: int = field(default=0, compare=False)
-    """1-based line of the heading; 0 when the turn is not from a file."""
+    """1-based line of the heading; 0 if the turn is not from a file."""
     day: str = ""
-    """The date in the heading, ``YYYY-MM-DD``, UTC; empty where it is that of the turn before
+    """The date in the heading, ``YYYY-MM-DD``, UTC; empty if it follows from the previous turn
     (``engine.transcripts.days``)."""
 
     @property
     def when(self) -> str:
-        """Date and time as the heading has them; the date only where it stands there."""
+        """Date and time as in the heading, which may lack the date."""
         return f"{self.day} {self.time}".strip()
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether the person or the agent speaks or acts in it, as opposed to a mere record."""
+        """Whether the user or the agent speaks or acts in it, as opposed to a mere record."""
         return self.kind in DIALOGUE
 
     @property
     def text(self) -> str:
-        """The Markdown of the turn without tool calls, attachments and memory operations."""
+        """The turn's Markdown without tool calls, attachments and memory operations."""
         return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text))
 
     @property
     def tools(self) -> tuple[ToolCall, ...]:
-        """The tool calls of the turn, in order."""
+        """The turn's tool calls, in order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
 
 
@@ -117,10 +114,10 @@ class Turn:
 class Transcript:
     """A parsed conversation file."""
 
-    path: str  # workspace-relative; empty when the transcript is not from a file
-    session_id: str  # ``""`` when the header has none
-    started: str  # ISO 8601 UTC time as the header gives it, ``""`` when absent
-    ended: str  # the same for the end; ``""`` while the session runs
+    path: str  # workspace-relative; empty if the transcript is not from a file
+    session_id: str  # empty if the header has none
+    started: str  # ISO 8601 UTC time from the header; empty if absent
+    ended: str  # the same for the end; empty while the session runs
     title: str  # the first ``#`` heading
-    header: dict[str, object]  # every field as written: strings, lists, mappings
+    header: dict[str, object]  # all fields as written: strings, lists, mappings
     turns: tuple[Turn, ...]

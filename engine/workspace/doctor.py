@@ -162,7 +162,7 @@ def _index_of_commit(repository: Repository) -> str:
 
 def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
     """Transcripts in ``raw/`` that were changed or deleted after their session had ended."""
-    from engine.transcripts.unchanged import fault_of  # noqa: PLC0415 — rarely needed
+    from engine.transcripts.unchanged import forbidden_change  # noqa: PLC0415 — rarely needed
 
     try:
         altered = compared.altered("raw")
@@ -172,7 +172,7 @@ def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator
         if not path.endswith(".md"):
             continue
         after = compared.show(path) if compared.staged else _bytes(files, path)
-        what = fault_of(repository.show("HEAD", path), after)
+        what = forbidden_change(repository.show("HEAD", path), after)
         if what:
             restore = f"git restore --source=HEAD --staged --worktree -- {shlex.quote(shown(path))}"
             intended = "; if it is intended: git commit --no-verify"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.transcripts.importers.state import STATE_FIELD
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 from engine.workspace.doctor import examine
 from engine.workspace.finding import Finding
 from engine.workspace.hooks import NAMES, text_of
@@ -34,7 +34,7 @@ def transcript(name: str, ended: str = "", body: str = BODY, **fields: str) -> s
 
 def imported(body: str) -> str:
     """An ended transcript as an import leaves it."""
-    fingerprint = Measured([body.encode()]).fingerprint
+    fingerprint = BodyDigest([body.encode()]).fingerprint
     state = f"read=9 turns=1 source=0 text={fingerprint} kept=5"
     return transcript("imported", "2026-01-05T10:00:00Z", body, **{STATE_FIELD: state})
 
@@ -90,7 +90,7 @@ def test_they_run_without_the_program_on_the_path(root: Path, tmp_path: Path) ->
     (root / ENDED).write_text(transcript("ended", "2026-01-05T09:30:00Z", BODY.replace("Walrus", "Otter")))
     refused = git(root, "commit", "-qam", "x", PATH=path)
     assert refused.returncode == 1
-    assert f"✗ {ENDED} was changed, though its session has ended" in refused.stdout + refused.stderr
+    assert f"✗ {ENDED} was changed although its session has ended" in refused.stdout + refused.stderr
     assert "git commit --no-verify" in refused.stdout + refused.stderr
     assert git(root, "commit", "-qam", "x", "--no-verify", PATH=path).returncode == 0
     assert found(root) == [], "what was meant is not held against the person"
@@ -138,7 +138,7 @@ def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bo
     if staged:
         git(root, "add", "-A")
     (wrong,) = found(root, staged=staged)
-    assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted, though its session has ended")
+    assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted although its session has ended")
     command = wrong.hint.partition("; ")[0].removeprefix("restore it: git ")
     git(root, *shlex.split(command))
     git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)

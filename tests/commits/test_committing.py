@@ -76,10 +76,10 @@ def test_a_transcript_that_has_ended_is_neither_changed_nor_deleted(desk: Desk) 
     assert "\nImport: 2026-06-12" in desk.git("log", "--format=%B"), "an undo of imports finds it"
     desk.write(ENDED, transcript("2026-06-12T09:30:00Z").replace("Hello", "Bye"))
     (left,) = desk.engine.commits.commit().left_out
-    assert left.why.startswith("was changed, though its session has ended")
+    assert left.why.startswith("was changed although its session has ended")
     (desk.root / ENDED).unlink()
     report = desk.engine.commits.commit([ENDED])
-    assert not report.commits and report.refused[0].why.startswith("was deleted, though")
+    assert not report.commits and report.refused[0].why.startswith("was deleted although")
 
 
 def test_files_and_folders_that_are_named_are_one_commit_with_a_persons_words(desk: Desk) -> None:

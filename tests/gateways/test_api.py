@@ -155,7 +155,7 @@ def test_a_message_is_traced_and_searched(client: httpx2.Client, served: Served)
         ("/api/messages", {"session_id": "a", "role": "user", "text": 7}, 422, "text: "),
         ("/api/compile", {"text": "x", "session_id": "ses_none"}, 404, "no such session: ses_none"),
         ("/api/compile", {"text": "x" * 9000, "budget": 256}, 400, "tokens"),
-        ("/api/sessions/a%20b/end", {}, 400, "cannot be used as a session id"),
+        ("/api/sessions/a%20b/end", {}, 400, "is not a valid session id"),
         ("/api/events/evt_none/end", {}, 404, "no such event"),
         ("/hooks/cron/x", {}, 400, "invalid source or event"),
         ("/hooks/..%2f..%2fx/y", {}, 404, ""),

@@ -10,7 +10,7 @@ import pytest
 from engine.conversations.imports import ImportRun, Source, import_sessions
 from engine.engine import Engine
 from engine.redaction.detect import PLACEHOLDER
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 from tests.cli.conftest import Command, apo
 from tests.redaction.test_kept_nowhere import KEY, OTHER, everything_below, git, root
 
@@ -105,7 +105,7 @@ def test_a_mark_that_two_pieces_share_is_counted_once() -> None:
     text = f"{PLACEHOLDER} and {PLACEHOLDER}{PLACEHOLDER}".encode()
     for size in range(1, len(text)):
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
-        assert Measured(pieces).redacted == Measured(pieces).copy().redacted == 3
+        assert BodyDigest(pieces).redacted == BodyDigest(pieces).copy().redacted == 3
 
 
 def test_a_transcript_with_a_secret_in_the_newest_commit_is_committed_as_it_grows(

@@ -11,7 +11,7 @@ import pytest
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.discovery import AGENTS, Agent, Discovery, discover_all
-from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.run import import_file
 from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
 
@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def discovered(workspace: Workspace, home: Path, *agents: Agent) -> Discovery:
-    return discover_all(Known(workspace), lambda agent: home / agent, home, agents or AGENTS)
+    return discover_all(KnownSessions(workspace), lambda agent: home / agent, home, agents or AGENTS)
 
 
 def test_what_an_import_would_look_into(workspace: Workspace, files: Files, home: Path) -> None:
@@ -33,7 +33,7 @@ def test_what_an_import_would_look_into(workspace: Workspace, files: Files, home
     assert [each.news for each in discovered(workspace, home).found] == ["new"]
     import_file("claude-code", first, workspace, files)
     assert [each.news for each in discovered(workspace, home).found] == ["imported"]
-    assert not discovered(workspace, home).news
+    assert not discovered(workspace, home).pending
     with first.open("ab") as stream:
         stream.write(dump(log.user("two")))
     second = write(home / "claude-code" / "projects" / "b" / NAME, log.user("three"))

@@ -271,4 +271,4 @@ def test_a_sub_agents_log_is_nobodys_conversation(importing: Importing, log: Cod
     meta["payload"] |= {"source": {"subagent": {"thread_spawn": {"depth": 1}}}, "thread_source": "subagent"}
     write(importing.log, meta, log.event("user_message", message="Count the tides."))
     result = import_file("codex", importing.log, importing.workspace, importing.files)
-    assert (result.status, result.target, result.why) == ("skipped", "", "it is a sub-agent's")
+    assert (result.status, result.target, result.why) == ("skipped", "", "it is a sub-agent's log")

@@ -247,7 +247,7 @@ def test_a_log_read_as_another_programs_is_refused(following: Following, log: Cl
     following.grow(log.user("one"), log.says("two"))
     before = following.content()
     following.log.write_bytes(following.log.read_bytes() + b"\n{cut")
-    with pytest.raises(ImportFailed, match="Claude Code, not of Codex"):
+    with pytest.raises(ImportFailed, match="from Claude Code, not Codex"):
         import_file("codex", following.log, following.workspace, following.files)
     assert following.content() == before
 
@@ -261,7 +261,7 @@ def test_another_programs_log_of_the_same_id_is_refused(following: Following, lo
         codex.meta(),
         codex.event("user_message", message="something else"),
     )
-    with pytest.raises(ImportFailed, match="Claude Code, not of Codex"):
+    with pytest.raises(ImportFailed, match="from Claude Code, not Codex"):
         import_file("codex", other, following.workspace, following.files)
     assert following.content() == before
 

@@ -16,7 +16,7 @@ from engine.transcripts.importers.drafts import ImportResult
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.importers.state import READER, STATE_FIELD, read_state
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 from engine.transcripts.places import list_transcripts
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
@@ -194,7 +194,7 @@ def as_an_earlier_version_wrote_it(importing: Importing, target: str, lost: byte
     found = locate(data)
     state = read_state(dict(found.mapping or {}).get(STATE_FIELD))
     assert state is not None and state.reader == READER
-    text = Measured([data[found.body :]])
+    text = BodyDigest([data[found.body :]])
     old = replace(state, reader=0, text=text.fingerprint, kept=text.size, turns=state.turns - 1)
     importing.files.replace(target, edit_header(data, {STATE_FIELD: old.written()}))
 

@@ -116,10 +116,10 @@ def _files(path: Path, is_log: bool) -> list[Path]:
 
 def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
     from engine.transcripts.discovery import discover_all  # noqa: PLC0415 — only here
-    from engine.transcripts.importers.known import Known  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.known import KnownSessions  # noqa: PLC0415 — only here
 
     wanted = cast("Iterable[Agent]", agents)
-    return discover_all(Known(engine.workspace), engine.config.imports.home, Path.cwd(), wanted)
+    return discover_all(KnownSessions(engine.workspace), engine.config.imports.home, Path.cwd(), wanted)
 
 
 def _sources(found: Discovery, *, whole: bool) -> list[Source]:
@@ -128,7 +128,7 @@ def _sources(found: Discovery, *, whole: bool) -> list[Source]:
     # For a named agent all sessions are read, so that edited or truncated ones are noticed.
     return [
         Source(each.path, each.agent if each.agent in ("claude-code", "codex") else None)
-        for each in (found.found if whole else found.news)
+        for each in (found.found if whole else found.pending)
     ]
 
 
@@ -139,14 +139,14 @@ def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
         return 0
     if not as_json:
         _emit_preview(found)
-    if not found.news:
+    if not found.pending:
         return 0
     if is_agreed:
         return None
     if not _is_terminal():
         emit("nothing was imported; to do it: autopoiesis import --yes")
         return 0
-    return None if click.confirm(f"Import {plural(len(found.news), 'session')}?", default=True) else 0
+    return None if click.confirm(f"Import {plural(len(found.pending), 'session')}?", default=True) else 0
 
 
 def _is_terminal() -> bool:
@@ -165,7 +165,7 @@ def _emit_preview(found: Discovery) -> None:
         for (agent, project), group in by_project(found.found).items()
     ]
     table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
-    if not found.news:
+    if not found.pending:
         emit("everything is already imported")
 
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder
-from engine.transcripts.importers.claude_said import typed_of
+from engine.transcripts.importers.claude_records import typed_text
 from engine.transcripts.importers.tools import result_of
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN
 
@@ -68,7 +68,7 @@ def _person(chat: ChatBuilder, part: list[str], line: int) -> None:
     said = [each for each in said if not _FOLDED.match(each)]
     if len(said) < len(part):
         chat.drop("system-records", sum(1 for each in part[len(said) :] if each.strip()))
-    text = typed_of(_plain(said))
+    text = typed_text(_plain(said))
     text = f"! {text}" if part[0][0] == "!" else text
     chat.say("user", text, line=line, kind=COMMAND if _is_command(said[0]) else "")
 

@@ -24,17 +24,22 @@ from engine.transcripts.importers.drafts import (
     TITLE_LIMIT,
     Draft,
     ImportResult,
-    beside,
-    put_in,
+    insert_missing,
+    sibling_note,
     title_of,
 )
-from engine.transcripts.importers.earlier import Earlier
-from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.existing import ExistingTranscript
+from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import with_days
 from engine.transcripts.importers.run import write_import
-from engine.transcripts.importers.second import ALSO_FIELD, Taken, also_taken, also_written
 from engine.transcripts.importers.session import START
+from engine.transcripts.importers.sibling_logs import (
+    ALSO_FIELD,
+    FileProgress,
+    format_siblings,
+    parse_siblings,
+)
 from engine.transcripts.importers.state import (
     SOURCE_FIELD,
     STATE_FIELD,
@@ -42,7 +47,7 @@ from engine.transcripts.importers.state import (
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 from engine.transcripts.places import session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
@@ -60,7 +65,7 @@ class _File:
 
     path: Path
     shown: str  # the path as a header has it
-    taken: Taken  # bytes and fingerprint
+    taken: FileProgress  # bytes and fingerprint
     written: datetime  # when it was last written
     is_idle: bool  # not written to for a while
 
@@ -68,7 +73,7 @@ class _File:
 def import_chats(
     source: Path,
     files: Files,
-    known: Known,
+    known: KnownSessions,
     *,
     dry_run: bool = False,
     clock: Callable[[], float],
@@ -90,11 +95,11 @@ def import_chats(
         written = source.stat().st_mtime
     if len(data) > MOST_BYTES:
         raise ImportFailed(f"is larger than {MOST_BYTES >> 20} MB", where=str(source), hint="split it")
-    taken = Taken(len(data), hashlib.sha256(data).hexdigest()[:16])
+    taken = FileProgress(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
     file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)
     entries = known.sources.get(file.shown, [])
-    if entries and all(entry.taken == taken for entry in entries):
+    if entries and all(entry.progress == taken for entry in entries):
         for entry in entries:
             yield ImportResult(source, entry.path, entry.session_id, turns_total=entry.turns)
         return
@@ -106,7 +111,7 @@ def import_chats(
         if len(chats) > 1:
             # So that a longer file does not change the transcripts of those in it that are the same.
             digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
-            file = replace(file, taken=Taken(taken.read, digest[:16]))
+            file = replace(file, taken=FileProgress(taken.read, digest[:16]))
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
@@ -120,17 +125,17 @@ def session_id_of(chat: Chat) -> str:
 
 
 def _import(
-    file: _File, chat: Chat, files: Files, known: Known, *, dry_run: bool, redact: bool
+    file: _File, chat: Chat, files: Files, known: KnownSessions, *, dry_run: bool, redact: bool
 ) -> ImportResult:
     session_id = session_id_of(chat)
     if redact:
         chat = replace(chat, turns=tuple(map(clean_turn, chat.turns)), title=redacted(chat.title))
     result = ImportResult(file.path, "", session_id, left_out=chat.left_out, format=chat.format)
 
-    def draft_of(earlier: Earlier | None, _spool: object) -> Draft:
-        if earlier is None:
+    def draft_of(existing: ExistingTranscript | None, _spool: object) -> Draft:
+        if existing is None:
             return _first(file, chat, result)
-        return _next(file, chat, earlier, replace(result, target=earlier.path), redact=redact)
+        return _next(file, chat, existing, replace(result, target=existing.path), redact=redact)
 
     return write_import(files, file.path, session_id, known.transcripts.get, draft_of, dry_run=dry_run)
 
@@ -139,9 +144,9 @@ def _first(file: _File, chat: Chat, result: ImportResult) -> Draft:
     started = chat.started or _day_of(file.written, chat)
     title = one_line(chat.title or title_of(chat.opening), TITLE_LIMIT)
     body = f"\n{render(Transcript('', '', '', '', title or 'Session', {}, chat.turns))}".encode()
-    measured = Measured([body])
+    digest = BodyDigest([body])
     total = len(chat.turns)
-    state = ImportState(file.taken.read, total, 0, file.taken.source, measured.fingerprint, 0, START)
+    state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
     ended = iso(max(chat.ended or file.written, started)) if file.is_idle else ""
     about = {
         "ended": ended,
@@ -149,7 +154,7 @@ def _first(file: _File, chat: Chat, result: ImportResult) -> Draft:
         "channel": chat.format,
         "cwd": one_line(chat.cwd, PATH_LIMIT),
         "topic": title if chat.title else "",
-        REDACTED_FIELD: measured.redacted,
+        REDACTED_FIELD: digest.redacted,
     }
     fields: dict[str, object] = {"session_id": result.session_id, "started": iso(started)}
     fields |= {key: value for key, value in about.items() if value}
@@ -161,39 +166,41 @@ def _first(file: _File, chat: Chat, result: ImportResult) -> Draft:
         turns_new=total,
         turns_total=total,
         status="new",
-        left_out=measured.counted(chat.left_out),
+        left_out=digest.with_redacted(chat.left_out),
     )
     return Draft(result, lambda: [head, body])
 
 
-def _next(file: _File, chat: Chat, earlier: Earlier, same: ImportResult, *, redact: bool) -> Draft:
+def _next(
+    file: _File, chat: Chat, existing: ExistingTranscript, same: ImportResult, *, redact: bool
+) -> Draft:
     """What becomes of a transcript that is there: nothing is taken away, and what it lacks is put in.
 
     ``same`` is the result where nothing changes.
     """
-    header = earlier.header
-    same = replace(same, turns_total=len(parse(earlier.whole(), "").turns))
+    header = existing.header
+    same = replace(same, turns_total=len(parse(existing.read(), "").turns))
     state = read_state(header.get(STATE_FIELD))
     if state is None:
         return Draft(replace(same, status="skipped", why=LIVE))
     is_first = header.get(SOURCE_FIELD) == file.shown
-    also = also_taken(header)
-    known = Taken(state.read, state.source) if is_first else also.get(file.shown)
+    also = parse_siblings(header)
+    known = FileProgress(state.read, state.source) if is_first else also.get(file.shown)
     if known is not None and known.source == file.taken.source:
         return Draft(same)
     wanted = with_days(chat.turns, chat.started)
-    merged = put_in(earlier, wanted, retold=header.get("channel") != chat.format, redact=redact)
-    state = replace(state, turns=merged.total, text=merged.measured.fingerprint)
+    merged = insert_missing(existing, wanted, loose=header.get("channel") != chat.format, redact=redact)
+    state = replace(state, turns=merged.total, text=merged.digest.fingerprint)
     if is_first:
         state = replace(state, read=file.taken.read, source=file.taken.source)
     else:
         also[file.shown] = file.taken
     changes: dict[str, object | None] = {
         STATE_FIELD: state.written(),
-        REDACTED_FIELD: merged.measured.redacted or None,
+        REDACTED_FIELD: merged.digest.redacted or None,
     }
     if also:
-        changes[ALSO_FIELD] = also_written(also)
+        changes[ALSO_FIELD] = format_siblings(also)
     ended = iso(chat.ended or file.written)
     if file.is_idle and is_first and ended > str(header.get("ended") or ""):
         changes["ended"] = ended
@@ -202,10 +209,10 @@ def _next(file: _File, chat: Chat, earlier: Earlier, same: ImportResult, *, reda
         turns_new=merged.added,
         turns_total=merged.total,
         status="grown" if merged.added else "unchanged",
-        why="" if is_first else beside(header.get(SOURCE_FIELD), merged.added),
-        left_out=merged.measured.counted(chat.left_out),
+        why="" if is_first else sibling_note(header.get(SOURCE_FIELD), merged.added),
+        left_out=merged.digest.with_redacted(chat.left_out),
     )
-    return merged.draft(earlier, changes, result, same)
+    return merged.draft(existing, changes, result, same)
 
 
 def _day_of(written: datetime, chat: Chat) -> datetime:

@@ -11,12 +11,12 @@ from datetime import datetime
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.escape import outside_code
-from engine.transcripts.importers.claude_said import (
+from engine.transcripts.importers.claude_records import (
     answers_of,
     command_of,
-    interruptions,
-    typed_of,
-    words_of_rejection,
+    rejection_reason,
+    split_interruptions,
+    typed_text,
 )
 from engine.transcripts.importers.tools import result_of
 from engine.transcripts.turn import CORRECTION
@@ -142,7 +142,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     said = _without_rule(_MESSAGE_ID.sub("", text)).strip()
-    marks, said = interruptions(said)
+    marks, said = split_interruptions(said)
     for mark in marks:
         chat.say("system", mark, at, line=line)
     command = command_of(said)
@@ -151,7 +151,7 @@ def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     elif command is not None:
         chat.say("user", f"{command.typed}\n\n{command.rest}", at, kind="command", line=line)
     else:
-        chat.say("user", typed_of(said), at, line=line)
+        chat.say("user", typed_text(said), at, line=line)
 
 
 def _agent(
@@ -228,7 +228,7 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     chat.say("user", answers, at, kind="answer", line=line)
     if "user said:" in rest or "following reason for the rejection:" in rest:
         # A refusal stands between fences or bare, and ends where the block does.
-        told = words_of_rejection(result if "user said:" in result else rest.partition("</details>")[0])
+        told = rejection_reason(result if "user said:" in result else rest.partition("</details>")[0])
         chat.say("user", told.removesuffix("```"), at, kind=CORRECTION, line=line)
 
 

@@ -1,1 +1,1 @@
-"""Session logs of other agents, imported into transcripts (design 7): Claude Code and Codex."""
+"""Imports the session logs of Claude Code and Codex into transcripts (design 7)."""

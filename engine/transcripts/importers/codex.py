@@ -25,7 +25,7 @@ from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block,
 
 _HEAD_BYTES = 1024 * 1024
 _DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
-_SURROUNDINGS = expression(
+_CONTEXT_TAGS = expression(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
     r"skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context)>"
     r".*?</\1>",
@@ -33,7 +33,7 @@ _SURROUNDINGS = expression(
 )
 _INSTRUCTIONS = expression(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
 _REQUEST = expression(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
-_EXITED = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
+_EXIT_CODE = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = expression(r"^Output:\n", re.MULTILINE)
 _REJECTED = expression(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
 _PLAN = expression(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
@@ -47,25 +47,25 @@ _CALLS = frozenset(
 
 
 def looks_like(record: Record) -> bool:
-    """Whether a record is one of Codex's, of today's form or of the first one."""
+    """Whether Codex wrote a record, in its current or its first format."""
     return "payload" in record or ("id" in record and "instructions" in record)
 
 
-def tells_dialogue_as_events(stream: BinaryIO) -> bool:
-    """Whether the dialogue of a log stands in its events.
+def dialogue_is_in_events(stream: BinaryIO) -> bool:
+    """Whether a log records the dialogue as events.
 
-    It is then repeated in the response items, together with what the model was told besides, and with what
-    it said to itself when it summed the session up. Events are messages, or where the history is paginated
-    completed items, never both; logs of the first versions have the response items alone.
+    If so, the response items repeat it, mixed with injected context and the model's own summaries of the
+    session. Events are messages or, where the history is paginated, completed items, never both. Logs of the
+    first versions have only response items.
     """
     stream.seek(0)
     return _DIALOGUE.search(stream.read(_HEAD_BYTES)) is not None
 
 
 class CodexReader(SessionReader):
-    """Takes dialogue and tool calls; leaves out reasoning, instructions and the surroundings of a message.
+    """Keeps dialogue and tool calls; leaves out reasoning, instructions and injected context.
 
-    ``finished`` is called with each turn that can no longer change. ``by_events`` takes the dialogue from
+    ``finished`` is called with each turn that can no longer change. ``by_events`` reads the dialogue from
     events instead of response items.
     """
 
@@ -75,17 +75,17 @@ class CodexReader(SessionReader):
         super().__init__(finished, since)
         self._by_events = by_events
 
-        # Questions by the call that asks them: the line that has the call, and each by its id.
-        self._asked: dict[str, tuple[int, dict[str, str]]] = {}
+        # Unanswered questions by call id: the offset of the call's line, and the questions by their id.
+        self._open_questions: dict[str, tuple[int, dict[str, str]]] = {}
         self._plan, self._plan_at = "", 0
         self._is_rejected = False
-        self._is_sub_agent = False  # another agent gave it its task, no person did
+        self._is_sub_agent = False  # its task came from another agent, not from a person
 
     def remember(self, record: Record, offset: int) -> None:
-        """Nothing to do: these logs have one writer, and repeat no record."""
+        """Do nothing: these logs have a single writer, so no record is repeated."""
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Resume the questions without an answer, and a rejection whose text is still to come."""
+        """Restore the unanswered questions, the last plan, and a rejection whose text is yet to come."""
         for part in filter(None, self._since.open.split(",")):
             if part == _WAS_REJECTED:
                 self._is_rejected = True
@@ -97,41 +97,41 @@ class CodexReader(SessionReader):
                         self._plan, self._plan_at = text_of(item.get("item"), "text").strip(), int(part)
 
     def _open(self) -> str:
-        if not (self._asked or self._plan or self._is_rejected):
+        if not (self._open_questions or self._plan or self._is_rejected):
             return ""
-        places = [str(offset) for offset, _ in self._asked.values()]
+        places = [str(offset) for offset, _ in self._open_questions.values()]
         places += [str(self._plan_at)] if self._plan else []
         return ",".join(places + [_WAS_REJECTED] * self._is_rejected)
 
-    def _take(self, record: Record) -> None:
+    def _handle(self, record: Record) -> None:
         payload = object_of(record, "payload")
         if self._is_sub_agent:
             self._leave_out("sub-agents")
         elif "payload" not in record:
-            # The first versions wrote the items bare, below a line with the session's id.
+            # The first versions wrote bare items after a line with the session's id.
             if "instructions" in record and not self.session_id:
-                self._meta(record)
+                self._session_meta(record)
             else:
-                self._item(record)
+                self._response_item(record)
         else:
-            self._line(text_of(record, "type"), payload)
+            self._dispatch(text_of(record, "type"), payload)
 
-    def _line(self, kind: str, payload: Record) -> None:
+    def _dispatch(self, kind: str, payload: Record) -> None:
         match kind:
             case "session_meta":
-                self._meta(payload)
+                self._session_meta(payload)
             case "turn_context":
                 self.model = self.model or text_of(payload, "model")
                 self.cwd = self.cwd or text_of(payload, "cwd")
             case "event_msg":
                 self._event(payload)
             case "response_item":
-                self._item(payload)
+                self._response_item(payload)
             case "compacted":
-                self.turns.say("system", [Text(text_of(payload, "message"))], "summary")
+                self.turns.add_message("system", [Text(text_of(payload, "message"))], "summary")
 
-    def _meta(self, meta: Record) -> None:
-        if not self.session_id:  # a log may repeat the head of the one that it goes on from
+    def _session_meta(self, meta: Record) -> None:
+        if not self.session_id:  # a log may repeat the head of the one it continues
             self._is_sub_agent = "subagent" in object_of(meta, "source")
         self.session_id = self.session_id or text_of(meta, "id")
         self.cwd = self.cwd or text_of(meta, "cwd")
@@ -142,22 +142,24 @@ class CodexReader(SessionReader):
         match event.get("type"):
             case "user_message" if self._by_events:
                 images, paths = list_of(event, "images"), list_of(event, "local_images")
-                blocks: list[Block] = [Text(_typed(text_of(event, "message")))]
+                blocks: list[Block] = [Text(_without_context(text_of(event, "message")))]
                 blocks += map(_image, images)
                 blocks += [Attachment(one_line(path)) for path in paths if isinstance(path, str)]
                 self._leave_out("images", len(images))
-                self._said(blocks)
+                self._user_message(blocks)
             case "agent_message" if self._by_events:
-                self._answered(text_of(event, "message"))
+                self._agent_message(text_of(event, "message"))
             case "item_completed":
-                self._completed(object_of(event, "item"))
+                self._completed_item(object_of(event, "item"))
             case "turn_aborted":
-                self.turns.say("system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")])
+                self.turns.add_message(
+                    "system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")]
+                )
             case "error" | "stream_error":
-                self.turns.say("system", [Text(text_of(event, "message"))], "error")
+                self.turns.add_message("system", [Text(text_of(event, "message"))], "error")
             case "token_count":
                 total = object_of(object_of(event, "info"), "total_token_usage")
-                # The totals are those of the whole session, so the last ones hold.
+                # These are totals of the whole session, so the last ones count.
                 self.tokens_in = number_of(total, "input_tokens") or self.tokens_in
                 self.tokens_out = number_of(total, "output_tokens") or self.tokens_out
             case "thread_name_updated":
@@ -167,77 +169,77 @@ class CodexReader(SessionReader):
             case _:
                 self._leave_out("system-records")
 
-    def _completed(self, item: Record) -> None:
+    def _completed_item(self, item: Record) -> None:
         parts = list_of(item, "content")
         match item.get("type"):
             case "Plan":
-                self._planned(text_of(item, "text"))
+                self._add_plan(text_of(item, "text"))
                 self._plan, self._plan_at = text_of(item, "text").strip(), self._offset
             case "UserMessage" if self._by_events:
-                self._said([block for part in parts if (block := _part(part)) is not None])
+                self._user_message([block for part in parts if (block := _content_block(part)) is not None])
             case "AgentMessage" if self._by_events:
-                self._answered("".join(text_of(part, "text") for part in parts))
+                self._agent_message("".join(text_of(part, "text") for part in parts))
             case "UserMessage" | "AgentMessage":
                 pass
             case _:
                 self._leave_out("system-records")
 
-    def _said(self, blocks: list[Block], kind: str = "") -> None:
+    def _user_message(self, blocks: list[Block], kind: str = "") -> None:
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text)).strip()
         if text and not kind and (self._is_rejected or (self.acted and is_correction(text))):
             kind = CORRECTION
         if text:
             self._is_rejected, self._plan = False, ""
-        self._say(blocks, kind)
+        self._add_user_turn(blocks, kind)
 
-    def _answered(self, text: str) -> None:
-        """What the agent says; a plan in it stands by itself, once."""
+    def _agent_message(self, text: str) -> None:
+        """Add the agent's text; a plan in it becomes its own turn, once."""
         place = 0
         for match in _PLAN.finditer(text):
-            self._speak(text[place : match.start()])
-            self._planned(match[1])
+            self._agent_text(text[place : match.start()])
+            self._add_plan(match[1])
             place = match.end()
-        self._speak(text[place:])
+        self._agent_text(text[place:])
 
-    def _speak(self, text: str) -> None:
-        self.turns.say("agent", [Text(text)])
+    def _agent_text(self, text: str) -> None:
+        self.turns.add_message("agent", [Text(text)])
         self.acted = True
 
-    def _planned(self, text: str) -> None:
+    def _add_plan(self, text: str) -> None:
         if text.strip() != self._plan:
-            self.turns.say("agent", [Text(text)], PLAN)
+            self.turns.add_message("agent", [Text(text)], PLAN)
         self.acted = True
 
-    def _item(self, item: Record) -> None:
+    def _response_item(self, item: Record) -> None:
         kind = text_of(item, "type")
         if kind == "message":
-            self._message(item)
+            self._message_item(item)
         elif kind == "reasoning":
             self._leave_out("thinking")
         elif kind in _CALLS:
             self.acted = True
             self._note_question(item, self._offset)
-            name, summary = _call(kind, item)
-            self.turns.call(text_of(item, "call_id") or text_of(item, "id"), name, summary)
+            name, summary = _name_and_summary(kind, item)
+            self.turns.add_call(text_of(item, "call_id") or text_of(item, "id"), name, summary)
         elif kind.endswith("_output"):
-            self._result(item)
+            self._tool_result(item)
         else:
             self._leave_out("system-records")
 
-    def _result(self, item: Record) -> None:
+    def _tool_result(self, item: Record) -> None:
         call_id = text_of(item, "call_id")
-        call = self.turns.called(call_id)
-        text, failed = _output(item.get("output"))
+        call = self.turns.pending_call(call_id)
+        text, failed = _output_text(item.get("output"))
         is_rejected = _REJECTED.fullmatch(text) is not None
         if call is not None:
             outcome = "rejected by the user" if is_rejected else result_of(call.name, text, failed=failed)
-            self.turns.result(call_id, outcome)
+            self.turns.set_result(call_id, outcome)
         self._is_rejected = self._is_rejected or is_rejected
         self._leave_out("tool-output", is_shortened(text))
-        _, questions = self._asked.pop(call_id, (0, {}))
+        _, questions = self._open_questions.pop(call_id, (0, {}))
         answers = _answers(questions, text_of(item, "output")) if questions else ""
         if answers:
-            self._said([Text(answers)], ANSWER)
+            self._user_message([Text(answers)], ANSWER)
 
     def _note_question(self, item: Record, offset: int) -> None:
         if text_of(item, "name") != _QUESTION:
@@ -245,48 +247,51 @@ class CodexReader(SessionReader):
         arguments = json_in(text_of(item, "arguments"))
         if isinstance(arguments, dict) and isinstance(asked := arguments.get("questions"), list):
             questions = {text_of(each, "id"): text_of(each, "question") for each in asked}
-            self._asked[text_of(item, "call_id")] = (offset, questions)
+            self._open_questions[text_of(item, "call_id")] = (offset, questions)
 
-    def _message(self, item: Record) -> None:
+    def _message_item(self, item: Record) -> None:
         parts = list_of(item, "content")
         texts = [text_of(part, "text") for part in parts]
         shell = [match[1].strip() for text in texts if (match := _SHELL.match(text))]
         if shell and item.get("role") == "user":
-            self._said([Text(f"! {command}") for command in shell])
+            self._user_message([Text(f"! {command}") for command in shell])
         elif self._by_events:
             return
         elif item.get("role") not in ("assistant", "user"):
             self._leave_out("injected")
         elif item.get("role") == "assistant":
             for text in texts:
-                self._answered(text)
+                self._agent_message(text)
         elif item.get("role") == "user":
-            blocks: list[Block] = [Text(_typed(text)) for text in texts if not _INSTRUCTIONS.match(text)]
+            blocks: list[Block] = [
+                Text(_without_context(text)) for text in texts if not _INSTRUCTIONS.match(text)
+            ]
             self._leave_out(
-                "injected", sum(map(bool, texts)) - sum(bool(_typed(text).strip()) for text in texts)
+                "injected",
+                sum(map(bool, texts)) - sum(bool(_without_context(text).strip()) for text in texts),
             )
             blocks += [
                 _image(part.get("image_url")) for part in parts if text_of(part, "type") == "input_image"
             ]
-            self._said(blocks)
+            self._user_message(blocks)
 
 
 def _answers(questions: dict[str, str], output: str) -> str:
-    """The questions with the person's answers, whole; empty when nothing was answered."""
-    said: list[str] = []
+    """The questions with the user's full answers; empty if nothing was answered."""
+    pairs: list[str] = []
     for key, value in object_of(json_in(output), "answers").items():
         given = value.get("answers") if isinstance(value, dict) else value
-        words = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
-        chosen = ", ".join(each for each in words if not each.startswith(_NOTE))
-        notes = [f"Note: {each.removeprefix(_NOTE)}" for each in words if each.startswith(_NOTE)]
-        if words:
-            said.append("\n".join([f"Question: {questions.get(key) or key}", f"Answer: {chosen}", *notes]))
-    return "\n\n".join(said)
+        texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+        chosen = ", ".join(each for each in texts if not each.startswith(_NOTE))
+        notes = [f"Note: {each.removeprefix(_NOTE)}" for each in texts if each.startswith(_NOTE)]
+        if texts:
+            pairs.append("\n".join([f"Question: {questions.get(key) or key}", f"Answer: {chosen}", *notes]))
+    return "\n\n".join(pairs)
 
 
-def _typed(text: str) -> str:
-    """What the person typed, without what an editor or the program put around it."""
-    return _REQUEST.sub("", _SURROUNDINGS.sub("", text))
+def _without_context(text: str) -> str:
+    """A prompt without the context that an editor or Codex added."""
+    return _REQUEST.sub("", _CONTEXT_TAGS.sub("", text))
 
 
 def _image(value: Any) -> Attachment:
@@ -296,15 +301,15 @@ def _image(value: Any) -> Attachment:
     return Attachment(one_line(f"{kind} (not kept)"))
 
 
-def _part(part: Any) -> Block | None:
-    """A part of a message as it was typed: a text, or an image by its path or as data."""
+def _content_block(part: Any) -> Block | None:
+    """A part of a message as a block: text, or an image by path or as data."""
     if text_of(part, "type") == "text":
-        return Text(_typed(text_of(part, "text")))
+        return Text(_without_context(text_of(part, "text")))
     where = text_of(part, "path") or text_of(part, "image_url")
     return _image(where) if where else None
 
 
-def _call(kind: str, item: Record) -> tuple[str, str]:
+def _name_and_summary(kind: str, item: Record) -> tuple[str, str]:
     if kind == "local_shell_call":
         command = list_of(item.get("action"), "command")
         parts = [part for part in command if isinstance(part, str)]
@@ -314,7 +319,7 @@ def _call(kind: str, item: Record) -> tuple[str, str]:
         return "web_search", one_line(text_of(action, "query") or text_of(action, "url"))
     name = one_line(text_of(item, "name"), 80) or kind.removesuffix("_call")
     if (server := one_line(text_of(item, "namespace"), 80)).startswith("mcp__"):
-        name = f"{server}__{name}"  # who reads of a tool must see that it is not the agent's own
+        name = f"{server}__{name}"  # a reader must see that the tool is not built into the agent
     arguments: Any = item.get("arguments", item.get("input"))
     if isinstance(arguments, str):
         found = json_in(arguments)
@@ -322,8 +327,8 @@ def _call(kind: str, item: Record) -> tuple[str, str]:
     return name, summary_of(name, arguments)
 
 
-def _output(value: Any) -> tuple[str, bool]:
-    """The text of a tool's output, and whether it failed."""
+def _output_text(value: Any) -> tuple[str, bool]:
+    """The text of a tool's output, and whether the call failed."""
     if isinstance(value, list):
         return "\n".join(text_of(part, "text") for part in value), False
     if isinstance(value, str) and value.startswith("{"):
@@ -334,14 +339,14 @@ def _output(value: Any) -> tuple[str, bool]:
     if isinstance(value, dict):
         code = object_of(value, "metadata").get("exit_code")
         text = text_of(value, "output") or text_of(value, "content")
-        return _with_code(text, code if isinstance(code, int) else 0, value.get("success") is False)
+        return _with_exit_code(text, code if isinstance(code, int) else 0, value.get("success") is False)
     if not isinstance(value, str):
         return "", False
-    code_line = _EXITED.search(value[:2000])
+    code_line = _EXIT_CODE.search(value[:2000])
     started = _OUTPUT.search(value[:2000])
     text = value[started.end() :] if started else value
-    return _with_code(text, int(code_line[1]) if code_line else 0, False)
+    return _with_exit_code(text, int(code_line[1]) if code_line else 0, False)
 
 
-def _with_code(text: str, code: int, failed: bool) -> tuple[str, bool]:
+def _with_exit_code(text: str, code: int, failed: bool) -> tuple[str, bool]:
     return (f"Exit code {code}\n{text}", True) if code else (text, failed)

@@ -16,7 +16,7 @@ from engine.startup.records import dataclass
 Record = dict[str, Any]
 
 LINE_LIMIT = 8 * 1024 * 1024
-"""Bytes of the longest line read; a longer one is skipped and counted."""
+"""Length in bytes of the longest line read; longer ones are skipped and counted."""
 
 _CHUNK = 1024 * 1024
 _DECODER = json.JSONDecoder()
@@ -24,17 +24,17 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a source."""
+    """One line of a log."""
 
     start: int  # byte offset of its first byte
     end: int  # byte offset after its line end
-    records: tuple[Record, ...]  # the JSON objects on it: one, or more where two writers collided
-    odd: bool  # whether something on it could not be read
+    records: tuple[Record, ...]  # the JSON objects on it; several if two writers collided
+    odd: bool  # whether part of it could not be read
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, open for reading; a pipe or device is refused instead of waited for.
+    """Open a regular file for reading; a pipe or device is refused instead of blocking.
 
     Raises:
         ImportFailed: It is not a regular file, or cannot be opened or read.
@@ -47,7 +47,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ImportFailed("is not a regular file", where=str(path), hint="name a session's .jsonl file")
+        raise ImportFailed(
+            "is not a regular file", where=str(path), hint="give the path of a session's .jsonl file"
+        )
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         try:
             yield stream
@@ -58,12 +60,12 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
-    """The lines from an offset on, each as soon as it is read; at most ``limit`` bytes are held.
+    """Yield the lines from an offset on as they are read, keeping at most ``limit`` bytes in memory.
 
-    A last line without a line end is given when it is whole JSON, and otherwise waits for the rest of it: the
-    next reading starts at the ``end`` of the last line given.
+    A last line without a line end is yielded if it is complete JSON, and otherwise left for later: the next
+    read starts at the ``end`` of the last line yielded.
 
-    ``stream`` is unbuffered; ``start`` is the offset of the beginning of a line; longer lines than ``limit``
+    ``stream`` is unbuffered; ``start`` is the offset at which a line begins; lines longer than ``limit``
     bytes are not read.
     """
     stream.seek(start)
@@ -97,15 +99,15 @@ def _line(start: int, end: int, data: bytes | None) -> Line:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        records = tuple(_each(data.decode("utf-8", "surrogateescape")))
+        records = tuple(_leading_objects(data.decode("utf-8", "surrogateescape")))
         return Line(start, end, records, True)
     if isinstance(value, dict):
         return Line(start, end, (value,), False)
     return Line(start, end, (), True)
 
 
-def _each(text: str) -> Iterator[Record]:
-    """The JSON objects at the beginning of a text that is not one object."""
+def _leading_objects(text: str) -> Iterator[Record]:
+    """The JSON objects at the beginning of a text that is not valid JSON as a whole."""
     place = 0
     while place < len(text):
         try:

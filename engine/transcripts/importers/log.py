@@ -1,4 +1,4 @@
-"""A session log as a file: read from any checkpoint on."""
+"""A session log file that can be read from any checkpoint on."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ _UUID_AT_END = re.compile(
     r"(?:^|-)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
 )
 
-
-_LOOK_AT = 50
-_WHOLE = frozenset({"projectHash", "messages", "messageId"})
+_LINES_CHECKED = 50
+_OTHER_FORMATS = frozenset({"projectHash", "messages", "messageId"})
 
 
 def kind_of(stream: BinaryIO) -> Kind | None:
-    """Whose log a file is, by its first lines; ``None`` while they do not tell."""
+    """Which agent wrote a log, judged by its first lines; ``None`` if they do not tell."""
     for number, line in enumerate(read_lines(stream)):
         for record in line.records:
             if codex.looks_like(record):
                 return "codex"
-            # Gemini CLI's sessions and exports of whole conversations have session ids as well.
-            if claude_code.looks_like(record) and not _WHOLE & record.keys():
+            # Gemini CLI's sessions and exports of whole conversations have session ids too.
+            if claude_code.looks_like(record) and not _OTHER_FORMATS & record.keys():
                 return "claude-code"
-        if number == _LOOK_AT:
+        if number == _LINES_CHECKED:
             break
     return None
 
@@ -46,13 +45,13 @@ def kind_of(stream: BinaryIO) -> Kind | None:
 class SessionLog:
     """An open session log."""
 
-    kind: Kind  # whose it is
+    kind: Kind  # the agent that wrote it
     path: Path
     stream: BinaryIO  # unbuffered
-    redact: bool = False  # whether what looks like a secret is taken out of what is written of it
+    redact: bool = False  # whether likely secrets are redacted in the transcript
 
     def session_id(self) -> str:
-        """The session's id: from the log's name, which the agent makes from it, or else from its lines."""
+        """The session's id: from the file name, which the agent derives from it, or else from the lines."""
         named = _UUID_AT_END.search(self.path.stem)
         if named:
             return named[1].lower()
@@ -67,9 +66,9 @@ class SessionLog:
         return f"{self.kind}-{hashlib.sha256(reader.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
     def read(self, since: Checkpoint, finished: Callable[[Turn], None]) -> SessionReader:
-        """Everything from a checkpoint on.
+        """Read everything from a checkpoint on.
 
-        ``finished`` is called with each turn before the last one, in order; none of them is held.
+        ``finished`` is called with each turn before the last one, in order; the turns are not kept in memory.
         """
         reader = self.reader(finished, since)
         self._recall(reader, since)
@@ -84,29 +83,29 @@ class SessionLog:
             reader.end = line.end
         return reader
 
-    def holds(self, state: ImportState) -> bool:
-        """Whether the log still begins with what was imported."""
+    def continues(self, state: ImportState) -> bool:
+        """Whether the log still begins with what was already imported."""
         return self.size >= state.read and fingerprint(self.stream, state.read) == state.source
 
     @property
     def size(self) -> int:
-        """Bytes of the log now."""
+        """Current size of the log in bytes."""
         return os.fstat(self.stream.fileno()).st_size
 
     @property
     def written(self) -> float:
-        """When the log was last written, in seconds since the epoch."""
+        """Modification time of the log in seconds since the epoch."""
         return os.fstat(self.stream.fileno()).st_mtime
 
     def reader(self, finished: Callable[[Turn], None], since: Checkpoint) -> SessionReader:
-        """A reader for this kind of log."""
+        """Create a reader for this kind of log."""
         if self.kind == "claude-code":
             return claude_code.ClaudeCodeReader(finished, since)
-        by_events = codex.tells_dialogue_as_events(self.stream)
+        by_events = codex.dialogue_is_in_events(self.stream)
         return codex.CodexReader(finished, since, by_events=by_events)
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
-        """Let the reader recognise what is repeated from shortly before the checkpoint."""
+        """Let the reader recognize repetitions of records from shortly before the checkpoint."""
         start = max(since.offset - reader.memory_bytes, 0)
         if start >= since.offset:
             return

@@ -1,7 +1,7 @@
-"""Puts turns of another file of a session into the transcript there is, each in its place.
+"""Inserts turns from another file of a session into the existing transcript, each in its place.
 
-Nothing that stands there is taken away or changed, except that a heading is given its date where the turn put
-before it was spoken on another day.
+Existing text is never removed or changed, except that a heading gets its date if the turn inserted before it
+is from another day.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import datetime
 
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.format import parse, render_turn
-from engine.transcripts.importers.queued import delivers
+from engine.transcripts.importers.message_queue import delivers
 from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
@@ -24,81 +24,79 @@ _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A turn that is not there yet."""
+    """A turn to be inserted."""
 
-    place: int  # how many of the existing turns stand before it
-    turn: Turn  # with its date written
+    place: int  # number of existing turns before it
+    turn: Turn  # with its date
 
 
-def dated(turns: Sequence[Turn], started: datetime | None) -> list[datetime | None]:
-    """When each turn was spoken, as far as its heading and those before it say."""
-    found: list[datetime | None] = []
+def turn_times(turns: Sequence[Turn], started: datetime | None) -> list[datetime | None]:
+    """The time of each turn, derived from its heading and those before it; ``None`` if unknown."""
+    times: list[datetime | None] = []
     before = started
     for turn in turns:
         if before is None:
             before = moment(turn.day)
         if before is not None:
             before = following(before, turn.time, turn.day)
-        found.append(before)
-    return found
+        times.append(before)
+    return times
 
 
 def with_days(turns: Sequence[Turn], started: datetime | None) -> tuple[Turn, ...]:
-    """Turns that each have their date, as far as it is known."""
+    """Give each turn its date where it is known."""
     return tuple(
         turn if turn.day or at is None or not turn.time else replace(turn, day=f"{at:%Y-%m-%d}")
-        for turn, at in zip(turns, dated(turns, started), strict=True)
+        for turn, at in zip(turns, turn_times(turns, started), strict=True)
     )
 
 
-def missing(
+def find_missing(
     present: Sequence[Turn],
     wanted: Sequence[Turn],
     started: datetime | None,
     *,
-    retold: bool = False,
+    loose: bool = False,
     redact: bool = False,
 ) -> list[Addition]:
-    """What of some turns is not in a transcript.
+    """Find the turns, or parts of turns, that a transcript lacks.
 
-    A turn is there when one of its speaker, time and words is, each counted as often as it stands there. Of a
-    turn that has grown, what it has grown by is missing.
+    A turn is present if the transcript has one with the same speaker, time and content; repeated turns are
+    matched one to one. Of a turn that has grown, only the new part is missing.
 
-    ``wanted`` are all turns of the session as another source has them, in order, each with its date.
-    ``started`` is when the session started, by the transcript. ``retold`` says that the other source tells
-    the session in another form, so that times and tool calls differ: a turn of the person is then there when
-    its words are, and what the agent does is added only where the person's words before it are missing.
-    ``redact`` compares and gives turns without secrets: one that was written before is there without them
-    too.
+    ``wanted`` are all turns of the session in another source, in order, each with its date. ``started`` is
+    the session's start according to the transcript. ``loose`` is for a source in another format, whose times
+    and tool calls differ: a user turn is then present if its text is, and agent turns are added only after a
+    missing user turn. ``redact`` compares and returns turns without secrets, so that a turn written earlier
+    without redaction is recognized as well.
     """
     if redact:
         present, wanted = [*map(clean_turn, present)], [*map(clean_turn, wanted)]
-    rests = _retold(present, wanted) if retold else _compared(present, wanted)
-    times, others = dated(present, started), dated(wanted, None)
-    found: list[Addition] = []
+    matches = _match_loosely(present, wanted) if loose else _match_exactly(present, wanted)
+    times, wanted_times = turn_times(present, started), turn_times(wanted, None)
+    additions: list[Addition] = []
     low = 0
-    for number, (at, rest) in enumerate(rests):
+    for number, (at, rest) in enumerate(matches):
         if at is not None:
             low = max(low, at + 1)
         if rest is None:
             continue
         if at is None:
-            later = (place for place, _ in rests[number + 1 :] if place is not None and place >= low)
-            place = _by_time(times, others[number], low, next(later, len(present)))
+            later = (place for place, _ in matches[number + 1 :] if place is not None and place >= low)
+            place = _place_by_time(times, wanted_times[number], low, next(later, len(present)))
         else:
             place = at + 1
-        found.append(Addition(place, rest))
-    return found
+        additions.append(Addition(place, rest))
+    return additions
 
 
-def inserted(data: bytes, additions: Sequence[Addition], started: datetime | None) -> bytes:
-    """A transcript with turns put in.
+def insert_turns(data: bytes, additions: Sequence[Addition], started: datetime | None) -> bytes:
+    """Insert turns into a transcript; those for the same place keep their order.
 
-    Of ``additions``, those that go to the same place stand there in their order. ``started`` is when the
-    session started, by the transcript.
+    ``started`` is the session's start according to the transcript.
     """
     turns = parse(data, "").turns
-    times = dated(turns, started)
+    times = turn_times(turns, started)
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     by_place: defaultdict[int, list[Turn]] = defaultdict(list)
     for addition in additions:
@@ -114,7 +112,7 @@ def inserted(data: bytes, additions: Sequence[Addition], started: datetime | Non
         if place == len(turns):
             pieces.append(b"" if data.endswith(b"\n") or not data else newline)
         for turn in by_place[place]:
-            turn, before = _undated(turn, before)
+            turn, before = _drop_redundant_day(turn, before)
             piece = render_turn(turn).encode("utf-8", "surrogateescape").replace(b"\n", newline)
             pieces.append(newline + piece if place == len(turns) else piece + newline)
         if place < len(turns) and before is not None and not turns[place].day:
@@ -129,14 +127,14 @@ def inserted(data: bytes, additions: Sequence[Addition], started: datetime | Non
 
 
 def _after_head(data: bytes, turns: Sequence[Turn], starts: Sequence[int], place: int) -> int:
-    """Where a turn can be put: not before what stands above the first heading."""
+    """Move a place behind the text above the first heading."""
     while place < len(turns) and not data.startswith(b"## ", starts[max(turns[place].line - 1, 0)]):
         place += 1
     return place
 
 
-def _undated(turn: Turn, before: datetime | None) -> tuple[Turn, datetime | None]:
-    """A turn with its date only where it is needed, and when it was spoken."""
+def _drop_redundant_day(turn: Turn, before: datetime | None) -> tuple[Turn, datetime | None]:
+    """Remove a turn's date if the heading does not need it; also return the turn's time."""
     known = before or moment(turn.day)
     if known is None:
         return turn, None
@@ -146,41 +144,41 @@ def _undated(turn: Turn, before: datetime | None) -> tuple[Turn, datetime | None
     return turn, at
 
 
-def _by_time(times: Sequence[datetime | None], at: datetime | None, low: int, high: int) -> int:
-    """The place between two others for what was spoken at some time; the last one where it is not known."""
+def _place_by_time(times: Sequence[datetime | None], at: datetime | None, low: int, high: int) -> int:
+    """The place between two others for a turn of a given time; the last one if times are unknown."""
     known = [time for time in times[low:high] if time is not None]
     if at is None or len(known) < high - low:
         return high
     return low + bisect_right(known, at)
 
 
-Rest = tuple[int | None, Turn | None]
-"""Where a turn stands already, and what of it is missing."""
+Match = tuple[int | None, Turn | None]
+"""The number of the existing turn that matches, and the part of the turn that is missing."""
 
 
-def _compared(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Rest]:
+def _match_exactly(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Match]:
     same: defaultdict[Turn, deque[int]] = defaultdict(deque)
     for number, turn in enumerate(present):
-        same[_said(turn)].append(number)
-    found: list[Rest | None] = []
+        same[_match_key(turn)].append(number)
+    found: list[Match | None] = []
     for turn in wanted:
-        places = same[_said(turn)]
+        places = same[_match_key(turn)]
         found.append((places.popleft(), None) if places else None)
-    taken = {rest[0] for rest in found if rest is not None}
-    opened: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    matched = {match[0] for match in found if match is not None}
+    unmatched: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, turn in enumerate(present):
-        if number not in taken and turn.role == "agent":
-            opened[turn.role, turn.time].append(number)
+        if number not in matched and turn.role == "agent":
+            unmatched[turn.role, turn.time].append(number)
     return [
-        rest or _grown(present, turn, opened[turn.role, turn.time])
-        for rest, turn in zip(found, wanted, strict=True)
+        match or _match_grown(present, turn, unmatched[turn.role, turn.time])
+        for match, turn in zip(found, wanted, strict=True)
     ]
 
 
-def _grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Rest:
-    """A turn of which a shorter or a longer form stands there, and what that lacks."""
+def _match_grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Match:
+    """Match a turn that exists in a shorter or longer form."""
     for place in places:
-        rest = _rest(present[place], turn)
+        rest = _missing_blocks(present[place], turn)
         if rest is not None:
             places.remove(place)
             return place, replace(turn, blocks=rest) if rest else None
@@ -188,9 +186,9 @@ def _grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Rest:
 
 
 class Unseen:
-    """What the end of a transcript says and a new reading of its log has not said yet.
+    """The content at the end of a transcript that has not come up again while its log is re-read.
 
-    ``turns`` are those at the end, to be written anew; ``redact`` compares them without secrets.
+    ``turns`` are the turns about to be rewritten; ``redact`` compares them without secrets.
     """
 
     def __init__(self, turns: Sequence[Turn], *, redact: bool = False) -> None:
@@ -203,7 +201,7 @@ class Unseen:
         return bool(self._left)
 
     def see(self, turn: Turn) -> None:
-        """Take note of a turn as it is read now."""
+        """Note a turn as it is read now."""
         for block in (clean_turn(turn) if self._redact else turn).blocks:
             is_whole = False
             while self._left and not is_whole and self._left[0][0] == turn.role:
@@ -211,29 +209,29 @@ class Unseen:
                 if not _covers(block, earlier, turn.role):
                     break
                 self._left.popleft()
-                # What was typed ahead in several messages can reach the agent in one.
+                # Messages queued separately can reach the agent as one.
                 is_whole = turn.role != "user" or block == earlier
 
 
 def _covers(block: Block, earlier: Block, role: Role) -> bool:
-    """Whether a block is what an earlier one was, or has grown from it."""
+    """Whether a block equals an earlier one or has grown from it."""
     if isinstance(block, Text) and isinstance(earlier, Text):
         if role == "user" and delivers(block.text, earlier.text):
             return True
         return block.text == earlier.text or block.text.startswith(f"{earlier.text}\n")
-    return _bare(block) == _bare(earlier)
+    return _without_result(block) == _without_result(earlier)
 
 
-def _rest(shorter: Turn, turn: Turn) -> tuple[Block, ...] | None:
-    """The blocks that a turn has and another does not; ``None`` where they do not begin alike."""
-    there, units = list(_units(shorter)), list(_units(turn))
-    if not there or not units or _bare(there[0]) != _bare(units[0]):
+def _missing_blocks(existing: Turn, turn: Turn) -> tuple[Block, ...] | None:
+    """The blocks of a turn that an existing one lacks; ``None`` if the two do not begin alike."""
+    present, units = list(_units(existing)), list(_units(turn))
+    if not present or not units or _without_result(present[0]) != _without_result(units[0]):
         return None
-    counts = Counter(map(_bare, there))
+    counts = Counter(map(_without_result, present))
     rest: list[Block] = []
     for unit in units:
-        if counts[_bare(unit)]:
-            counts[_bare(unit)] -= 1
+        if counts[_without_result(unit)]:
+            counts[_without_result(unit)] -= 1
         elif isinstance(unit, Text) and rest and isinstance(rest[-1], Text):
             rest[-1] = Text(f"{rest[-1].text}\n\n{unit.text}")
         else:
@@ -242,7 +240,7 @@ def _rest(shorter: Turn, turn: Turn) -> tuple[Block, ...] | None:
 
 
 def _units(turn: Turn) -> Iterator[Block]:
-    """What a turn consists of, each paragraph by itself."""
+    """The blocks of a turn, with each paragraph as a block of its own."""
     for block in turn.blocks:
         if isinstance(block, Text):
             yield from (Text(part) for part in re.split(r"\n{2,}", block.text) if part.strip())
@@ -250,34 +248,36 @@ def _units(turn: Turn) -> Iterator[Block]:
             yield block
 
 
-def _bare(block: Block) -> Block:
-    """A call without its result, which one file can lack and the other have."""
+def _without_result(block: Block) -> Block:
+    """A block to compare: a call's result may be in only one of the files."""
     return replace(block, result="") if isinstance(block, ToolCall) else block
 
 
-def _said(turn: Turn) -> Turn:
-    """A turn by what is said in it: its date is written or not by what stands before it."""
+def _match_key(turn: Turn) -> Turn:
+    """A turn to compare: whether its date is written depends on the turn before it."""
     return replace(turn, day="", kind="" if turn.is_dialogue else turn.kind)
 
 
-def _retold(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Rest]:
+def _match_loosely(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Match]:
     same: defaultdict[str, deque[int]] = defaultdict(deque)
     for number, turn in enumerate(present):
         if turn.role == "user":
-            same[_words(turn)].append(number)
-    found: list[Rest] = []
+            same[_normalized_text(turn)].append(number)
+    found: list[Match] = []
     is_new = False
     for turn in wanted:
         if turn.role == "user":
-            places = same[_words(turn)]
+            places = same[_normalized_text(turn)]
             is_new = not places and bool(turn.blocks)
             found.append((places.popleft() if places else None, turn if is_new else None))
         else:
-            is_there = turn.kind == "plan" and any(_words(turn) == _words(each) for each in present)
+            is_there = turn.kind == "plan" and any(
+                _normalized_text(turn) == _normalized_text(each) for each in present
+            )
             is_wanted = turn.role == "agent" and (is_new or turn.kind == "plan")
             found.append((None, turn if is_wanted and not is_there else None))
     return found
 
 
-def _words(turn: Turn) -> str:
+def _normalized_text(turn: Turn) -> str:
     return " ".join(turn.text.split())

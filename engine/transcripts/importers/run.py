@@ -1,7 +1,7 @@
 """Imports session logs into transcripts, incrementally and idempotently.
 
-The transcript is a function of the log. Its last turn is rewritten by each import, because a call in it may
-have received its result meanwhile; everything before it is final. So the outcome does not depend on when or
+The transcript is a function of the log. Each import rewrites its last turn, because a call in it may have
+received its result in the meantime; everything before it is final. So the outcome does not depend on when or
 how often imports run, or on crashes.
 """
 
@@ -20,7 +20,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.spool import Spool
 from engine.transcripts.importers.drafts import Draft, ImportResult, first_import, next_import
-from engine.transcripts.importers.earlier import Changed, Earlier
+from engine.transcripts.importers.existing import ExistingTranscript, TranscriptChanged
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.places import find_session
@@ -30,21 +30,21 @@ _FOLDERS: dict[Kind, tuple[str, str, str]] = {
     "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
     "codex": ("CODEX_HOME", ".codex", "sessions"),
 }
-"""The variable that names an agent's folder, its name in the home folder, and where its logs are below it."""
+"""Each agent's environment variable, default folder in the home folder, and log folder below that."""
 _NAMES: dict[object, str] = {"claude-code": "Claude Code", "codex": "Codex"}
 
 
 def log_folder(kind: Kind, home: Path | None = None) -> Path:
     """The folder below which an agent keeps its session logs; it need not exist.
 
-    ``home`` is the agent's folder; where it is by default when ``None``.
+    ``home`` is the agent's folder; ``None`` for the default one.
     """
-    variable, name, below = _FOLDERS[kind]
-    return (home or Path(os.environ.get(variable) or Path.home() / name)) / below
+    variable, name, subfolder = _FOLDERS[kind]
+    return (home or Path(os.environ.get(variable) or Path.home() / name)) / subfolder
 
 
 def discover(kind: Kind, home: Path | None = None) -> list[Path]:
-    """The session logs of an agent's main conversations; of Codex, those in use before the archived ones."""
+    """The session logs of an agent's main conversations; for Codex, archived ones come last."""
     folder = log_folder(kind, home)
     if kind == "claude-code":
         return sorted(path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-"))
@@ -53,7 +53,7 @@ def discover(kind: Kind, home: Path | None = None) -> list[Path]:
 
 
 def is_session_log(path: Path) -> bool:
-    """Whether a file below a folder of logs is a session's own, not a sub-agent's or a tool's output."""
+    """Whether a file in a log folder is a session's own log, not a sub-agent's log or a tool's output."""
     if path.suffix != ".jsonl" or path.name.startswith("agent-"):
         return False
     return not {"subagents", "tool-results"} & set(path.parts)
@@ -70,11 +70,11 @@ def import_file(
     find: Callable[[str], str | None] | None = None,
     redact: bool = True,
 ) -> ImportResult:
-    """Import one session log into its transcript; what is there already stays as it is, byte for byte.
+    """Import one session log into its transcript; existing text stays as it is, byte for byte.
 
-    ``clock`` gives seconds since the epoch; a session silent for ``IDLE_S`` is given its end. ``find`` gives
-    the transcript of a session id, by default from the workspace; ``redact`` writes ``[secret]`` in place of
-    what looks like a key or password.
+    ``clock`` returns seconds since the epoch; a session without activity for ``IDLE_S`` counts as ended.
+    ``find`` looks up the transcript of a session id, by default in the workspace; ``redact`` replaces likely
+    keys and passwords with ``[secret]``.
 
     Raises:
         ImportFailed: The log cannot be read, or another program wrote it.
@@ -86,11 +86,13 @@ def import_file(
         log = SessionLog(kind, source, stream, redact)
         session_id = log.session_id()
 
-        def draft_of(earlier: Earlier | None, spool: Spool | None) -> Draft:
-            if earlier is None:
+        def draft_of(existing: ExistingTranscript | None, spool: Spool | None) -> Draft:
+            if existing is None:
                 return first_import(log, session_id, clock, spool)
-            _check_kind(kind, earlier.header.get("channel"), source, f"{earlier.path} is")
-            return next_import(log, session_id, earlier, clock, spool)
+            _check_kind(
+                kind, existing.header.get("channel"), source, f"its transcript {existing.path} comes from"
+            )
+            return next_import(log, session_id, existing, clock, spool)
 
         look_up = find or partial(find_session, workspace)
         return write_import(files, source, session_id, look_up, draft_of, dry_run=dry_run)
@@ -101,14 +103,14 @@ def write_import(
     source: Path,
     session_id: str,
     find: Callable[[str], str | None],
-    draft_of: Callable[[Earlier | None, Spool | None], Draft],
+    draft_of: Callable[[ExistingTranscript | None, Spool | None], Draft],
     *,
     dry_run: bool,
 ) -> ImportResult:
-    """Draft the transcript of a session and write it; redraft if another process wrote it first.
+    """Draft the transcript of a session and write it; start over if another process wrote it first.
 
-    ``find`` gives the transcript of a session id; ``draft_of`` is given the transcript there is, and a spool
-    where the draft is to be written.
+    ``find`` looks up the transcript of a session id; ``draft_of`` gets the existing transcript, and a spool
+    if the draft is to be written.
 
     Raises:
         ImportFailed: Other processes keep changing the transcript.
@@ -116,36 +118,41 @@ def write_import(
     """
     for _ in range(_ATTEMPTS):
         target = find(session_id) if session_id else None
-        with contextlib.nullcontext() if dry_run else Spool(files) as spool, contextlib.suppress(Changed):
-            earlier = _earlier(files, target) if target is not None else None
-            draft = draft_of(earlier, spool)
+        with (
+            contextlib.nullcontext() if dry_run else Spool(files) as spool,
+            contextlib.suppress(TranscriptChanged),
+        ):
+            existing = _open_existing(files, target) if target is not None else None
+            draft = draft_of(existing, spool)
             if dry_run or draft.content is None:
                 return draft.result
-            if earlier is not None:
-                files.replace(earlier.path, draft.content())
+            if existing is not None:
+                files.replace(existing.path, draft.content())
                 return draft.result
             if files.create(draft.result.target, draft.content()):
                 return draft.result
         find = partial(find_session, files.workspace)
-    raise ImportFailed("its transcript keeps changing", where=str(source), hint="try again later")
+    raise ImportFailed(
+        "other processes keep changing its transcript", where=str(source), hint="try again later"
+    )
 
 
-def _check_kind(kind: Kind, found: object, source: Path, what: str = "it is") -> None:
-    """Refuses a log written by another program.
+def _check_kind(kind: Kind, found: object, source: Path, what: str = "comes from") -> None:
+    """Refuse a log or transcript of another agent.
 
     Raises:
-        ImportFailed: It is.
+        ImportFailed: It belongs to another agent.
     """
     if found != kind and found in get_args(Kind):
         raise ImportFailed(
-            f"{what} of {_NAMES[found]}, not of {_NAMES[kind]}",
+            f"{what} {_NAMES[found]}, not {_NAMES[kind]}",
             where=str(source),
             hint=f"import it as {found}",
         )
 
 
-def _earlier(files: Files, target: str) -> Earlier | None:
+def _open_existing(files: Files, target: str) -> ExistingTranscript | None:
     try:
-        return Earlier(files, target)
+        return ExistingTranscript(files, target)
     except FileNotFoundError:
         return None

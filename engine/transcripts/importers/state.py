@@ -1,7 +1,7 @@
-"""What an import remembers, in the header of the transcript it wrote.
+"""The state of an import, stored in the header of its transcript.
 
-Text and memory reach the disk in one atomic replacement, so no crash can come between them; and a transcript
-that is copied, restored or pulled from elsewhere brings its memory along.
+Text and state reach the disk in one atomic replacement, so no crash can separate them; and a transcript that
+is copied, restored or pulled from elsewhere brings its state along.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SOURCE_FIELD = "imported_from"
 STATE_FIELD = "import_state"
 
 READER = 2
-"""The readers of today."""
+"""Current version of the log readers."""
 
 _EDGE = 4096
 _COUNTS = tuple(each.name for each in fields(Checkpoint) if each.type == "int")
@@ -26,22 +26,22 @@ _COUNTS = tuple(each.name for each in fields(Checkpoint) if each.type == "int")
 
 @dataclass(frozen=True, slots=True)
 class ImportState:
-    """How far a source was read, and what stands in the transcript for it."""
+    """How far a source was read, and the transcript that resulted."""
 
-    read: int  # bytes of the source taken in
+    read: int  # bytes of the source
     turns: int  # in the transcript
-    odd: int  # lines of the source that could not be read whole
+    odd: int  # lines of the source that could not be read completely
     source: str  # fingerprint of the bytes read
     text: str  # fingerprint of the transcript below its header
     kept: int  # bytes of the transcript below its header that are final
-    checkpoint: Checkpoint  # where reading goes on
-    reader: int = 0  # which of our readers took it in; those before ``READER`` left words of the person out
+    checkpoint: Checkpoint  # where the next import resumes
+    reader: int = 0  # reader version of the import; those before ``READER`` left out some user messages
 
     def written(self) -> str:
-        """One line of ``name=value``, without what is zero.
+        """Format as one line of ``name=value`` pairs, without zero values.
 
-        Counts of tokens stand last: an id behind the word would look like a secret, and the transcript stay
-        out of the commit.
+        Token counts come last: an id after the word "tokens" would look like a secret and keep the transcript
+        from being committed.
         """
         own = {
             key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept", "reader")
@@ -52,7 +52,7 @@ class ImportState:
 
 
 def read_state(value: object) -> ImportState | None:
-    """The state written in a header; ``None`` when there is none or it makes no sense."""
+    """The state in a header; ``None`` if there is none or it is invalid."""
     if not isinstance(value, str):
         return None
     found = dict(part.partition("=")[::2] for part in value.split())
@@ -71,7 +71,7 @@ def read_state(value: object) -> ImportState | None:
 
 
 def fingerprint(stream: BinaryIO, length: int) -> str:
-    """Identifies the first ``length`` bytes of a file by its edges: a log only ever grows at its end."""
+    """Hash both ends of the first ``length`` bytes of a file: enough, since a log only grows at its end."""
     digest = hashlib.sha256(str(length).encode())
     for start in (0, max(length - _EDGE, 0)):
         stream.seek(start)
@@ -80,7 +80,7 @@ def fingerprint(stream: BinaryIO, length: int) -> str:
 
 
 def shown_source(path: Path) -> str:
-    """A source's path as it stands in a header, the home folder as ``~``."""
+    """A source's path as shown in a header, with the home folder as ``~``."""
     absolute = path.absolute()
     try:
         return f"~/{absolute.relative_to(Path.home()).as_posix()}"

@@ -20,11 +20,11 @@ class TurnDraft:
     kind: str
     blocks: list[Block] = field(default_factory=list)
     line: int = 0
-    # What becomes the next text: joined once, since an agent may go on for thousands of lines of its log.
+    # Parts of the next text, joined only once: an agent's turn may span thousands of log lines.
     texts: list[str] = field(default_factory=list)
 
     def add(self, block: Block) -> None:
-        """Go on with a block; texts that follow each other are one."""
+        """Add a block; consecutive texts become one."""
         if isinstance(block, Text):
             self.texts.append(block.text)
             return
@@ -42,30 +42,27 @@ class TurnDraft:
 
 
 class TurnBuilder:
-    """Puts what was said and done in order. Whatever the agent does in a row is one turn.
+    """Groups messages and tool calls into turns. Consecutive actions of the agent are one turn.
 
     ``finished`` is called with each turn that can no longer change. ``opened`` is called when a turn begins,
-    after the one before it was finished; it gives the date, which can be empty, and the time of its heading.
-    ``ops`` is what was said and called since ``begin``.
+    after the previous one was finished; it returns the date (which can be empty) and time for the heading.
+    ``ops`` is the number of messages and calls since ``begin``.
     """
 
     def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], tuple[str, str]]) -> None:
         self._finished = finished
         self._opened = opened
         self._draft: TurnDraft | None = None
-        self._waiting: dict[str, tuple[int, ToolCall]] = {}
+        self._pending: dict[str, tuple[int, ToolCall]] = {}
         self.ops = self._skip = 0
 
     def begin(self, skip: int = 0) -> None:
-        """A record of the log begins.
-
-        As much as ``skip`` of what it says and calls belongs to finished turns, and is passed over.
-        """
+        """Start a record of the log, whose first ``skip`` messages and calls belong to finished turns."""
         self.ops, self._skip = 0, skip
 
     @property
     def current(self) -> Turn | None:
-        """The last turn as it is now; it may still grow."""
+        """The last turn so far; it may still grow."""
         return self._draft.turn() if self._draft is not None else None
 
     @property
@@ -73,8 +70,8 @@ class TurnBuilder:
         """Whether there is a turn."""
         return self._draft is not None
 
-    def say(self, role: Role, blocks: Sequence[Block], kind: str = "") -> None:
-        """Add content. A user's or the system's opens a turn, the agent's goes on with the agent's turn."""
+    def add_message(self, role: Role, blocks: Sequence[Block], kind: str = "") -> None:
+        """Add a message. One by the user or the system opens a turn; the agent's may continue a turn."""
         self.ops += 1
         if self.ops <= self._skip:
             return
@@ -85,13 +82,13 @@ class TurnBuilder:
         for block in kept:
             draft.add(block)
 
-    def add(self, *blocks: Block) -> None:
-        """Add to the current turn, whatever its role."""
+    def append(self, *blocks: Block) -> None:
+        """Append to the current turn, whatever its role."""
         if self._draft is not None:
             for block in blocks:
                 self._draft.add(_clean(block))
 
-    def call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
+    def add_call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
         """Add a tool call of the agent; its result may follow."""
         self.ops += 1
         if self.ops <= self._skip:
@@ -99,20 +96,20 @@ class TurnBuilder:
         draft = self._turn_of("agent", kind)
         call = ToolCall(name, summary)
         draft.add(call)
-        self._waiting[call_id] = (len(draft.blocks) - 1, call)
+        self._pending[call_id] = (len(draft.blocks) - 1, call)
 
     def is_open(self, role: Role, kind: str) -> bool:
-        """Whether the current turn is of a role and a kind."""
+        """Whether the current turn has this role and kind."""
         return self._draft is not None and (self._draft.role, self._draft.kind) == (role, kind)
 
-    def called(self, call_id: str) -> ToolCall | None:
-        """The call of this turn that waits for the result ``call_id``."""
-        found = self._waiting.get(call_id)
+    def pending_call(self, call_id: str) -> ToolCall | None:
+        """The call of this turn with this id, if it has no result yet."""
+        found = self._pending.get(call_id)
         return found[1] if found else None
 
-    def result(self, call_id: str, result: str) -> None:
-        """Add the result of a call of this turn; one that belongs to no such call is dropped."""
-        found = self._waiting.pop(call_id, None)
+    def set_result(self, call_id: str, result: str) -> None:
+        """Set the result of a call of this turn; a result without a call is dropped."""
+        found = self._pending.pop(call_id, None)
         if found is not None and self._draft is not None:
             place, call = found
             self._draft.blocks[place] = ToolCall(call.name, call.summary, result)
@@ -123,7 +120,7 @@ class TurnBuilder:
             return draft
         if draft is not None:
             self._finished(draft.turn())
-        self._waiting.clear()
+        self._pending.clear()
         self._draft = TurnDraft(role, *self._opened(), kind)
         return self._draft
 
@@ -133,5 +130,5 @@ def _clean(block: Block) -> Block:
 
 
 def clean(text: str) -> str:
-    """A text as a turn holds it: nothing that was injected, no blank lines at its edges."""
+    """Remove injected blocks, and blank lines at the edges."""
     return strip_injected(text.replace("\r\n", "\n")).strip("\ufeff\n").rstrip(" \t\n")

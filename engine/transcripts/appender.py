@@ -1,4 +1,4 @@
-"""The end of a transcript as it grows: what repeats or continues the turn before it, and which day it is."""
+"""Prepares turns to be appended to a transcript: detects repetitions and continuations, and adds dates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _AGENT = re.compile(rb"\n##[ \t].*\b(?:agent|assistant)\b", re.IGNORECASE)
 _REPEAT_MINUTES = 1
 
 
-class GrowingEnd:
-    """The end of a transcript to which turns are added.
+class TurnAppender:
+    """Collects the text to append to a transcript.
 
     Args:
         data: The transcript.
-        started: What its header says of its start.
+        started: The start time in its header.
 
     Attributes:
-        added: What is to be appended.
+        added: The text to append.
     """
 
     def __init__(self, data: bytes, started: object) -> None:
@@ -32,15 +32,15 @@ class GrowingEnd:
         self._data = data
         self._started = started
         self._last = last_turn(data)
-        self._agent_speaks = False  # in what is added
-        self._known: date | None = None
+        self._agent_added = False  # whether a turn of the agent was added
+        self._last_date: date | None = None
 
     def add(self, turn: Turn, at: datetime, key: str) -> bool:
-        """Adds a turn, unless it is there already."""
+        """Add a turn unless it is a repetition; return whether it was added."""
         last = self._last
         marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
-        is_said = turn.role == "user" and not turn.kind
-        if is_said and is_correction(turn.text) and (self._agent_speaks or _AGENT.search(b"\n" + self._data)):
+        is_plain = turn.role == "user" and not turn.kind
+        if is_plain and is_correction(turn.text) and (self._agent_added or _AGENT.search(b"\n" + self._data)):
             turn = replace(turn, kind=CORRECTION)
         if key:
             if f"\n{marker}".encode() in self._data or f"\n{marker}" in self.added:
@@ -53,22 +53,22 @@ class GrowingEnd:
         else:
             day = self._day_to_write(at)
             entry = render_turn(replace(turn, day=day))
-            is_parted = self.added.endswith("\n\n") if self.added else self._data.endswith(b"\n\n")
-            entry = entry if is_parted else f"\n{entry}"
-            self._last, self._known = turn, date_of(day) or self._known
-        self._agent_speaks = self._agent_speaks or turn.role == "agent"
+            ends_blank = self.added.endswith("\n\n") if self.added else self._data.endswith(b"\n\n")
+            entry = entry if ends_blank else f"\n{entry}"
+            self._last, self._last_date = turn, date_of(day) or self._last_date
+        self._agent_added = self._agent_added or turn.role == "agent"
         self.added += entry + (marker if key else "")
         return True
 
     def _day_to_write(self, at: datetime) -> str:
-        """The date that a new heading needs: a reader knows the day from the last date above it."""
-        if self._known is None:
+        """The date for a new heading; empty if it follows from the last date above it."""
+        if self._last_date is None:
             started = moment(self._started)
             first = started.date() if started is not None else None
-            self._known = date_of(last_day(self._data)) or first
-        if self._known is None:
+            self._last_date = date_of(last_day(self._data)) or first
+        if self._last_date is None:
             return at.date().isoformat()
-        before = datetime.combine(self._known, time(), UTC)
+        before = datetime.combine(self._last_date, time(), UTC)
         return day_to_write(at, following(before, self._last.time) if self._last is not None else before)
 
 
@@ -77,7 +77,7 @@ def _same_speaker(last: Turn, turn: Turn) -> bool:
 
 
 def _continues(last: Turn, turn: Turn) -> bool:
-    """Whether both are one turn: calls follow each other, and a text calls that opened the turn."""
+    """Whether both belong to one turn: calls can follow anything, text only a turn's opening calls."""
     is_open = bool(last.blocks) and not last.text
     return turn.role == "agent" and (is_open or bool(turn.tools)) and _same_speaker(last, turn)
 

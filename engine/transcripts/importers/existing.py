@@ -9,20 +9,20 @@ from engine.errors import ImportFailed
 from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.yamltext import MAX_HEADER_BYTES
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import BodyDigest
 
 # ``locate`` looks for the end of a header no further than this.
 _HEAD_BYTES = 8 * MAX_HEADER_BYTES
 
 
-class Changed(ImportFailed):
+class TranscriptChanged(ImportFailed):
     """The transcript changed since it was read."""
 
 
-class Earlier:
-    """A transcript as it was when first read; later reads raise ``Changed`` when it differs.
+class ExistingTranscript:
+    """A transcript as first read; later reads raise ``TranscriptChanged`` if it differs.
 
-    ``head`` is the header with its fences; empty when there is none that can be read.
+    ``head`` is the header with its fences; empty if there is no readable one.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -42,69 +42,68 @@ class Earlier:
         self.header: dict[str, object] = dict(found.mapping or {})
         self._files = files
 
-    def whole(self) -> bytes:
+    def read(self) -> bytes:
         """The whole file."""
         try:
             return self._files.read(self.path, limit=None)
         except FileNotFoundError as error:
             raise self._changed() from error
 
-    def refuse_changed(self, data: bytes) -> None:
-        """Refuses to go on when the file no longer holds exactly this.
+    def check_unchanged(self, data: bytes) -> None:
+        """Check that the file still contains exactly ``data``.
 
         Raises:
-            Changed: It does not.
+            TranscriptChanged: It does not.
         """
-        if self.whole() != data:
+        if self.read() != data:
             raise self._changed()
 
-    def measured(self, size: int) -> tuple[Measured, Measured]:
-        """The first ``size`` bytes of the text below the header, and all of it.
+    def digests(self, size: int) -> tuple[BodyDigest, BodyDigest]:
+        """Digests of the first ``size`` bytes below the header, and of all bytes below it.
 
         Raises:
-            Changed: The header has changed.
+            TranscriptChanged: The header has changed.
         """
-        beginning = whole = Measured()
-        for block in self._text():
+        start = whole = BodyDigest()
+        for block in self._body():
             missing = size - whole.size
-            if beginning is whole and missing < len(block):
-                whole.take(block[: max(missing, 0)])
-                beginning = whole.copy()
+            if start is whole and missing < len(block):
+                whole.update(block[: max(missing, 0)])
+                start = whole.copy()
                 block = block[max(missing, 0) :]
-            whole.take(block)
-        return beginning, whole
+            whole.update(block)
+        return start, whole
 
-    def after(self, size: int) -> bytes:
-        """What follows the first ``size`` bytes of the text below the header.
+    def read_from(self, offset: int) -> bytes:
+        """The text below the header from a byte offset on.
 
         Raises:
-            Changed: The header has changed.
+            TranscriptChanged: The header has changed.
         """
         kept: list[bytes] = []
-        for block in self._text():
-            kept.append(block[min(size, len(block)) :])
-            size -= min(size, len(block))
+        for block in self._body():
+            kept.append(block[min(offset, len(block)) :])
+            offset -= min(offset, len(block))
         return b"".join(kept)
 
-    def beginning(self, size: int, expected: Measured) -> Iterator[bytes]:
-        """The first ``size`` bytes of the text below the header, piece by piece.
+    def read_start(self, size: int, expected: BodyDigest) -> Iterator[bytes]:
+        """Stream the first ``size`` bytes below the header.
 
-        All of the text is read, so that what is written from the pieces cannot undo what another
-        process has written meanwhile.
+        All of the text is read and checked, so that a file written from the stream cannot undo what another
+        process has written in the meantime.
 
         Raises:
-            Changed: The header has changed, or the text is not the one expected; at the latest after
-                the last piece.
+            TranscriptChanged: The header or the text has changed; at the latest after the last piece.
         """
-        found = Measured()
-        for block in self._text():
+        found = BodyDigest()
+        for block in self._body():
             if found.size < size:
                 yield block[: size - found.size]
-            found.take(block)
+            found.update(block)
         if not found.is_same(expected):
             raise self._changed()
 
-    def _text(self) -> Iterator[bytes]:
+    def _body(self) -> Iterator[bytes]:
         head = self.head
         try:
             for block in self._files.read_blocks(self.path):
@@ -118,5 +117,5 @@ class Earlier:
         if head:
             raise self._changed()
 
-    def _changed(self) -> Changed:
-        return Changed("was changed by another program", where=self.path, hint="retry the import")
+    def _changed(self) -> TranscriptChanged:
+        return TranscriptChanged("was changed by another program", where=self.path, hint="retry the import")

@@ -1,8 +1,8 @@
-"""Another file of a session that has a transcript: what the transcript lacks is put in, and nothing twice.
+"""Reads several log files of one session together, so that nothing is imported twice.
 
-A session's log is copied, moved with its project, resumed or forked; Codex keeps archived rollouts beside the
-others. Records say by their ids which of them are the same. Where an earlier file is gone, its turns in the
-transcript do, by speaker, time and words.
+A session's log may be copied, moved with its project, resumed or forked; Codex also keeps archived rollouts.
+Records with the same id are the same. Where an earlier file is gone, its turns in the transcript are matched
+by speaker, time and content instead.
 """
 
 from __future__ import annotations
@@ -25,50 +25,50 @@ from engine.transcripts.importers.state import fingerprint, shown_source
 from engine.transcripts.turn import Turn
 
 ALSO_FIELD = "also_imported_from"
-"""The header field that lists further files of the session: fingerprint, bytes read and path of each."""
+"""The header field that lists other files of the session: fingerprint, bytes read and path of each."""
 
-_SURROUNDINGS = frozenset({"sessionId", "cwd", "gitBranch", "version"})
+_CONTEXT_KEYS = frozenset({"sessionId", "cwd", "gitBranch", "version"})
 _START = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """How far a file was taken in."""
+class FileProgress:
+    """How far a file was imported."""
 
-    read: int  # bytes of it
-    source: str  # fingerprint of these
+    read: int  # bytes
+    source: str  # fingerprint of those bytes
 
 
-def also_taken(header: Mapping[str, object]) -> dict[str, Taken]:
-    """The further files of a session by path as it is shown, as the header of its transcript lists them."""
-    found: dict[str, Taken] = {}
+def parse_siblings(header: Mapping[str, object]) -> dict[str, FileProgress]:
+    """The other files of a session by shown path, from the header of its transcript."""
+    found: dict[str, FileProgress] = {}
     listed = header.get(ALSO_FIELD)
     for each in listed if isinstance(listed, list) else []:
         source, size, path = (*str(each).split(" ", 2), "", "")[:3]
         if path and size.isascii() and size.isdigit():
-            found[path] = Taken(int(size), source)
+            found[path] = FileProgress(int(size), source)
     return found
 
 
-def also_written(files: Mapping[str, Taken]) -> list[str]:
-    """The value of the field that ``also_taken`` reads."""
-    return [f"{taken.source} {taken.read} {path}" for path, taken in files.items()]
+def format_siblings(files: Mapping[str, FileProgress]) -> list[str]:
+    """The value of the header field that ``parse_siblings`` reads."""
+    return [f"{progress.source} {progress.read} {path}" for path, progress in files.items()]
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
-    """The logs of a session read as one."""
+class MergedLogs:
+    """The logs of a session, read as one."""
 
     turns: tuple[Turn, ...]  # each with its date
     reader: SessionReader
-    taken: dict[str, Taken]  # how far each log was read, by path as it is shown
-    odd: int  # lines that could not be read whole
+    progress: dict[str, FileProgress]  # of each log, by shown path
+    odd: int  # lines that could not be read completely
 
 
-def read_together(log: SessionLog, others: Iterable[str]) -> Union:
-    """A log and further ones of its session, each record once, in the order of their times.
+def read_merged(log: SessionLog, others: Iterable[str]) -> MergedLogs:
+    """Read a log together with others of its session: each record once, ordered by time.
 
-    ``others`` are paths as they are shown; one that is gone is left out.
+    ``others`` are shown paths; files that no longer exist are left out.
     """
     with ExitStack() as stack:
         logs = [log]
@@ -80,23 +80,23 @@ def read_together(log: SessionLog, others: Iterable[str]) -> Union:
         return _read(logs)
 
 
-def _read(logs: Sequence[SessionLog]) -> Union:
+def _read(logs: Sequence[SessionLog]) -> MergedLogs:
     known: set[str] = set()
     records: list[tuple[datetime, Record]] = []
-    taken: dict[str, Taken] = {}
+    progress: dict[str, FileProgress] = {}
     odd = 0
     for log in logs:
         last, end = _START, 0
         for line in read_lines(log.stream):
             for record in line.records:
                 last = max(last, moment(record.get("timestamp")) or last)
-                name = _name(record)
-                if name not in known:
-                    known.add(name)
+                key = _record_key(record)
+                if key not in known:
+                    known.add(key)
                     records.append((last, record))
             odd += line.odd
             end = line.end
-        taken[shown_source(log.path)] = Taken(end, fingerprint(log.stream, end))
+        progress[shown_source(log.path)] = FileProgress(end, fingerprint(log.stream, end))
     if len(logs) > 1:
         records.sort(key=lambda each: each[0])
     turns: list[Turn] = []
@@ -105,13 +105,13 @@ def _read(logs: Sequence[SessionLog]) -> Union:
     for number, (_, record) in enumerate(records):
         reader.feed(record, number)
     turns += reader.unfinished
-    return Union(tuple(turns), reader, taken, odd)
+    return MergedLogs(tuple(turns), reader, progress, odd)
 
 
-def _name(record: Record) -> str:
-    """What identifies a record: its id, or else all of it but the session it stands in."""
+def _record_key(record: Record) -> str:
+    """A record's id, or a hash of its content without the session it belongs to."""
     uuid = text_of(record, "uuid")
     if uuid:
         return uuid
-    said = {key: value for key, value in record.items() if key not in _SURROUNDINGS}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    content = {key: value for key, value in record.items() if key not in _CONTEXT_KEYS}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""What the records in a log of Claude Code say: commands, rejections, answers, and what the program adds."""
+"""Parses the text in Claude Code's log records: commands, rejections, answers and injected context."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.turn import Attachment
 
-_PERSONS = frozenset({"", "human", "sdk", "channel"})
-_PROGRAMS = frozenset({"task-notification", "auto-continuation", "scheduled", "system"})
+_USER_ORIGINS = frozenset({"", "human", "sdk", "channel"})
+_PROGRAM_ORIGINS = frozenset({"task-notification", "auto-continuation", "scheduled", "system"})
 
 _COMMAND = expression(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGUMENTS = expression(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _COMMAND_TAGS = expression(r"<(command-(?:name|message|args|contents))>.*?</\1>", re.DOTALL)
-_TYPED = expression(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
-_NOTE = expression(r"<user-memory-input>(.*?)</user-memory-input>", re.DOTALL)
+_BASH_INPUT = expression(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+_MEMORY_INPUT = expression(r"<user-memory-input>(.*?)</user-memory-input>", re.DOTALL)
 _HARNESS = expression(
     r"<(bash-stdout|bash-stderr|ide_[a-z_]+|task-notification|user-prompt-submit-hook|session-start-hook|"
     r"new-diagnostics|post-tool-use-hook|teammate-message|mcp-resource-update|mcp-polling-update|"
@@ -50,38 +50,38 @@ _ANSWERED = expression(
     r"\s*(?:User has answered your questions?|Your questions? (?:has|have) been answered|"
     r"The user answered):\s*"
 )
-_GO_ON = expression(r"\.?\s*You can now continue with (?:the user['’]s|these) answers? in mind\.?\s*\Z")
+_CONTINUE = expression(r"\.?\s*You can now continue with (?:the user['’]s|these) answers? in mind\.?\s*\Z")
 _APPROVED = expression(r"\s*User has approved (?:your|the|exiting) plan")
 _EDITED = expression(r"^## Approved Plan \(edited by (?:the )?user\):\s*", re.MULTILINE)
 
 
 class Command(NamedTuple):
-    """A slash command: as it was typed, and what else stands in the text."""
+    """A slash command in a text."""
 
     typed: str
     has_arguments: bool
-    rest: str
+    rest: str  # the text outside the command's tags
 
 
 def command_of(text: str) -> Command | None:
-    """The slash command in a text; ``None`` when there is none."""
+    """The slash command in a text, or ``None``."""
     if not text.lstrip().startswith("<command-"):
         return None
     name, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
     if name is None or not name[1].strip():
         return None
     typed = name[1].strip()
-    asked = arguments[1].strip() if arguments else ""
+    given = arguments[1].strip() if arguments else ""
     return Command(
-        f"{typed if typed.startswith('/') else f'/{typed}'} {asked}".strip(),
-        bool(asked),
+        f"{typed if typed.startswith('/') else f'/{typed}'} {given}".strip(),
+        bool(given),
         _COMMAND_TAGS.sub("", text).strip(),
     )
 
 
-def typed_of(text: str) -> str:
-    """What the person typed, without what the program put around it; empty when it is all the program's."""
-    shell, note = _TYPED.search(text), _NOTE.search(text)
+def typed_text(text: str) -> str:
+    """What the user typed, without injected context; empty if nothing was typed."""
+    shell, note = _BASH_INPUT.search(text), _MEMORY_INPUT.search(text)
     if shell:
         return f"! {shell[1].strip()}"
     if note:
@@ -91,27 +91,26 @@ def typed_of(text: str) -> str:
     return _HARNESS.sub("", text)
 
 
-def interruptions(text: str) -> tuple[list[str], str]:
-    """The marks of an interruption that a text begins with, and the words beside them."""
+def split_interruptions(text: str) -> tuple[list[str], str]:
+    """Split a text that begins with interruption marks into the marks and the rest."""
     if not text.lstrip().startswith("[Request interrupted by user"):
         return [], text
     return _MARK.findall(text), _MARK.sub("\n", text).strip()
 
 
-def words_of_rejection(text: str) -> str:
-    """What the person said to it; empty when nothing, or when they only asked to talk about questions."""
-    reason = _REASON.search(text)
-    words = _HINT.sub("", text[reason.end() :]) if reason else ""
-    words = words.replace("</tool_use_error>", "").strip()
-    return "" if _CLARIFY.match(words) else words
+def rejection_reason(text: str) -> str:
+    """The user's reason for a rejection; empty if none, or if they only asked to clarify the questions."""
+    start = _REASON.search(text)
+    reason = _HINT.sub("", text[start.end() :]) if start else ""
+    reason = reason.replace("</tool_use_error>", "").strip()
+    return "" if _CLARIFY.match(reason) else reason
 
 
 def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
-    """The questions with the person's answers, whole; empty when nothing was answered.
+    """The questions with the user's full answers; empty if nothing was answered.
 
-    ``text`` is the tool result as the agent was told; ``result`` is the same as data, which newer versions
-    log. ``is_rejected`` says that the person wanted to talk about the questions instead; what they had
-    answered by then counts.
+    ``text`` is the tool result sent to the agent; ``result`` is the same as structured data, logged by newer
+    versions. ``is_rejected`` means that the user asked to clarify the questions; answers already given count.
     """
     if is_rejected:
         pairs = [
@@ -120,16 +119,16 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
         return "\n\n".join(_answer(*pair) for pair in pairs if pair[1])
     if answers := object_of(result, "answers"):
         return "\n\n".join(_answers(answers, result))
-    told = _ANSWERED.match(text)
-    return _GO_ON.sub("", text[told.end() :]).strip() if told else ""
+    start = _ANSWERED.match(text)
+    return _CONTINUE.sub("", text[start.end() :]).strip() if start else ""
 
 
 def _answers(answers: dict[Any, Any], result: Record) -> Iterator[str]:
     annotations = object_of(result, "annotations")
     for question, answer in answers.items():
-        said = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+        text = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
         note = text_of(annotations.get(question), "notes")
-        yield _answer(str(question), said) + (f"\nNote: {note.strip()}" if note.strip() else "")
+        yield _answer(str(question), text) + (f"\nNote: {note.strip()}" if note.strip() else "")
 
 
 def _answer(question: str, answer: str) -> str:
@@ -137,22 +136,22 @@ def _answer(question: str, answer: str) -> str:
 
 
 def is_plan(name: str) -> bool:
-    """Whether a tool puts a plan to the person."""
+    """Whether a tool proposes a plan to the user."""
     return name.lower().replace("_", "") == "exitplanmode"
 
 
 def is_approval(text: str) -> bool:
-    """Whether a tool's result says that the person approved a plan."""
+    """Whether a tool result says that the user approved a plan."""
     return _APPROVED.match(text) is not None
 
 
 def plan_of(text: str, result: Any) -> str:
-    """The plan that was approved, as the result of the call has it."""
+    """The approved plan in a tool result."""
     return text_of(result, "plan") or text.partition("\n## Approved Plan")[2].partition("\n")[2].strip()
 
 
 def edited_plan(text: str, result: Any) -> str:
-    """The plan as the person edited it before approving it; empty when they did not."""
+    """The plan as edited by the user before approving it; empty if it was not edited."""
     edited = _EDITED.search(text)
     if edited is None and not (isinstance(result, dict) and result.get("planWasEdited") is True):
         return ""
@@ -160,28 +159,28 @@ def edited_plan(text: str, result: Any) -> str:
 
 
 def content_of(record: Record) -> list[Record]:
-    """The blocks of a message; a message that is one text has one."""
+    """The blocks of a message; plain text is one block."""
     message = object_of(record, "message")
     if isinstance(content := message.get("content"), str):
         return [{"type": "text", "text": content}]
     return [part for part in list_of(message, "content") if isinstance(part, dict)]
 
 
-def text_in(record: Record) -> str:
-    """The text of a message."""
+def message_text(record: Record) -> str:
+    """All text in a message."""
     return "\n\n".join(text_of(part, "text") for part in content_of(record) if part.get("type") == "text")
 
 
-def sender_of(record: Any) -> Literal["person", "program", "other"]:
-    """Who entered a prompt: the versions say it in three ways, and the first ones not at all."""
+def sender_of(record: Any) -> Literal["user", "program", "other"]:
+    """Who entered a prompt. Versions record it in three different ways; the first ones do not."""
     kind = (text_of(object_of(record, "origin"), "kind") or text_of(record, "turnOrigin")).replace("_", "-")
-    if kind in _PROGRAMS or (not kind and text_of(record, "promptSource") == "system"):
+    if kind in _PROGRAM_ORIGINS or (not kind and text_of(record, "promptSource") == "system"):
         return "program"
-    return "person" if kind in _PERSONS else "other"
+    return "user" if kind in _USER_ORIGINS else "other"
 
 
 def attachment_of(part: Record) -> Attachment:
-    """An image or a document, which is mentioned and not kept."""
+    """The placeholder for an image or document, whose data is not kept."""
     source = part.get("source")
     address = text_of(source, "url") or text_of(source, "file_id")
     if address:
@@ -193,7 +192,7 @@ def attachment_of(part: Record) -> Attachment:
 
 
 def result_text(content: Any) -> str:
-    """What a tool gave back, as text."""
+    """A tool's output as text."""
     return "\n".join(_result_parts(content))
 
 
