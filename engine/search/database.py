@@ -1,4 +1,4 @@
-"""Opening memory.db: one writer, many readers, and a file that may vanish at any moment (spec 7.2)."""
+"""Opens memory.db: one writer, many readers, and a file that may vanish at any moment (spec 7.2)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _IDLE_READERS = 4
 _VECTOR_PACKAGE = "sqlite_vec"
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""Ends a rollback journal that names a file to be deleted once it is rolled back."""
+"""The end of a rollback journal that names a super-journal, a file to delete after the rollback."""
 
 FAULTS = (apsw.Error, OSError, UnicodeError, ValueError, OverflowError, MemoryError)
-"""All that using a database file can raise, damaged or out of reach."""
+"""Everything that using a damaged or inaccessible database file can raise."""
 
 _ENVIRONMENT = (
     apsw.BusyError,
@@ -51,11 +51,11 @@ _ENVIRONMENT = (
 )
 
 Identity = tuple[int, int]
-"""Device and inode: the file a connection has open, whatever stands under its name now."""
+"""Device and inode: the file a connection has open, whatever file has its name now."""
 
 
 class Unavailable(Exception):
-    """The index cannot answer now; the files themselves can."""
+    """The index cannot answer now, so the files have to be searched directly."""
 
     def __init__(self, state: State, why: str) -> None:
         super().__init__(why)
@@ -64,12 +64,12 @@ class Unavailable(Exception):
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of ``FAULTS`` is about the file's content, not the disk, a lock or a permission."""
+    """Whether an error in ``FAULTS`` is about the file's content, not the disk, a lock or permissions."""
     return not isinstance(error, _ENVIRONMENT)
 
 
-def explained(error: BaseException, path: Path) -> AutopoiesisError:
-    """An error of ``FAULTS`` as one a person can act on."""
+def user_error(error: BaseException, path: Path) -> AutopoiesisError:
+    """Turn an error in ``FAULTS`` into one that the user can act on."""
     where = path.name
     if isinstance(error, apsw.FullError):
         return IndexFailed("the disk is full", where=where, hint="free some disk space and index again")
@@ -86,10 +86,10 @@ def explained(error: BaseException, path: Path) -> AutopoiesisError:
 
 
 def vector_library() -> tuple[str, str]:
-    """Where sqlite-vec's shared library is, found without importing its package (which imports numpy).
+    """Locate sqlite-vec's shared library without importing its package (which imports numpy).
 
     Returns:
-        Its path without suffix and ``""``; or ``""`` and the reason in one clause.
+        Its path without suffix and ``""``; or ``""`` and the reason it is unavailable, in one clause.
     """
     found = importlib.util.find_spec(_VECTOR_PACKAGE)
     if found is None or not found.submodule_search_locations:
@@ -98,10 +98,10 @@ def vector_library() -> tuple[str, str]:
 
 
 def load_vectors(connection: apsw.Connection) -> str:
-    """Give a connection sqlite-vec.
+    """Load sqlite-vec into a connection.
 
     Returns:
-        ``""``, or why it has none, in one clause.
+        ``""``, or why it cannot be loaded, in one clause.
     """
     library, why = vector_library()
     if why:
@@ -117,7 +117,7 @@ def load_vectors(connection: apsw.Connection) -> str:
 
 
 def identity(path: Path) -> Identity | None:
-    """The file that stands under the name now, a symlink itself; ``None`` when there is none."""
+    """The file that has this name now (a symlink is not followed); ``None`` if there is none."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -125,11 +125,11 @@ def identity(path: Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def oddity(path: Path) -> str:
-    """Why a database must not be opened although something is there, in one clause; empty when it may be.
+def file_problem(path: Path) -> str:
+    """Why the file at this path must not be opened as a database, in one clause; empty if it may be.
 
-    SQLite makes what is missing and follows no link in the last part of a name; a link on the way, and what
-    is not a regular file, it accepts.
+    SQLite creates missing files and does not follow a link in the last part of a path, but it accepts links
+    in the other parts, and files that are not regular.
     """
     for suffix in _SUFFIXES:
         place = path.with_name(path.name + suffix)
@@ -140,14 +140,14 @@ def oddity(path: Path) -> str:
         if stat.S_ISLNK(mode):
             return f"{place.name} is a symlink, which is not followed"
         if not stat.S_ISREG(mode):
-            return f"{place.name} is no regular file"
+            return f"{place.name} is not a regular file"
     return ""
 
 
 def remove(path: Path) -> None:
-    """Delete the database with all that belongs to it; of a symlink the link.
+    """Delete the database and its journals. Of a symlink, only the link is deleted.
 
-    Processes that have it open keep what they have until they look for it the next time.
+    Processes that have it open keep using the deleted file until they next check the path.
 
     Raises:
         ReadOnly: The folder cannot be written.
@@ -164,15 +164,15 @@ def remove(path: Path) -> None:
 
 
 def open_writer(path: Path) -> apsw.Connection:
-    """A connection that may write; the file is made when there is none. Nothing in it is changed yet.
+    """Open a connection that may write, creating the file if it is missing. Changes nothing in it yet.
 
     Raises:
-        IndexFailed: It, or a file that belongs to it, is a symlink or not a regular file.
-        apsw.Error: The file cannot be opened, or is no database.
+        IndexFailed: The file or one of its journals is a symlink or not a regular file.
+        apsw.Error: The file cannot be opened, or is not a database.
     """
-    if odd := oddity(path):
+    if problem := file_problem(path):
         raise IndexFailed(
-            odd, where=path.name, hint="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
+            problem, where=path.name, hint="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
         )
     _refuse_foreign_journal(path)
     connection = apsw.Connection(
@@ -190,34 +190,34 @@ def open_writer(path: Path) -> apsw.Connection:
 def set_journal(connection: apsw.Connection, folder: Path) -> None:
     """Use the write-ahead log, so that readers and the writer do not wait for each other.
 
-    Not on a file system that machines share: there its index, which lies in shared memory, is not shared.
+    Not on a network file system, because the log's index is in shared memory, which machines do not share.
 
     Raises:
         apsw.Error: The database is damaged or cannot be written.
     """
     wanted = "delete" if is_shared(folder) else "wal"
     if connection.pragma("journal_mode") != wanted:
-        with contextlib.suppress(apsw.BusyError):  # a reader is at work: the next writer will change it
+        with contextlib.suppress(apsw.BusyError):  # a reader is active; the next writer will change it
             connection.pragma("journal_mode", wanted)
-    # A cache need not survive a power cut with its last commit, only as a whole.
+    # After a power cut, a cache may lose its last commits as long as it stays consistent.
     connection.pragma("synchronous", "normal")
     connection.pragma("journal_size_limit", _LOG_BYTES)
 
 
 def open_reader(path: Path) -> apsw.Connection:
-    """A connection that reads.
+    """Open a read-only connection.
 
     Raises:
-        Unavailable: There is no file; or it, or one that belongs to it, is a symlink or not a regular file.
-        apsw.Error: The file cannot be opened, or is no database.
+        Unavailable: The file is missing; or it or one of its journals is a symlink or not a regular file.
+        apsw.Error: The file cannot be opened, or is not a database.
     """
-    if odd := oddity(path):
-        raise Unavailable("broken", odd)
+    if problem := file_problem(path):
+        raise Unavailable("broken", problem)
     if identity(path) is None:
         raise Unavailable("missing", "there is no search index")
     _refuse_foreign_journal(path)
-    # A reader of a write-ahead log has to write its lock table. Where it may not, the last resort is to
-    # open the file as immutable.
+    # A reader of a write-ahead log has to write to its lock table. If that is not permitted, the last resort
+    # is to open the file as immutable.
     attempts = [(str(path), apsw.SQLITE_OPEN_READWRITE), (str(path), apsw.SQLITE_OPEN_READONLY)]
     attempts.append(
         (f"file:{quote(str(path))}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -242,10 +242,10 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 def _refuse_foreign_journal(path: Path) -> None:
-    """Looks at a journal before SQLite rolls it back: that one of ours never names another file.
+    """Check a journal before SQLite rolls it back. Our own journals never name a super-journal.
 
     Raises:
-        apsw.CorruptError: This one does.
+        apsw.CorruptError: The journal names one.
     """
     try:
         handle = os.open(f"{path}-journal", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -254,19 +254,19 @@ def _refuse_foreign_journal(path: Path) -> None:
     try:
         end = os.fstat(handle).st_size - len(_MAGIC)
         if end > 0 and os.pread(handle, len(_MAGIC), end) == _MAGIC:
-            raise apsw.CorruptError("its journal names a file that is to be deleted")
+            raise apsw.CorruptError("its journal names another file to delete")
     finally:
         os.close(handle)
 
 
 def _prepare(connection: apsw.Connection, wait_ms: int) -> None:
     connection.set_busy_timeout(wait_ms)
-    # The file is not trusted: nothing in it is executed.
+    # The file is not trusted: no code in its schema may run.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.pragma("cell_size_check", True)
-    # Closing the last connection to a deleted database would delete the log of its successor, which has the
-    # same name. The writer empties the log itself.
+    # Closing the last connection to a deleted database would delete the log of its replacement, which has the
+    # same name. The writer truncates the log itself.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
@@ -277,16 +277,16 @@ class _Reader:
     has_vectors: bool = False
     without_vectors: str = ""
 
-    def need_vectors(self) -> None:
+    def ensure_vectors(self) -> None:
         if not self.has_vectors and not self.without_vectors:
             self.without_vectors = load_vectors(self.connection)
             self.has_vectors = not self.without_vectors
 
 
 class Readers:
-    """Connections for reading: each lent to one thread at a time, opened on demand, kept for the next.
+    """A pool of read connections, each lent to one thread at a time and opened on demand.
 
-    A connection to a file that no longer stands under its name is never lent.
+    A connection to a file that has been replaced or deleted is never lent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -296,10 +296,10 @@ class Readers:
 
     @contextlib.contextmanager
     def borrow(self, *, vectors: bool = False) -> Iterator[tuple[apsw.Connection, str]]:
-        """A connection, within one consistent view of the database.
+        """Lend a connection, in a transaction for a consistent view of the database.
 
         Yields:
-            The connection, and why it lacks sqlite-vec (``""`` when it has it, or need not).
+            The connection, and why it lacks sqlite-vec (``""`` if it is loaded or not needed).
 
         Raises:
             Unavailable: There is no database.
@@ -308,7 +308,7 @@ class Readers:
         reader = self._take()
         try:
             if vectors:
-                reader.need_vectors()
+                reader.ensure_vectors()
             reader.connection.execute("BEGIN")
             yield reader.connection, reader.without_vectors if vectors else ""
             reader.connection.execute("COMMIT")
@@ -318,7 +318,7 @@ class Readers:
         self._give(reader)
 
     def close(self) -> None:
-        """Close what is not lent."""
+        """Close the idle connections."""
         with self._guard:
             idle, self._idle = self._idle, []
         for reader in idle:
@@ -339,8 +339,8 @@ class Readers:
             reader.connection.close(True)
         if now is None:
             raise Unavailable("missing", "there is no search index")
-        # Should the file be replaced between these two lines, the connection is taken for one to the old
-        # file and replaced at its next use.
+        # If the file is replaced between these two lines, the connection counts as one to the old file and
+        # is replaced at its next use.
         return found or _Reader(now, open_reader(self._path))
 
     def _give(self, reader: _Reader) -> None:

@@ -1,6 +1,7 @@
-"""The days that a query speaks of: ``last week``, ``in March``, ``on 7 May 2023``, ``3 days ago`` (spec 7).
+"""Finds dates in a query: ``last week``, ``in March``, ``on 7 May 2023``, ``3 days ago`` (spec 7).
 
-English names and ISO dates. A day and month without a year is the last such day; so is a month.
+Understands English names and ISO dates. A day and month without a year means the most recent such day, and a
+month without a year the most recent such month.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from datetime import date, timedelta
 
 from engine.startup.records import dataclass
 
-# Not those of ``calendar``, which are in the language of the process.
+# The names in ``calendar`` depend on the locale of the process.
 _MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
@@ -53,26 +54,26 @@ _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Some days that follow one another, both ends included."""
+    """A range of days, both ends included."""
 
     first: date
     last: date
 
 
 def days_in(query: str, today: date) -> tuple[Days, ...]:
-    """The days that a query speaks of, each once, in the order in which they stand there.
+    """The distinct date ranges that a query mentions, in order of appearance.
 
-    Of a long query the beginning counts; ``yesterday`` is counted from ``today``.
+    Only the beginning of a long query is read; ``yesterday`` is relative to ``today``.
     """
     found: list[tuple[int, Days]] = []
-    # The patterns do not ignore case: that would fold letters that no name contains.
+    # The patterns do not ignore case, since that would also match non-ASCII letters.
     text = query[:_MOST_CHARACTERS].lower()
     taken: list[tuple[int, int]] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(start < last and first < end for first, last in taken):
-                continue  # a longer form has read these words
+                continue  # an earlier, longer form has already matched these words
             for days in _read(kind, match, today):
                 taken.append((start, end))
                 found.append((start, days))
@@ -83,21 +84,21 @@ def _read(kind: str, match: re.Match[str], today: date) -> Iterator[Days]:
     try:
         yield _READERS[kind](match, today)
     except (ValueError, OverflowError):
-        return  # the 31st of June is no day
+        return  # not a valid day, such as 31 June
 
 
 def _iso(match: re.Match[str], _today: date) -> Days:
-    return _one(date(int(match["year"]), int(match["number"]), int(match["day"])))
+    return _single(date(int(match["year"]), int(match["number"]), int(match["day"])))
 
 
 def _date(match: re.Match[str], today: date) -> Days:
     month, day = _MONTHS[match["month"]], int(match["day"])
     if match["year"]:
-        return _one(date(int(match["year"]), month, day))
+        return _single(date(int(match["year"]), month, day))
     year = today.year if (month, day) <= (today.month, today.day) else today.year - 1
     while (month, day) == _LEAP_DAY and _last_day(year, 2) < day:
         year -= 1
-    return _one(date(year, month, day))
+    return _single(date(year, month, day))
 
 
 def _month(match: re.Match[str], today: date) -> Days:
@@ -113,7 +114,7 @@ def _year(match: re.Match[str], _today: date) -> Days:
 
 def _near(match: re.Match[str], today: date) -> Days:
     before = match["near"] in ("yesterday", "last night")
-    return _one(today - timedelta(days=1) if before else today)
+    return _single(today - timedelta(days=1) if before else today)
 
 
 def _span(match: re.Match[str], today: date) -> Days:
@@ -137,27 +138,27 @@ def _last(match: re.Match[str], today: date) -> Days:
 def _ago(match: re.Match[str], today: date) -> Days:
     length = _LENGTHS[match["unit"]]
     middle = today - timedelta(days=_number(match) * length)
-    # "Two weeks ago" is rarely said of just that day.
+    # "Two weeks ago" rarely means exactly that day.
     slack = timedelta(days=length // 2)
     return Days(middle - slack, min(middle + slack, today))
 
 
 def _weekday(match: re.Match[str], today: date) -> Days:
     back = (today.weekday() - _DAYS[match["weekday"]]) % 7
-    return _one(today - timedelta(days=back or 7))
+    return _single(today - timedelta(days=back or 7))
 
 
 def _number(match: re.Match[str]) -> int:
-    said = match["number"]
-    return int(said) if said.isdecimal() else _NUMBERS[said]
+    number = match["number"]
+    return int(number) if number.isdecimal() else _NUMBERS[number]
 
 
-def _one(day: date) -> Days:
+def _single(day: date) -> Days:
     return Days(day, day)
 
 
 def _last_day(year: int, month: int) -> int:
-    import calendar  # noqa: PLC0415 — slow, and few queries name a month
+    import calendar  # noqa: PLC0415 — slow to import, and few queries name a month
 
     return calendar.monthrange(year, month)[1]
 

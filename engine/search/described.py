@@ -1,4 +1,4 @@
-"""Turns found chunks into results: text, snippet and explanation from the database (spec 7.3)."""
+"""Turns matching chunks into results, with text, snippet and explanation from the database (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Chosen(NamedTuple):
     """A chunk to describe."""
 
     chunk: int
-    file: tuple[str, str]  # its path and category
+    file: tuple[str, str]  # path and category
     score: float
     lexical_rank: int | None
     vector_rank: int | None
-    cosine: float | None  # ``None`` when the search was by words alone
+    cosine: float | None  # ``None`` if the search was by words alone
     shares: tuple[Share, ...] = ()
     relevance: float | None = None
 
 
-def described(
+def describe(
     connection: apsw.Connection,
     chosen: Sequence[Chosen],
     terms: Sequence[str],
@@ -33,12 +33,12 @@ def described(
     *,
     in_full: bool = True,
 ) -> list[SearchResult]:
-    """Results in the order of the chunks.
+    """Build the results, in the order of the chunks.
 
     Args:
         terms: The words of the query.
-        depth: Chunks that were looked at on each side.
-        in_full: ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results.
+        depth: Number of chunks ranked by words and by meaning.
+        in_full: ``False`` omits snippets and explanations, since a prompt considers hundreds of results.
 
     Raises:
         apsw.Error: The database is damaged: a chunk is missing or differs from what was written.
@@ -67,7 +67,7 @@ def described(
                 path=one.file[0],
                 start_line=start,
                 end_line=end,
-                category=one.file[1],  # type: ignore[arg-type]  # one of them
+                category=one.file[1],  # type: ignore[arg-type]  # a known category
                 heading=heading,
                 date=date,
                 snippet=snippet,
@@ -86,9 +86,9 @@ def described(
 
 
 _TYPES = (int, int, int, str, str, str, str, str)
-"""The types of the columns that are read of a chunk; damage may change one."""
+"""The expected types of a chunk's columns; damage may change them."""
 
-_SAID: dict[ShareName, str] = {
+_LABELS: dict[ShareName, str] = {
     "words": "its words",
     "meaning": "its meaning",
     "neighbours": "its neighbours",
@@ -100,34 +100,34 @@ _SAID: dict[ShareName, str] = {
 }
 
 
-def made_of(shares: Sequence[Share]) -> str:
-    """What a score is made of, in a clause; empty without shares."""
-    said = ", ".join([f"{_SAID[name]} {value:+.2f}" for name, value in shares if abs(value) >= 0.005])
-    return f"found by {said}" if said else ""
+def explain_shares(shares: Sequence[Share]) -> str:
+    """What a score is made of, in one clause; empty without shares."""
+    parts = ", ".join([f"{_LABELS[name]} {value:+.2f}" for name, value in shares if abs(value) >= 0.005])
+    return f"found by {parts}" if parts else ""
 
 
 def _why(
     chosen: Chosen, terms: Sequence[str], depth: int, within: Collection[str], around: Collection[str]
 ) -> str:
     def place(rank: int | None) -> str:
-        return f"place {rank}" if rank else f"below the first {depth}"
+        return f"rank {rank}" if rank else f"below the top {depth}"
 
     present = [term for term in terms if term in within or term in around]
     if present:
-        words = f"Holds {counted(len(present), len(terms))}: {listed(present)}"
+        words = f"Contains {counted(len(present), len(terms))}: {listed(present)}"
         outside = [term for term in present if term not in within]
         if outside:
             words += f" ({listed(outside)} in its heading or file)"
         parts = [f"{words}, {place(chosen.lexical_rank)} by words"]
     else:
-        parts = ["Holds none of the words"]
+        parts = ["Contains none of the words"]
     if chosen.cosine is not None:
         parts.append(f"{place(chosen.vector_rank)} by meaning (similarity {chosen.cosine:.2f})")
-    helped = [
-        _SAID[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
+    boosts = [
+        _LABELS[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
     ]
-    if helped:
-        parts.append(f"boosted by {_and(helped)}")
+    if boosts:
+        parts.append(f"boosted by {_and(boosts)}")
     return f"{'; '.join(parts)}."
 
 
@@ -138,12 +138,12 @@ def _and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def counted(present: int, asked: int) -> str:
+def counted(present: int, total: int) -> str:
     """``2 of 3 words``."""
-    return f"{present} of {asked} word{'' if asked == 1 else 's'}"
+    return f"{present} of {total} word{'' if total == 1 else 's'}"
 
 
 def listed(terms: Sequence[str], most: int = 6) -> str:
-    """Words in a sentence; of many, the first."""
+    """Words as a comma-separated list, shortened to the first ``most``."""
     more = f" and {len(terms) - most} more" if len(terms) > most else ""
     return ", ".join(terms[:most]) + more

@@ -1,4 +1,4 @@
-"""Texts as vectors: what an embedding model has to be, and those that need no network (spec 7.2)."""
+"""The interface of embedding models, and the models that need no network (spec 7.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Gives texts a place in a space where nearness means similarity."""
+    """Maps texts to vectors whose cosine measures similarity."""
 
     @property
     def id(self) -> str:
@@ -26,9 +26,9 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """One row per text, float32 ``[len(texts), dimensions]``, of length 1.
+        """One unit vector per text, float32 ``[len(texts), dimensions]``.
 
-        A text the model can say nothing about has a row of zeros.
+        The row is all zeros for a text that has no vector.
 
         Raises:
             AutopoiesisError: The model cannot answer now.
@@ -38,21 +38,21 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Slow(Protocol):
-    """A model that takes milliseconds a text or more, or may not answer.
+    """A model that takes milliseconds or more per text, or may fail to answer.
 
-    Files are found by their words before it has been asked, and it never keeps a search waiting for long.
+    Files can be found by their words before the model has been called, and a search never waits long for it.
     """
 
     def embed_query(self, text: str) -> Floats:
-        """The row of a query, float32 ``[dimensions]``, within a short time.
+        """The vector of a query, float32 ``[dimensions]``, within a short time.
 
         Raises:
-            AutopoiesisError: The model cannot answer in time, or did not a moment ago.
+            AutopoiesisError: The model cannot answer in time, or failed to a moment ago.
         """
         ...
 
     def close(self) -> None:
-        """Ends what is under way, with an error for those who wait for it."""
+        """Abort calls in progress; they raise an error."""
         ...
 
 
@@ -61,17 +61,17 @@ class SlowEmbedder(Embedder, Slow, Protocol):
 
 
 EMBEDDING_FAULTS = (AutopoiesisError, OSError, ValueError, RuntimeError)
-"""What a model may raise without taking the search by words with it."""
+"""What a model may raise without failing the search by words."""
 
 
-def slow_one(embedder: Embedder | None) -> SlowEmbedder | None:
-    """The embedder, if it is slow."""
+def as_slow(embedder: Embedder | None) -> SlowEmbedder | None:
+    """The embedder if it is slow, else ``None``."""
     return embedder if embedder is not None and isinstance(embedder, Slow) else None
 
 
-def vector_of(embedder: Embedder, query: str) -> Floats:
-    """The row of a query, float32 ``[dimensions]``. Raises what ``EMBEDDING_FAULTS`` names."""
-    slow = slow_one(embedder)
+def query_vector(embedder: Embedder, query: str) -> Floats:
+    """The vector of a query, float32 ``[dimensions]``. Raises the errors in ``EMBEDDING_FAULTS``."""
+    slow = as_slow(embedder)
     if slow is not None:
         return slow.embed_query(query)
     found: Floats = embedder.embed([query])[0]
@@ -81,8 +81,7 @@ def vector_of(embedder: Embedder, query: str) -> Floats:
 class LocalEmbedder:
     """The static vectors that ship with the product (``engine.meaning``): 192 dimensions, no network.
 
-    Loads on first use, in some 50 ms, and may be called from several threads. Of a text, the first 128 tokens
-    and the last 128 count.
+    Thread-safe; loads on first use, in about 50 ms. Reads the first 128 and the last 128 tokens of a text.
     """
 
     dimensions = 192
@@ -105,7 +104,7 @@ class LocalEmbedder:
         return self._vectors().embed(texts)
 
     def _vectors(self) -> TokenVectors:
-        from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — brings numpy
+        from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — imports numpy
 
         with self._guard:
             if self._loaded is None:
@@ -116,15 +115,15 @@ class LocalEmbedder:
 class MiniLMEmbedder:
     """The transformer of the ``minilm`` extra, joined with the shipped vectors: 576 dimensions, no network.
 
-    Loads on first use, in some two seconds, and may be called from several threads. The transformer reads the
-    beginning of a text, the shipped vectors both its ends.
+    Thread-safe; loads on first use, in about two seconds. The transformer reads the beginning of a text, the
+    shipped vectors read both ends.
 
     Raises:
         EmbeddingFailed: The extra is not installed.
     """
 
     TOKENS = 256
-    """Tokens of a passage that the transformer reads: more than it was trained with do not help it."""
+    """Tokens of a passage that the transformer reads; more than it was trained with do not help."""
 
     dimensions = 576
 
@@ -154,14 +153,14 @@ class MiniLMEmbedder:
 
         shipped = self._shipped.embed(texts)
         found = joined(self._transformer.encode(texts, self._closed.is_set), shipped)
-        # The transformer gives a vector even for an empty text.
+        # The transformer returns a vector even for an empty text.
         found[[not text.strip() for text in texts]] = 0.0
         lengths = numpy.linalg.norm(found, axis=1, keepdims=True)
         rows: Floats = numpy.divide(found, lengths, out=numpy.zeros_like(found), where=lengths > 0)
         return rows
 
     def embed_query(self, text: str) -> Floats:
-        """See ``Slow.embed_query``; waits for the loading, and for a group of texts that is being encoded."""
+        """See ``Slow.embed_query``; waits for loading, and for a batch of texts that is being encoded."""
         found: Floats = self.embed([text])[0]
         return found
 

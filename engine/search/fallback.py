@@ -1,8 +1,8 @@
-"""Search without an index: ripgrep, or a plain scan where there is none (spec 7.4).
+"""Searches without an index, with ripgrep or, if it is not installed, a plain scan (spec 7.4).
 
-Either only nominates files. The chunks of the 200 that hold most of the query's words, the latest first, are
-cut and compared as the index would, and ranked by how many of the words they hold, then by date. All of it
-ends within a time limit. Session logs in JSON lines are left out: the index alone reads them.
+Both only nominate files. The 200 files that contain the most query words, latest first, are split into chunks
+and matched as the index would do it; their chunks are ranked by how many of the words they contain, then by
+date. All of it stops at a time limit. Session logs in JSON lines are left out: only the index reads them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Tool = Literal["ripgrep", "scan"]
 
 
 class _Clock:
-    """The time one search may take, and whether any of its steps was cut short."""
+    """The time limit of one search, and whether any step hit it."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -51,7 +51,7 @@ class _Clock:
         self.ran_out = False
 
     def left(self, share: float) -> float:
-        """Seconds until this share of the whole time is used up."""
+        """Seconds until this share of the total time is used up."""
         return self._seconds * share - (time.monotonic() - self._started)
 
     def is_over(self, share: float) -> bool:
@@ -79,11 +79,11 @@ def search(
     because: str = "",
     time_limit_s: float = TIME_LIMIT_S,
 ) -> list[SearchResult]:
-    """The chunks that hold most of the words, best first.
+    """The chunks that contain the most query words, best first.
 
     Args:
-        because: Why the index was not asked, for each result's ``why``.
-        time_limit_s: Seconds after which what was found so far is the answer.
+        because: Why the index was not used, for each result's ``why``.
+        time_limit_s: Seconds after which the results so far are returned.
     """
     clock = _Clock(time_limit_s)
     connection = apsw.Connection(":memory:")
@@ -108,7 +108,7 @@ def search(
         found: list[_Found] = []
         held: Counter[int] = Counter()
         for path in nominated[:_MOST_FILES]:
-            # Chunks enough that hold as many words as this whole file does: nothing better is to come.
+            # There are enough chunks with as many words as this whole file; no better ones will follow.
             enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
             if enough or clock.is_over(1.0):
                 break
@@ -126,7 +126,7 @@ def search(
 
 
 def _needles(finder: matches.Finder, folding: Folding) -> tuple[str, ...]:
-    """What to look for, folded, to find every word of the same stem: the stem, where it begins the word."""
+    """The folded strings to look for: each word's stem, or the word itself if it does not begin with it."""
     needles: list[str] = []
     for term, stems in finder.stems_of.items():
         folded = folding.fold(term)
@@ -143,19 +143,19 @@ def _ripgrep(
     sources: Mapping[str, Source],
     clock: _Clock,
 ) -> dict[str, int] | None:
-    """How many of the needles each file holds, as ripgrep finds them; ``None`` where there is no ripgrep."""
+    """How many of the needles ripgrep finds in each file; ``None`` if ripgrep is unavailable."""
     program = programs.find("rg")
     folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
     if program is None or not folders or not needles:
         return None
-    # No configuration and no ignore file of the workspace may change what is found.
+    # No configuration or ignore file in the workspace may affect the result.
     arguments = [
         program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--color=never", "--no-heading",
         "--with-filename", "--null", "--no-line-number", "--only-matching", "--ignore-case",
         f"--regex-size-limit={_MOST_EXPRESSION_BYTES}", f"--max-count={_MOST_LINES_PER_FILE}",
         f"--max-filesize={MAX_BYTES}", "--glob=*.md", "--glob=*.txt",
     ]  # fmt: skip
-    # Of several patterns that match at one place ripgrep takes the first.
+    # If several patterns match at one position, ripgrep takes the first.
     for needle in sorted(needles, key=len, reverse=True):
         arguments += ["-e", folding.expression(needle)]
     environment = programs.surroundings()
@@ -189,7 +189,7 @@ def _ripgrep(
 
 
 def _records(output: bytes) -> Iterator[tuple[str, str]]:
-    """Path and matched text. A path ends at NUL and may hold a line end; a match ends at a line end."""
+    """Paths and matched texts. A path ends at NUL and may contain a line end; a match ends at a line end."""
     path, *rest = output.split(b"\0")
     for piece in rest:
         match, line_end, following = piece.partition(b"\n")
@@ -238,7 +238,7 @@ def _result(
     found: _Found, rank: int, terms: Sequence[str], tool: Tool, because: str, late: bool
 ) -> SearchResult:
     chunk = found.chunk
-    words = f"Holds {counted(found.key[0], len(terms))}"
+    words = f"Contains {counted(found.key[0], len(terms))}"
     inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
     how = "the files were searched directly" + (f" because {because}" if because else "")
     cut = ", and time ran out before all were read" if late else ""

@@ -1,4 +1,4 @@
-"""Whether a folder lies on a file system on which SQLite's write-ahead log is not safe."""
+"""Detects file systems on which SQLite's write-ahead log is not safe."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 def is_shared(folder: Path, mounts: str | None = None) -> bool:
     """Whether the folder may be shared with another machine or guest.
 
-    The write-ahead log keeps its index in memory that all processes map; two machines do not share memory.
-    What the system does not tell counts as local: SQLite itself refuses the log where mapping fails.
+    The write-ahead log keeps its index in memory mapped by all processes, and machines do not share memory.
+    Unknown file systems count as local: SQLite itself refuses the log if mapping fails.
 
     Args:
-        folder: Absolute, free of symlinks.
-        mounts: A mount table in the form of ``/proc/self/mountinfo``; by default that of this process.
+        folder: An absolute path without symlinks.
+        mounts: A mount table in the format of ``/proc/self/mountinfo``; by default that of this process.
     """
     if mounts is None:
         try:
@@ -36,7 +36,7 @@ def is_shared(folder: Path, mounts: str | None = None) -> bool:
 
 @lru_cache(maxsize=8)
 def _kind_at(folder: Path, mounts: str) -> str:
-    """The kind of file system a folder lies on; kept, because an index is refreshed with every saved file."""
+    """The type of file system a folder is on; cached, because every saved file refreshes the index."""
     kind, depth = "", -1
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
@@ -44,7 +44,7 @@ def _kind_at(folder: Path, mounts: str) -> str:
         if len(fields) < 5 or not right:
             continue
         point = Path(_OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4]))
-        # Of two mounts on one point, the later hides the earlier.
+        # Of two mounts on one mount point, the later hides the earlier.
         if len(point.parts) >= depth and (point == folder or point in folder.parents):
             kind, depth = right.split(" ", 1)[0], len(point.parts)
     return kind

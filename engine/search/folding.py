@@ -1,4 +1,4 @@
-"""Text as the index compares it: lower-case, without diacritics."""
+"""Folds text the way the index does: lower case, without diacritics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import apsw
 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 _WITH_VARIANTS = (*range(0x00C0, 0x0250), *range(0x0300, 0x0530), *range(0x1E00, 0x2000))
-"""Where the characters are that fold to another: Latin, Greek, Cyrillic, and the marks that combine."""
+"""Ranges with characters that fold to another one: Latin, Greek, Cyrillic and combining marks."""
 
 
 class Folding:
-    """Folds text as FTS5's ``unicode61`` does, by asking it about every character once."""
+    """Folds text as FTS5's ``unicode61`` tokenizer does, by calling it once for each distinct character."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._tokenizer = connection.fts5_tokenizer("unicode61", [])
@@ -22,17 +22,17 @@ class Folding:
         self._variants: dict[str, str] = {}
 
     def fold(self, text: str) -> str:
-        """The text folded; marks that combine with a letter are gone, what is no letter stays."""
+        """The folded text: combining marks are removed, and characters other than letters are kept."""
         if text.isascii():
             return text.lower()
         return _NON_ASCII.sub(self._fold_run, text).lower()
 
     def expression(self, folded: str) -> str:
-        """A regular expression of all that folds to a text, in the syntax Python and ripgrep share.
+        """A regular expression for everything that folds to a text, in syntax that Python and ripgrep share.
 
-        Capitals are left to the option that ignores case.
+        Use it with the option that ignores case.
         """
-        variants = self._variants = self._variants or self._found_variants()
+        variants = self._variants = self._variants or self._find_variants()
         marks = f"[{variants['']}]*"
         return marks.join(_one_of(letter, variants.get(letter, "")) for letter in folded)
 
@@ -42,10 +42,10 @@ class Folding:
     def _fold_one(self, character: str) -> str:
         known = self._folded.get(character)
         if known is None:
-            known = self._folded[character] = self._asked(character)
+            known = self._folded[character] = self._tokenize_one(character)
         return known
 
-    def _asked(self, character: str) -> str:
+    def _tokenize_one(self, character: str) -> str:
         data = f"a{character}b".encode("utf-8", "replace")
         found = cast(
             "list[tuple[int, int, str]]",
@@ -53,7 +53,7 @@ class Folding:
         )
         return found[0][2][1:-1] if len(found) == 1 else character
 
-    def _found_variants(self) -> dict[str, str]:
+    def _find_variants(self) -> dict[str, str]:
         found: defaultdict[str, str] = defaultdict(str)
         for character in map(chr, _WITH_VARIANTS):
             folded = self._fold_one(character)

@@ -1,14 +1,13 @@
-"""One ranking out of two: words and meaning (spec 7.3).
+"""Merges two rankings, by words and by meaning, into one (spec 7.3).
 
-The specification merges ``.4 · words + .6 · meaning``. Three things are settled here so that the sum means
-something:
+The specification merges ``.4 · words + .6 · meaning``. Three decisions make the sum meaningful:
 
-- Word scores (BM25, unbounded) are divided by the best of the query. Meaning is the cosine itself, cut at 0:
-  divided by the worst distance at hand, as specified, the score of a text would depend on how many were
-  asked for.
-- Both scores are known for every candidate, whichever side found it; nothing counts as 0 because the other
-  side's list was short.
-- Equal scores are ordered by path and line, so the same index gives the same answer.
+- Word scores (BM25, unbounded) are divided by the query's best score. Meaning is the cosine itself, cut off
+  at 0. Dividing by the worst distance in the list, as specified, would make a text's score depend on how many
+  results were requested.
+- Both scores are known for every candidate, whichever list it came from; no score counts as 0 just because
+  the other list was short.
+- Ties are broken by path and line, so that the same index gives the same answer.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from engine.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk that words or meaning found."""
+    """A chunk found by words or by meaning."""
 
     chunk: int
     path: str
-    line: int  # with ``path`` and ``chunk`` it orders equals
-    bm25: float = 0.0  # above 0; 0 when it holds none of the words
+    line: int  # breaks ties, with ``path`` and ``chunk``
+    bm25: float = 0.0  # positive, or 0 if it contains none of the words
     cosine: float | None = None  # -1 to 1; ``None`` without vectors
-    lexical_rank: int | None = None  # 1-based place in the list by words; ``None`` when not in it
-    vector_rank: int | None = None  # 1-based place in the list by meaning; ``None`` likewise
+    lexical_rank: int | None = None  # 1-based rank by words; ``None`` if not in that list
+    vector_rank: int | None = None  # 1-based rank by meaning; ``None`` if not in that list
 
 
 def merge(
     candidates: Iterable[Candidate], lexical_weight: float, vector_weight: float
 ) -> list[tuple[Candidate, float]]:
-    """Candidates with the weighted mean of both scores, 0 to 1, best first.
+    """Return the candidates with the weighted mean of both scores, 0 to 1, best first.
 
-    Weights are at least 0.
+    Weights must not be negative.
     """
     pool = list(candidates)
     if not any(candidate.cosine is not None for candidate in pool):

@@ -17,7 +17,7 @@ import apsw
 from engine.errors import AutopoiesisError, IndexFailed
 from engine.search import database, lookup, schema, vectors
 from engine.search.database import Unavailable
-from engine.search.embeddings import EMBEDDING_FAULTS, vector_of
+from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
@@ -42,15 +42,15 @@ _NO_EMBEDDER = "no embedding model is set up"
 
 
 class SearchIndex:
-    """Searches and indexes one workspace. Every method may be called from any thread.
+    """Searches and indexes one workspace. Thread-safe.
 
-    Reading opens nothing before the first search, and loads no embedding model for a search by words.
+    Nothing is opened before the first search, and a search by words loads no embedding model.
 
     Args:
         embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
-        references: Gives useful references by path, which ranking counts.
-        read_only: Never write: neither index nor repair.
+        references: Returns the number of useful references by path, which affects ranking.
+        read_only: Never write, neither to index nor to repair.
         lock_timeout_s: Seconds to wait for another process that is indexing.
     """
 
@@ -72,7 +72,7 @@ class SearchIndex:
         self._settings = settings
         self._embedder = embedder
         self.without_vectors = "" if embedder else without_vectors
-        """Why the last search went by words alone, in one clause; empty when it need not have."""
+        """Why searches are by words alone, in one clause; empty if they use vectors."""
         self._references = references
         self._zone = zone
         self._read_only = read_only
@@ -107,31 +107,31 @@ class SearchIndex:
         context: str = "",
         room: Room | None = None,
     ) -> list[SearchResult]:
-        """The chunks that answer a query best, best first.
+        """The chunks that match a query best, best first.
 
-        The query is taken literally; one without a word finds nothing. While the index cannot answer, the
+        The query is taken literally; a query without words finds nothing. While the index cannot answer, the
         files are searched directly, and a damaged or missing index is rebuilt in the background.
 
         Args:
-            limit: At most 500.
-            exclude: Paths of files left out.
-            use_vectors: ``False`` searches by words alone, and loads no model.
-            today: What ``last week`` and age are counted from; the present day unless given.
-            in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
-            context: What precedes the query. Its rarest words count a little, and more the less the query
-                says.
-            room: For a prompt: of so many results, those that may find room there, in the order in which they
-                are worth it.
+            limit: Values above 500 count as 500.
+            exclude: Paths of files to leave out.
+            use_vectors: ``False`` searches by words alone and loads no model.
+            today: The date to which ``last week`` and ages are relative; by default the current date.
+            in_full: ``False`` omits snippets and most explanations, and takes a fraction of the time.
+            context: The text before the query. Its rarest words count a little; the less the query says, the
+                more they count.
+            room: The space in a prompt. Only results that may fit are returned, ordered by their value for
+                their length.
 
         Raises:
-            IndexFailed: There is no such category.
+            IndexFailed: The category is unknown.
         """
         known = _category(category)
         terms = literal_terms(query)
         limit = min(limit, MAX_LIMIT)
         if not terms or limit < 1:
             return []
-        asked = Request(
+        request = Request(
             query,
             terms,
             limit,
@@ -145,7 +145,7 @@ class SearchIndex:
         )
         damaged: database.Identity | None = None
         try:
-            return self._ask(asked)
+            return self._query_index(request)
         except Unavailable as error:
             why, repairable = error.why, True
         except schema.ForeignDatabase as error:
@@ -156,7 +156,7 @@ class SearchIndex:
                 damaged = database.identity(self._path)
         if repairable and not self._read_only:
             self._start_repair(damaged, why)
-        from engine.search import fallback  # noqa: PLC0415 — reads and cuts files; a sound index never does
+        from engine.search import fallback  # noqa: PLC0415 — never needed while the index works
 
         found = fallback.search(
             self._workspace,
@@ -164,7 +164,7 @@ class SearchIndex:
             terms,
             limit=limit,
             category=known,
-            exclude=asked.exclude,
+            exclude=request.exclude,
             because=why,
         )
         return chosen(found, room)
@@ -172,13 +172,13 @@ class SearchIndex:
     def refresh(self, progress: Progress | None = None, paths: Iterable[str] | None = None) -> IndexReport:
         """Bring the index up to date with the files.
 
-        Unchanged files are not read. Work is written in batches: wherever it ends, the index is whole and the
-        next refresh goes on from there. A missing or damaged index is made anew.
+        Unchanged files are not read. Work is written in batches: after an interruption the index is
+        consistent, and the next refresh continues from there. A missing or damaged index is rebuilt.
 
         Args:
-            progress: Called with steps done and steps in all, from this thread.
+            progress: Called with the steps done and the total, from this thread.
             paths: Only these workspace-relative files and folders, whether they were added, changed or
-                removed; by default the whole workspace. An index that is not complete is always completed.
+                removed; by default the whole workspace. An incomplete index is always completed.
 
         Raises:
             IndexFailed: The disk is full or fails, or another process is indexing.
@@ -187,16 +187,16 @@ class SearchIndex:
         return self._maintenance.refresh(progress, None if paths is None else list(paths))
 
     def seed(self, other: Path) -> None:
-        """Begin with a copy of another workspace's index, if there is none yet: files that are the same there
-        need not be cut and embedded again by the refresh that follows.
+        """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
+        not chunk and embed files again that are the same in both.
         """
-        from engine.search.seed import seed  # noqa: PLC0415 — only the past begins like this
+        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
 
         if not self._read_only:
             seed(self._path, other)
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
-        """Delete the index and rebuild it from the files. Raises as ``refresh``."""
+        """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
         return self._maintenance.refresh(progress, None, rebuild="a rebuild was requested")
 
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
@@ -205,12 +205,12 @@ class SearchIndex:
         ``repair=False`` only reports.
 
         Raises:
-            IndexFailed, ReadOnly: As ``refresh``.
+            IndexFailed, ReadOnly: As for ``refresh``.
         """
         return self._maintenance.verify(progress, repair=repair)
 
     def status(self) -> IndexStatus:
-        """The state of the index. Never raises and changes nothing."""
+        """The state of the index. Never raises or changes anything."""
         try:
             with self._readers.borrow() as (connection, _):
                 self._require_ready(connection)
@@ -221,18 +221,18 @@ class SearchIndex:
             return IndexStatus("broken", f"the search index cannot be read ({error})", error=self._error)
 
     def finish_vectors(self, progress: Progress | None = None) -> str:
-        """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
+        """Wait until a slow model has computed all vectors. Searches and refreshes can go on in the meantime.
 
         Returns:
-            Why they are not all made, in one clause; ``""`` when they are.
+            Why some vectors are missing, in one clause; ``""`` if none are.
         """
         return self._maintenance.finish_vectors(progress)
 
     def settle(self, timeout_s: float | None = None) -> bool:
-        """Wait for a repair in the background.
+        """Wait for a background repair.
 
         Returns:
-            Whether none is under way any more.
+            Whether no repair is running any more.
         """
         with self._repairs:
             repair = self._repair
@@ -241,27 +241,27 @@ class SearchIndex:
         return repair is None or not repair.is_alive()
 
     def close(self) -> None:
-        """End what is under way and close the database; nothing is written any more."""
+        """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
         self._maintenance.close()
         self.settle()
         self._readers.close()
 
-    def _ask(self, asked: Request) -> list[SearchResult]:
+    def _query_index(self, request: Request) -> list[SearchResult]:
         settings = self._settings
         by_list = settings.ranking == "spec"
-        wanted = self._embedder if asked.use_vectors and settings.weights[1] > 0 else None
+        wanted = self._embedder if request.use_vectors and settings.weights[1] > 0 else None
         with self._readers.borrow(vectors=by_list and wanted is not None) as (connection, without):
             self._require_ready(connection)
             vector: Floats | None = None
-            if wanted and not without and vectors.are_of(connection, wanted):
-                vector = self._query_vector(wanted, asked.meant)
+            if wanted and not without and vectors.are_from(connection, wanted):
+                vector = self._query_vector(wanted, request.meant)
             if by_list:
                 packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
-                return chosen(lookup.answer(connection, asked, packed, settings.weights), asked.room)
-            from engine.search.resident import answer  # noqa: PLC0415 — brings numpy
+                return chosen(lookup.answer(connection, request, packed, settings.weights), request.room)
+            from engine.search.resident import answer  # noqa: PLC0415 — imports numpy
 
-            return answer.answer(self._resident, connection, asked, vector, settings, self._references())
+            return answer.answer(self._resident, connection, request, vector, settings, self._references())
 
     def _require_ready(self, connection: apsw.Connection) -> None:
         version = schema.version_of(connection)
@@ -273,10 +273,10 @@ class SearchIndex:
             raise Unavailable("building", "the search index is being built")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
-        """The vector of a query; ``None`` to search by words alone; the status then says why."""
+        """The vector of a query; ``None`` to search by words alone, and the status then says why."""
         try:
-            found = vector_of(embedder, query)
-            self.without_vectors = vectors.unlike(found, embedder)
+            found = query_vector(embedder, query)
+            self.without_vectors = vectors.mismatch(found, embedder)
         except (*EMBEDDING_FAULTS, IndexError) as error:
             self.without_vectors = f"the embedding model failed ({error})"
         return None if self.without_vectors or not found.any() else found
@@ -286,7 +286,7 @@ class SearchIndex:
         skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
         refreshed = schema.get_meta(connection, "refreshed_ns")
         without = self.without_vectors or database.vector_library()[1]
-        found, coming = vectors.standing(connection, self._embedder) if self._embedder else (0, "")
+        found, coming = vectors.progress(connection, self._embedder) if self._embedder else (0, "")
         if coming and (error := self._maintenance.vectors_error):
             coming = f"{coming}: {error}"
         if coming and not found and not without:
@@ -308,19 +308,19 @@ class SearchIndex:
         )
 
     def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
-        """Bring the index up in the background, unless that is under way.
+        """Start a background repair unless one is running.
 
-        ``damaged`` is the file that was found damaged; one that has taken its place since is kept.
+        ``damaged`` is the file that was found damaged; a file that has replaced it since is kept.
         """
         with self._repairs:
             if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
                 return
             self._repair = threading.Thread(
-                target=self._bring_up, args=(damaged, why), name="search index repair", daemon=True
+                target=self._run_repair, args=(damaged, why), name="search index repair", daemon=True
             )
             self._repair.start()
 
-    def _bring_up(self, damaged: database.Identity | None, why: str) -> None:
+    def _run_repair(self, damaged: database.Identity | None, why: str) -> None:
         try:
             is_same = damaged is not None and damaged == database.identity(self._path)
             self._maintenance.refresh(None, None, rebuild=why if is_same else "")
@@ -330,7 +330,7 @@ class SearchIndex:
 
 
 def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
-    """What the index holds by category; read from the rows of the files, which are few."""
+    """The contents of the index by category, from the ``files`` table, which is small."""
     rows = connection.execute(
         "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
         " sum(skipped <> '') FROM files GROUP BY category"
@@ -347,4 +347,4 @@ def _category(category: str | None) -> Category | None:
     for known in CATEGORIES:
         if category == known:
             return known
-    raise IndexFailed(f"there is no category {category!r}", hint=f"choose one of {', '.join(CATEGORIES)}")
+    raise IndexFailed(f"unknown category {category!r}", hint=f"choose one of {', '.join(CATEGORIES)}")

@@ -1,4 +1,4 @@
-"""Session logs and chats of other programs among the conversations, read as turns that know their lines."""
+"""Reads session logs and chats of other programs as turns with line numbers."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a session log says."""
+    """The contents of a session log."""
 
     session_id: str
-    title: str  # what the log or its person calls the session, or else the first line of the first question
-    date: str  # ISO date of its first record; ``""`` without one
+    title: str  # the session's name in the log or given by the user, or the first line of the first question
+    date: str  # ISO date of its first record; ``""`` if it has none
     turns: tuple[Turn, ...]
 
 
 def is_log(path: str) -> bool:
-    """Whether a file is read as a log, by its name."""
+    """Whether a file's name marks it as a log."""
     return path.lower().endswith(SUFFIX)
 
 
 def is_known(data: bytes, path: str) -> bool:
-    """Whether a log is of a kind that can be read, or has not begun."""
+    """Whether a log is in a known format, or still empty."""
     from engine.transcripts.importers.log import kind_of  # noqa: PLC0415 — as in read
 
     return not data.strip() or kind_of(io.BytesIO(data)) is not None or read_chat(data, path) is not None
 
 
 def read(data: bytes, path: str) -> Log:
-    """A log or a chat of any kind that can be read; any other file has no turns. Never raises.
+    """Read a log or chat in any known format; other files have no turns. Never raises.
 
     Args:
-        data: The file's bytes; of its last line, what is there.
-        path: Its name tells the session's id.
+        data: The file's bytes; the last line may be incomplete.
+        path: The session id is taken from the file's name.
     """
-    from engine.transcripts.importers.log import SessionLog, kind_of  # noqa: PLC0415 — brings every importer
+    from engine.transcripts.importers.log import SessionLog, kind_of  # noqa: PLC0415 — imports every importer
 
     stream = io.BytesIO(data)
     kind = kind_of(stream)
@@ -58,7 +58,7 @@ def read(data: bytes, path: str) -> Log:
     log = SessionLog(kind, Path(path), stream)
     session_id = log.session_id()
     found: list[tuple[int, Turn]] = []
-    # Until the next turn opens, the checkpoint is where this one did.
+    # Until the next turn starts, the checkpoint is where this one started.
     reader = log.reader(lambda turn: found.append((reader.checkpoint.offset, turn)), START)
     for line in read_lines(stream):
         for place, record in enumerate(line.records):

@@ -1,4 +1,4 @@
-"""All writes to memory.db: by one process at a time, with a rebuild whenever it cannot be trusted."""
+"""Does all writing to memory.db, in one process at a time, and rebuilds it when it is damaged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import apsw
 
 from engine.errors import IndexFailed, ReadOnly
 from engine.search import database, schema
-from engine.search.embeddings import slow_one
+from engine.search.embeddings import as_slow
 from engine.search.reports import IndexReport, Skipped, VerifyReport
 from engine.store.files import Files, lock_place
 
@@ -32,12 +32,12 @@ _LOCK_SLICE_S = 0.2
 
 
 class Maintenance:
-    """Writes the index of one workspace. Every method may be called from any thread.
+    """Writes the index of one workspace. Thread-safe.
 
     Args:
         embedder: ``None`` for search by words alone.
         lock_timeout_s: Seconds to wait for another process.
-        stopping: Asked between steps whether to end early.
+        stopping: Called between steps; returns whether to stop early.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class Maintenance:
     ) -> None:
         self._workspace = workspace
         self._files = files
-        self._slow = slow_one(embedder)
+        self._slow = as_slow(embedder)
         self._embedder = None if self._slow else embedder
         self._backlog: Backlog | None = None
         if self._slow is not None and not read_only:
-            from engine.search.backlog import Backlog  # noqa: PLC0415 — most models are quick
+            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
 
             self._backlog = Backlog(workspace, self._slow, self._exclusive, resident)
         self._without_vectors = without_vectors
@@ -75,32 +75,32 @@ class Maintenance:
         """Bring the index up to date; the vectors of a slow model follow in the background.
 
         Args:
-            paths: What to look at; ``None`` for everything.
+            paths: Files and folders to check; ``None`` for everything.
             rebuild: Why to delete the index first; ``""`` to keep it.
 
         Raises:
-            IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
+            IndexFailed, ReadOnly: As for ``SearchIndex.refresh``.
         """
-        report = self._refreshed(progress, paths, rebuild=rebuild)
+        report = self._refresh_index(progress, paths, rebuild=rebuild)
         return report if self._backlog is None else self._backlog.follow(report)
 
     def finish_vectors(self, progress: Progress | None) -> str:
-        """As ``SearchIndex.finish_vectors``."""
+        """See ``SearchIndex.finish_vectors``."""
         return "" if self._backlog is None else self._backlog.finish(progress)
 
     @property
     def vectors_error(self) -> str:
-        """Why vectors are not made in the background, in one clause; ``""`` when they are."""
+        """Why computing vectors in the background failed, in one clause; ``""`` if it did not."""
         return "" if self._backlog is None else self._backlog.error
 
     def close(self) -> None:
-        """End what is under way in the background, and let go of a slow model."""
+        """Stop background work and close a slow model."""
         if self._backlog is not None:
             self._backlog.close()
         if self._slow is not None:
             self._slow.close()
 
-    def _refreshed(
+    def _refresh_index(
         self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
     ) -> IndexReport:
         started = time.monotonic()
@@ -116,7 +116,7 @@ class Maintenance:
                     reason = f"it {error.what}"
                 except database.FAULTS as error:
                     if not database.is_damage(error) or attempt == _ATTEMPTS:
-                        raise database.explained(error, self._path) from error
+                        raise database.user_error(error, self._path) from error
                     reason = f"it was damaged ({error})" if existed else reason
                 else:
                     if outcome is not None:
@@ -134,24 +134,24 @@ class Maintenance:
         """Check everything, and rebuild the index if anything is wrong.
 
         Raises:
-            IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
+            IndexFailed, ReadOnly: As for ``SearchIndex.refresh``.
         """
         with self._exclusive():
             found = self._problems()
             if not found or not repair:
                 return VerifyReport(tuple(found))
-            return VerifyReport(tuple(found), True, self._refreshed(progress, None, rebuild=found[0]))
+            return VerifyReport(tuple(found), True, self._refresh_index(progress, None, rebuild=found[0]))
 
     def _attempt(
         self, progress: Progress | None, paths: Sequence[str] | None
     ) -> tuple[Outcome | None, int, tuple[Skipped, ...]]:
         from engine.search.verify import check_words  # noqa: PLC0415 — only writers check
-        from engine.search.writer import Writer  # noqa: PLC0415 — parses files, which a search never does
+        from engine.search.writer import Writer  # noqa: PLC0415 — imports the parsers, which a search never needs
 
         connection = database.open_writer(self._path)
         try:
             opened = database.identity(self._path)
-            schema.version_of(connection)  # before anything in the file is changed
+            schema.version_of(connection)  # raises for a foreign database, before anything in it is changed
             database.set_journal(connection, self._path.parent)
             schema.migrate(connection)
             if schema.get_meta(connection, "writing"):
@@ -171,9 +171,9 @@ class Maintenance:
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
             skipped = tuple(Skipped(path, why) for path, why in rows)
             if not outcome.stopped and schema.get_meta(connection, "complete") == "1":
-                self._resident.keep(connection)
+                self._resident.save_image(connection)
             if paths is None:
-                # After a few files the log may stay: emptying it syncs the disk, the costliest step of all.
+                # After a few files the log may stay: truncating it syncs the disk, the most expensive step.
                 connection.set_busy_timeout(0)
                 with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep it in use
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -184,7 +184,7 @@ class Maintenance:
     def _problems(self) -> list[str]:
         from engine.search.verify import problems  # noqa: PLC0415 — only writers check
 
-        if not self._path.exists() and not database.oddity(self._path):
+        if not self._path.exists() and not database.file_problem(self._path):
             return ["there is no search index"]
         try:
             connection = database.open_writer(self._path)
@@ -198,15 +198,15 @@ class Maintenance:
                 connection.close(True)
         except database.FAULTS as error:
             if not database.is_damage(error):
-                raise database.explained(error, self._path) from error
+                raise database.user_error(error, self._path) from error
             return [f"it is damaged ({error})"]
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """The write lock among threads and processes; reentrant for the thread that holds it."""
+        """Hold the write lock, which excludes other threads and processes; reentrant within a thread."""
         if self._read_only:
             raise ReadOnly("the workspace is read-only", where=self._path.name)
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
         deadline = time.monotonic() + self._lock_timeout_s
         with self._threads:

@@ -1,4 +1,4 @@
-"""Where a query's words stand in a text, and the lines worth showing (spec 7.3)."""
+"""Finds a query's words in a text and the lines worth showing (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Stems = Callable[[bytes], Spans]
 class Matches:
     """A query's words in a text."""
 
-    terms: tuple[str, ...]  # the query's words that occur, as the query has them, in its order
+    terms: tuple[str, ...]  # the query's words that occur, as written in the query and in its order
     spans: tuple[tuple[int, int, str], ...]
     """Character span of each occurrence and the stem it shares with the query, in order."""
 
 
 def stemmer(connection: apsw.Connection) -> Stems:
-    """Words cut and stemmed exactly as the index does it. The connection may be one to an empty database."""
+    """A function that tokenizes and stems as the index does. The connection may be to an empty database."""
     tokenizer = connection.fts5_tokenizer(*schema.TOKENIZER)
 
     def stems(data: bytes) -> Spans:
@@ -44,7 +44,7 @@ def stemmer(connection: apsw.Connection) -> Stems:
 class Finder:
     """Finds a query's words, or words of the same stem, in any number of texts.
 
-    ``stems_of`` gives the stems of each word, in order; more than one where the index cuts the word.
+    ``stems_of`` maps each word to its stems, in order; more than one if the tokenizer splits the word.
     """
 
     def __init__(self, terms: Sequence[str], stems: Stems) -> None:
@@ -55,7 +55,7 @@ class Finder:
         self._stem_of: dict[str, str] = {}
 
     def find(self, text: str) -> Matches:
-        """Where the words stand in a text."""
+        """Find the words in a text."""
         if self._beginnings and text.isascii():
             spans = self._in_ascii(text.lower())
         else:
@@ -70,7 +70,7 @@ class Finder:
         return Matches(terms, tuple(spans))
 
     def _in_ascii(self, text: str) -> Spans:
-        """Of a text in lower case only the words that begin like one of the stems are cut and stemmed."""
+        """Find the words in a lower-case ASCII text, stemming only words that begin like one of the stems."""
         known = self._stem_of
         spans: Spans = []
         for beginning in self._beginnings:
@@ -78,7 +78,7 @@ class Finder:
             while start >= 0:
                 end = start + len(beginning)
                 if not start or not text[start - 1].isalnum():
-                    word = _WORD.match(text, start)[0]  # type: ignore[index]  # a beginning is one
+                    word = _WORD.match(text, start)[0]  # type: ignore[index]  # a beginning is part of a word
                     end = start + len(word)
                     if word not in known:
                         known[word] = next((stem for _, _, stem in self._stems(word.encode())), "")
@@ -89,9 +89,9 @@ class Finder:
 
 
 def _beginnings(stems: Collection[str]) -> tuple[str, ...]:
-    """What every word of ASCII with one of the stems begins with; empty where the stems are not ASCII.
+    """What every ASCII word with one of the stems begins with; empty if a stem is not ASCII.
 
-    A stem is the beginning of its words, but for its last letter at the most: ``happi`` of happy, ``size`` of
+    A stem is the beginning of its words, except for at most its last letter: ``happi`` of happy, ``size`` of
     sizing.
     """
     if not all(stem.isascii() and stem.isalnum() for stem in stems):
@@ -104,7 +104,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _in_characters(spans: Spans, data: bytes) -> Spans:
-    """Byte spans as character spans. Only what lies between them is counted: a text has few."""
+    """Convert byte spans to character spans. Only the text between them is decoded, since a text has few."""
     found: Spans = []
     byte = character = 0
     for start, end, stem in spans:
@@ -115,11 +115,11 @@ def _in_characters(spans: Spans, data: bytes) -> Spans:
 
 
 def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str:
-    """The stretch of lines or sentences that holds most of the query's words, on one line.
+    """The run of lines or sentences that contains the most query words, on one line.
 
     Args:
-        matches: Where the words stand in it; without any, the snippet is the beginning.
-        limit: Longest snippet in characters; what is cut off is marked by ``…``.
+        matches: The words in the text; without any, the snippet is the beginning.
+        limit: Maximum length in characters; omitted text is marked by ``…``.
     """
     whole = " ".join(text.split())
     if len(whole) <= limit:
@@ -132,19 +132,19 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
 
 
 def stretch(text: str, matches: Matches, limit: int) -> tuple[int, int]:
-    """Where the stretch of lines or sentences begins and ends that holds most of the query's words.
+    """Start and end of the run of lines or sentences that contains the most query words.
 
     Args:
-        matches: Without any, the stretch is the beginning.
-        limit: In characters.
+        matches: Without any, the run is the beginning of the text.
+        limit: Maximum length in characters.
     """
     parts = _parts(text, limit)
     words = _words_of(parts, matches.spans)
     best, most, last = (0, 0), -1, 0
-    # As many different words as possible; of equals, the earliest. A stretch that does not begin with one of
-    # them is no better than the one that begins with its first.
+    # As many different words as possible; if tied, the earliest. A run that does not begin with one of the
+    # words is no better than the one that begins with its first word.
     for first in [part for part, there in enumerate(words) if there] or [0]:
-        # The stretch goes on from part to part: its end never moves back.
+        # The end of the run never moves back from one start to the next.
         last = max(last, first + 1)
         while last < len(parts) and parts[last][1] - parts[first][0] <= limit:
             last += 1
@@ -157,7 +157,7 @@ def stretch(text: str, matches: Matches, limit: int) -> tuple[int, int]:
 
 
 def _words_of(parts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, str]]) -> list[int]:
-    """Which different words stand in each part, a bit for each. Both come in the order of the text."""
+    """The distinct words in each part, one bit per word. Parts and spans are in text order."""
     bits: dict[str, int] = {}
     found = [0] * len(parts)
     at = 0
@@ -173,7 +173,7 @@ def _words_of(parts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, 
 
 
 def _parts(text: str, limit: int) -> list[tuple[int, int]]:
-    """Half-open spans of lines and sentences that are not blank; longer ones are cut between words."""
+    """Half-open spans of lines and sentences that are not blank; longer ones are split between words."""
     parts: list[tuple[int, int]] = []
     top = 0
     for bottom, following in [

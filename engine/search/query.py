@@ -1,7 +1,7 @@
-"""What a query means: a bag of words, taken literally (spec 7.1).
+"""Turns a query into a bag of literal words (spec 7.1).
 
-Nothing a person or a model writes is ever read as a search expression. The text is cut into words as the
-index cuts its own text, stop words go, and what remains is joined by OR, each word in quotes.
+Text from a user or a model is never interpreted as a search expression. It is split into words the same way
+the index tokenizes its text, stop words are removed, and the remaining words are quoted and joined by OR.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 MAX_TERMS = 64
-"""Words of a query that are looked up; of a longer text, half from its start and half from its end."""
+"""Maximum number of words to look up; for a longer text, half from its start and half from its end."""
 
 MAX_QUERY_CHARACTERS = 64 * 1024
 _MAX_TERM_CHARACTERS = 256
@@ -31,10 +31,10 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, lower-case, in order, repeats kept.
+    """The words of a text in lower case, in order, with repeats.
 
-    A word is a run of letters, digits and private-use characters of any script, with the marks that combine
-    with them: the rule of FTS5's ``unicode61`` tokenizer.
+    A word is a run of letters, digits and private-use characters of any script, with their combining marks,
+    as in FTS5's ``unicode61`` tokenizer.
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
@@ -58,9 +58,9 @@ def _joins(character: str, inside: bool) -> bool:
 
 
 def literal_terms(query: str) -> tuple[str, ...]:
-    """The distinct words to look up, in the order they were written; empty when there is nothing to look up.
+    """The distinct words to look up, in the order of the query; empty if there are none.
 
-    Stop words are left out unless the query holds nothing else.
+    Stop words are left out unless the query contains nothing else.
     """
     if len(query) > MAX_QUERY_CHARACTERS:
         half = MAX_QUERY_CHARACTERS // 2
@@ -73,8 +73,9 @@ def literal_terms(query: str) -> tuple[str, ...]:
 
 
 def match_expression(terms: tuple[str, ...]) -> str:
-    """An FTS5 expression that finds every row holding at least one of the terms.
+    """An FTS5 expression that matches every row containing at least one of the terms.
 
-    Quoting makes each term a string of FTS5's grammar: no operator, column filter or prefix mark survives.
+    Quoting makes each term a plain string in FTS5's grammar, so operators, column filters and prefix marks
+    have no effect.
     """
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)

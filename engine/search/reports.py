@@ -28,12 +28,12 @@ class IndexReport:
     unchanged: int = 0
     skipped: tuple[Skipped, ...] = ()
     chunks: int = 0
-    embedded: int = 0  # computed by this refresh
+    embedded: int = 0  # vectors computed by this refresh
     seconds: float = 0.0
-    rebuilt: str = ""  # why the whole index was made anew
-    vectors: str = ""  # why there is no search by meaning, or why it does not get on
-    waiting: int = 0  # chunks whose vectors a slow model is still to make, in the background
-    stopped: bool = False  # ended before its work was done; the next one goes on from there
+    rebuilt: str = ""  # why the whole index was rebuilt
+    vectors: str = ""  # why there is no search by meaning, or why computing vectors failed
+    waiting: int = 0  # chunks whose vectors a slow model has yet to compute in the background
+    stopped: bool = False  # stopped before it was done; the next refresh continues from there
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class CategoryCount:
 class IndexStatus:
     """The state of the index."""
 
-    state: State  # in every state but ``ready`` the files themselves are searched
-    why: str = ""  # where the state is not ``ready``
+    state: State  # unless it is ``ready``, the files are searched directly
+    why: str = ""  # why the state is not ``ready``
     files: int = 0
     chunks: int = 0
     vectors: int = 0  # chunks that can be found by meaning
     without_vectors: str = ""  # why there is no search by meaning
-    vectors_coming: str = ""  # how far a slow model is, and what keeps it from going on
+    vectors_coming: str = ""  # the progress of a slow model, and the error that stopped it, if any
     embedder: str = ""  # id of the model
     skipped: tuple[Skipped, ...] = ()
     size: int = 0  # bytes on disk
@@ -64,7 +64,7 @@ class IndexStatus:
     journal: str = ""  # SQLite's journal mode, ``wal`` or ``delete``
     error: str = ""  # why the last attempt to index in the background failed
     categories: tuple[CategoryCount, ...] = ()
-    """In the order of ``results.CATEGORIES``; ``files`` and ``chunks`` are their sums."""
+    """In the order of ``results.CATEGORIES``; ``files`` and ``chunks`` are the totals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class VerifyReport:
 
     problems: tuple[str, ...] = ()
     rebuilt: bool = False
-    refresh: IndexReport | None = None  # ``None`` when nothing was rebuilt
+    refresh: IndexReport | None = None  # ``None`` if nothing was rebuilt
 
     @property
     def sound(self) -> bool:

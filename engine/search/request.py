@@ -1,4 +1,4 @@
-"""A search as it was asked for, with its arguments checked."""
+"""A search request with validated arguments."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from engine.search.worth import Room
 from engine.startup.records import dataclass
 
 _SAYS_ENOUGH = 3
-"""Distinctive words from which a query's meaning needs no context."""
+"""A query with this many distinctive words needs no context to be understood."""
 _CONTEXT_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The arguments of ``SearchIndex.search``, checked."""
+    """The validated arguments of ``SearchIndex.search``."""
 
     query: str
     terms: tuple[str, ...]  # at least one
@@ -27,11 +27,11 @@ class Request:
     today: date
     in_full: bool
     context: str
-    room: Room | None  # ``None`` where all are wanted, best first
+    room: Room | None  # ``None`` to return all results, best first
 
     @property
     def meant(self) -> str:
-        """The text whose meaning is looked for: with the end of its context where it says little."""
+        """The text to embed: the query, followed by the end of its context if the query says little."""
         if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
             return self.query
         return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"

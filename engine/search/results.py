@@ -1,4 +1,4 @@
-"""Search values (spec 7): the indexed unit and the results of a query."""
+"""Chunks, the unit of indexing, and the results of a query (spec 7)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ CATEGORIES: tuple[Category, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file that is found as one: a transcript turn, or a Markdown section."""
+    """A searchable unit of a file: a transcript turn or a Markdown section."""
 
     path: str
     start_line: int
     end_line: int  # inclusive
     heading: str  # the heading path (``Core Memory › Key Decisions``), or speaker and time of a turn
-    date: str  # ISO date the text belongs to; empty when undated
-    text: str  # as it stands in the file
+    date: str  # ISO date of the text; empty if undated
+    text: str  # as in the file
 
 
 ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"]
-"""What a score is made of: the chunk's words and meaning, what stands around it, its file as a whole (for a
-conversation that is the session), who said it, whether its date was asked for, how old it is, and how often
-it was of use."""
+"""The parts of a score: the chunk's words and meaning, its neighbours, its file as a whole (for a
+conversation, the session), its speaker, whether its date matches the query, its age, and how often it was
+useful."""
 
 
 class Share(NamedTuple):
-    """What one signal gave to a result's score; the shares of a result add up to its score."""
+    """One signal's contribution to a result's score; the shares of a result add up to its score."""
 
     name: ShareName
     value: float
@@ -43,7 +43,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One answer to a query, best first."""
+    """One chunk that matches a query."""
 
     path: str
     start_line: int
@@ -53,15 +53,15 @@ class SearchResult:
     date: str
     snippet: str  # the best lines of the chunk, plain text
     text: str
-    score: float  # 0 to 1, as a share of the best result's; with ``search.ranking: spec`` the merged score
-    lexical_rank: int | None  # 1-based; ``None`` when the words did not find it
+    score: float  # 0 to 1, relative to the best result; with ``search.ranking: spec`` the merged score
+    lexical_rank: int | None  # 1-based rank by words; ``None`` if it was not found by words
     vector_rank: int | None  # 1-based rank by meaning
-    source: Literal["index", "ripgrep", "scan"]  # what answered
+    source: Literal["index", "ripgrep", "scan"]  # what was searched, or with which tool
     why: str  # one sentence
-    shares: tuple[Share, ...] = ()  # what the score is made of, largest first
+    shares: tuple[Share, ...] = ()  # the parts of the score, largest first
     speaker: str = ""
-    """In a transcript ``user``, ``agent`` or ``system``, and behind it the speaker's name where the turn
-    begins with one."""
+    """In a transcript ``user``, ``agent`` or ``system``, followed by the speaker's name if the turn begins
+    with one."""
     relevance: float | None = None
-    """0 to 1, how surely it has to do with the query at all, on one scale for all queries; ``None`` where it
-    was not measured."""
+    """0 to 1: how certainly it is related to the query, on the same scale for all queries; ``None`` if not
+    measured."""

@@ -1,18 +1,18 @@
-"""The tables of memory.db and how they evolve (spec 7.2, design 3.6).
+"""The tables of memory.db and their migrations (spec 7.2, design 3.6).
 
-``files`` and ``chunks`` hold what was read; ``chunk_words`` (FTS5) and ``chunk_vectors`` (for sqlite-vec)
-hold what is searched, both by the chunk's row id. Whatever ranking may ask of a chunk is a column of it:
-its place in the file and so its neighbours, its session, its speaker, its date.
+``files`` and ``chunks`` store what was read; ``chunk_words`` (FTS5) and ``chunk_vectors`` (for sqlite-vec)
+store what is searched, both keyed by the chunk's row id. Everything ranking needs to know about a chunk is a
+column: its position in the file (and so its neighbours), its session, its speaker, its date.
 
-``chunk_words`` takes its text from ``chunks`` and is kept in step by triggers, because FTS5 can then
-compare the two, which is how damage is found.
+``chunk_words`` takes its text from ``chunks`` and is kept in sync by triggers, so that FTS5 can compare the
+two to detect damage.
 
-``chunk_vectors`` is an ordinary table that sqlite-vec's distance function scans, not one of its ``vec0``
-tables. Measured on 10,000 vectors on disk the scan takes the same 6 ms, the similarity of 50 given chunks .1
-ms instead of 2.3, a thousand neighbours 8 ms instead of 21; a category narrows the scan instead of
-filtering its result; and rows can be replaced and checked like any others. Vectors have eight bits a
-dimension, each stretched to the full range, which leaves the cosine as it is: a quarter of the bytes of
-floats, and similarities within a hundredth.
+``chunk_vectors`` is an ordinary table that is scanned with sqlite-vec's distance function, not a ``vec0``
+table. Measured on 10,000 vectors on disk, the scan takes the same 6 ms, the similarity of 50 given chunks .1
+ms instead of 2.3, and a thousand neighbours 8 ms instead of 21; a category narrows the scan instead of
+filtering its result; and rows can be replaced and checked like any others. Vectors have eight bits per
+dimension, each vector scaled to the full range, which does not change the cosine: a quarter of the bytes of
+floats, with similarities accurate to a hundredth.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ import apsw
 from engine.errors import IndexFailed
 
 APPLICATION_ID = 0x41504F49
-"""Stands in the database's header: this file is ours (``APOI``)."""
+"""Marks the file as ours in the database header (``APOI``)."""
 
 TOKENIZER = ("porter", ["unicode61"])
-"""What cuts texts into terms, as ``chunk_words`` is declared below."""
+"""The tokenizer of ``chunk_words``, as declared below."""
 
 BM25_WEIGHTS = (1.0, 0.8, 0.4)
-"""How much a word counts in a chunk's text, heading and surroundings."""
+"""Weights of a word in a chunk's text, heading and ``about`` terms."""
 
 
 class ForeignDatabase(IndexFailed):
-    """The file under the index's name is another program's database: never deleted."""
+    """The file with the index's name is another program's database, and is never deleted."""
 
 
 class NewerSchema(IndexFailed):
-    """The index was written by a newer version of this program; being a cache, it is made anew."""
+    """The index was written by a newer version of this program; since it is a cache, it is rebuilt."""
 
 
 def _first_tables(connection: apsw.Connection) -> None:
@@ -98,7 +98,7 @@ def _first_tables(connection: apsw.Connection) -> None:
 
 
 def _stamps(connection: apsw.Connection) -> None:
-    """What tells the copy in memory that something has changed."""
+    """Stamps that tell the in-memory copy what has changed."""
     connection.execute(
         """
         ALTER TABLE files ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;  -- of the last change
@@ -110,7 +110,7 @@ def _stamps(connection: apsw.Connection) -> None:
 
 
 def _archive(connection: apsw.Connection) -> None:
-    """Archived files are of a category of their own."""
+    """A separate category for archived files."""
     connection.execute(
         """
         UPDATE files SET category = 'archive'
@@ -125,11 +125,11 @@ MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables, _sta
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """The number of migrations a database has been through; 0 when it is empty.
+    """The number of migrations applied to a database; 0 if it is empty.
 
     Raises:
         ForeignDatabase: It belongs to another program.
-        apsw.CorruptError: It was ours.
+        apsw.CorruptError: It is ours, but its header is damaged.
     """
     version = int(connection.pragma("user_version"))
     if connection.pragma("application_id") == APPLICATION_ID:
@@ -144,15 +144,15 @@ def version_of(connection: apsw.Connection) -> int:
     raise ForeignDatabase(
         "is another program's database",
         where=Path(connection.filename).name,
-        hint="move it away; the search index needs its place",
+        hint="move it away; the search index needs this path",
     )
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring a database to the newest version, in one transaction.
+    """Migrate a database to the newest version, in one transaction.
 
     Raises:
-        NewerSchema: This program does not know its version.
+        NewerSchema: Its version is newer than this program.
         ForeignDatabase: It belongs to another program.
         apsw.Error: It is damaged.
     """
@@ -169,18 +169,18 @@ def migrate(connection: apsw.Connection) -> None:
 
 
 def get_meta(connection: apsw.Connection, key: str) -> str:
-    """A value of the ``meta`` table; ``""`` when it is not there."""
+    """A value in the ``meta`` table; ``""`` if it is missing."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def all_meta(connection: apsw.Connection) -> defaultdict[str, str]:
-    """The ``meta`` table; ``""`` for what is not there."""
+    """The ``meta`` table; ``""`` for missing keys."""
     return defaultdict(str, connection.execute("SELECT key, value FROM meta"))
 
 
 def next_stamp(connection: apsw.Connection) -> int:
-    """A stamp for the changes of the transaction that is under way."""
+    """A new stamp for the changes in the current transaction."""
     stamp = int(get_meta(connection, "stamp") or 0) + 1
     set_meta(connection, "stamp", str(stamp))
     return stamp

@@ -1,4 +1,4 @@
-"""An index that begins as a copy of another one, for a workspace that holds much of the same (spec 7.3)."""
+"""Creates an index as a copy of another one, for a workspace with mostly the same files (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import apsw
 from engine.search import database, schema
 
 _PAGES = 4_096
-"""Copied at once; a writer of the other index waits no longer than that takes."""
+"""Pages copied at once; a writer of the other index waits no longer than that takes."""
 
 
 def seed(path: Path, other: Path) -> bool:
-    """Makes an index as a copy of another; where that cannot be done, there is none.
+    """Copy another index to ``path``. On failure, no index is left there.
 
-    Every file counts as changed since, so that the next refresh reads it and compares its content: what is
-    the same keeps its chunks and their vectors. Nothing may be at ``path``; ``other`` may be in use.
+    Every file is marked as changed, so that the next refresh reads it and compares its content; unchanged
+    files keep their chunks and vectors. ``path`` must not exist; ``other`` may be in use.
 
     Returns:
-        Whether there is one now.
+        Whether the index was copied.
     """
     if os.path.lexists(path):
         return False
     try:
         source = database.open_reader(other)
         try:
-            return _copied(source, path)
+            return _copy(source, path)
         finally:
             source.close()
     except (database.Unavailable, *database.FAULTS):
@@ -36,7 +36,7 @@ def seed(path: Path, other: Path) -> bool:
         return False
 
 
-def _copied(source: apsw.Connection, path: Path) -> bool:
+def _copy(source: apsw.Connection, path: Path) -> bool:
     complete = schema.get_meta(source, "complete") == "1" and not schema.get_meta(source, "writing")
     if schema.version_of(source) != len(schema.MIGRATIONS) or not complete:
         return False

@@ -1,4 +1,4 @@
-"""Which files of a workspace are searched: found, sized, dated (spec 7.3)."""
+"""Lists the searchable files of a workspace with size and modification time (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 
 _SUFFIXES = (".md", ".txt", ".jsonl")
-_ALIKE = ("topics", "raw/conversations", "conversations")
-"""Folders in which the ending of a file's name alone tells its category."""
+_UNIFORM = ("topics", "raw/conversations", "conversations")
+"""Folders in which a file's suffix alone determines its category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,17 @@ class Source:
 
 
 def all_sources(workspace: Workspace) -> Iterator[Source]:
-    """Every searchable file, in no order; none behind a symlink or in a folder that cannot be listed."""
+    """Every searchable file, in no particular order. Skips symlinks and folders that cannot be listed."""
     for folder in FOLDERS:
         yield from _below(workspace.root, folder)
 
 
 def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
-    """What is searchable under one path now.
-
-    The path is of a file or folder, and need not exist.
+    """The searchable files at or below one path, which need not exist.
 
     Returns:
-        The path in its plain form, and the file itself or all files below the folder. What lies outside the
-        searched folders, or behind a symlink, is left out.
+        The normalized path, and the file itself or all files below the folder. Files outside the searched
+        folders or behind a symlink are left out.
     """
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     try:
@@ -64,7 +62,7 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
 
 
 def is_encodable(path: str) -> bool:
-    """Whether a file name is text at all: names that are not UTF-8 reach Python with lone surrogates."""
+    """Whether a file name is valid UTF-8; other names reach Python with lone surrogates."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -82,7 +80,7 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
         return
     pending = [folder]
     while pending:
-        current = pending.pop()  # a name, no Path: a compile looks at every folder
+        current = pending.pop()  # a string instead of a Path for speed: every compile scans all folders
         try:
             entries = list(os.scandir(f"{base}/{current}"))
         except OSError:
@@ -95,17 +93,17 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(path)
                     continue
-                ending = entry.name[entry.name.rfind(".") :].lower()
-                if ending in _SUFFIXES:
-                    category = _alike(folder, ending) if folder in _ALIKE else category_of(path)
+                suffix = entry.name[entry.name.rfind(".") :].lower()
+                if suffix in _SUFFIXES:
+                    category = _uniform_category(folder, suffix) if folder in _UNIFORM else category_of(path)
                     yield from _source(path, category, entry.stat(follow_symlinks=False))
             except OSError:
-                continue  # removed meanwhile
+                continue  # removed in the meantime
 
 
 @lru_cache(maxsize=16)
-def _alike(folder: str, ending: str) -> str | None:
-    return category_of(f"{folder}/any{ending}")
+def _uniform_category(folder: str, suffix: str) -> str | None:
+    return category_of(f"{folder}/any{suffix}")
 
 
 def _source(path: str, category: str | None, found: os.stat_result) -> Iterable[Source]:

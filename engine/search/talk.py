@@ -1,6 +1,6 @@
-"""Words that carry a conversation on and ask for nothing: greetings, assent, thanks, "go on", "try again".
+"""Small talk that asks for nothing: greetings, assent, thanks, "go on", "try again".
 
-They stay words of a query, and where they are all that a message has, there is nothing to look for.
+Such words are still searched for as part of a query, but a message of nothing else needs no search.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _REMEMBER = "did last before earlier previously ago remember recall decided how 
 _REMEMBER_WORDS = frozenset(_REMEMBER.split())
 
 _MOST_DIGITS = 2
-"""A bare number this short is a choice from a list."""
+"""A bare number with at most this many digits is a choice from a list."""
 
 
 def telling(terms: Iterable[str]) -> tuple[str, ...]:
-    """Those of a query's words that say what is asked for; empty where it asks for nothing.
+    """The words of a query that say what it is about; empty if it asks for nothing.
 
-    ``terms`` are those of ``query.literal_terms``.
+    ``terms`` come from ``query.literal_terms``.
     """
     return tuple(term for term in terms if term not in TALK and not _is_choice(term))
 

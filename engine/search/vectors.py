@@ -1,4 +1,4 @@
-"""The table of vectors: stored, removed, and searched by nearness (spec 7.2)."""
+"""Stores, removes and searches the vectors in memory.db (spec 7.2)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
 
 NOTHING_TO_EMBED = -1
-"""``chunks.vector_sum`` of a text the model can say nothing about."""
+"""``chunks.vector_sum`` of a text for which the model returns no vector."""
 
 _COSINE = "1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?1))"
 
 
-def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
-    """Whether the stored vectors can be compared with those of this model; not if it cannot say its name."""
+def are_from(connection: apsw.Connection, embedder: Embedder) -> bool:
+    """Whether the stored vectors are from this model; ``False`` if its id cannot be determined."""
     try:
         name = embedder.id
     except EMBEDDING_FAULTS:
@@ -32,48 +32,47 @@ def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
     return (meta["embedder"], meta["dimensions"]) == (name, str(embedder.dimensions))
 
 
-def unlike(vector: Floats, embedder: Embedder) -> str:
-    """Why a query's vector cannot be compared with those of its model, in one clause; empty when it can."""
+def mismatch(vector: Floats, embedder: Embedder) -> str:
+    """Why a query vector cannot be compared with the model's vectors, in one clause; empty if it can."""
     import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
 
     if vector.shape != (embedder.dimensions,):
-        gave = " × ".join(map(str, vector.shape)) or "no list of"
+        size = " × ".join(map(str, vector.shape)) or "no list of"
         return (
-            f"the embedding model gave {gave} numbers for the query, and {embedder.dimensions} for each text:"
-            " correct search.embedding_model or search.embedding_dimensions"
+            f"the embedding model returned {size} numbers for the query, but {embedder.dimensions} for each"
+            " text: correct search.embedding_model or search.embedding_dimensions"
         )
     if not numpy.isfinite(vector).all():
-        return "the embedding model gave something other than numbers for the query"
+        return "the embedding model returned a query vector that contains invalid numbers"
     return ""
 
 
 def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
-    """Make the table one of this model's vectors; those of another model go. Inside a transaction."""
-    if not are_of(connection, embedder):
+    """Set up the table for this model and delete vectors of another model. Call within a transaction."""
+    if not are_from(connection, embedder):
         schema.set_meta(connection, "another_model", "1" if schema.get_meta(connection, "embedder") else "")
         connection.execute("DELETE FROM chunk_vectors")
         connection.execute("UPDATE chunks SET vector_sum = NULL WHERE vector_sum IS NOT NULL")
         schema.set_meta(connection, "embedder", embedder.id)
         schema.set_meta(connection, "dimensions", str(embedder.dimensions))
-        schema.set_meta(connection, "imaged", "-1")  # the image on disk is of the other model
+        schema.set_meta(connection, "imaged", "-1")  # the image on disk has the other model's vectors
 
 
-def settled(connection: apsw.Connection) -> None:
-    """Note that no chunk waits any more: from here on the model is not new."""
+def mark_settled(connection: apsw.Connection) -> None:
+    """Record that no chunk is missing a vector, so the model no longer counts as new."""
     with connection:
         schema.set_meta(connection, "another_model", "")
 
 
-def standing(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]:
-    """How many chunks have vectors of this model, and how far their making is.
+def progress(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]:
+    """The number of chunks with vectors of this model, and the progress in one clause.
 
-    Returns:
-        Their number, and one clause; empty when no chunk waits.
+    The clause is empty if no chunk is missing a vector.
     """
     chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
-    waiting = lacking(connection, embedder)
+    waiting = count_missing(connection, embedder)
     nothing = 0
-    if are_of(connection, embedder):
+    if are_from(connection, embedder):
         query = "SELECT coalesce(sum(vector_sum = ?), 0) FROM chunks"
         nothing = int(connection.execute(query, (NOTHING_TO_EMBED,)).get)
         is_new = schema.get_meta(connection, "another_model") == "1"
@@ -87,7 +86,7 @@ def standing(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]
 
 
 def packed(vectors: Floats) -> list[bytes]:
-    """Vectors as bytes of signed integers, each stretched to the full range; ``b""`` for a row of zeros."""
+    """Quantize vectors to int8, each scaled to the full range; ``b""`` for a row of zeros."""
     import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
 
     finite = numpy.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
@@ -98,7 +97,7 @@ def packed(vectors: Floats) -> list[bytes]:
 
 
 def store(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
-    """Store the packed vectors of chunks, by id. Inside a transaction."""
+    """Store the packed vectors of chunks, by id. Call within a transaction."""
     for chunk, vector in rows:
         if vector:
             connection.execute("INSERT INTO chunk_vectors (chunk, vector) VALUES (?, ?)", (chunk, vector))
@@ -109,27 +108,27 @@ def store(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> Non
 
 
 def embedded_text(speaker: str, heading: str, text: str) -> str:
-    """What a chunk's vector is made of: a turn's heading is a time, a section's says what it is about."""
+    """The text to embed for a chunk. A section's heading says what it is about; a turn's is only a time."""
     return f"{heading}\n{text}" if heading and not speaker else text
 
 
-def lacking(connection: apsw.Connection, embedder: Embedder) -> int:
-    """The number of chunks that this model has not been asked about."""
-    condition = "vector_sum IS NULL" if are_of(connection, embedder) else "true"
+def count_missing(connection: apsw.Connection, embedder: Embedder) -> int:
+    """The number of chunks this model has not embedded yet."""
+    condition = "vector_sum IS NULL" if are_from(connection, embedder) else "true"
     return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {condition}").get)
 
 
-def texts_lacking(connection: apsw.Connection, embedder: Embedder, limit: int) -> list[tuple[int, str]]:
-    """Chunks that this model has not been asked about: their ids and what their vectors are made of."""
-    condition = "vector_sum IS NULL" if are_of(connection, embedder) else "true"
+def missing_texts(connection: apsw.Connection, embedder: Embedder, limit: int) -> list[tuple[int, str]]:
+    """Chunks this model has not embedded yet: ids and texts to embed."""
+    condition = "vector_sum IS NULL" if are_from(connection, embedder) else "true"
     rows = connection.execute(
         f"SELECT id, speaker, heading, text FROM chunks WHERE {condition} ORDER BY id LIMIT ?", (limit,)
     )
     return [(chunk, embedded_text(*words)) for chunk, *words in rows]
 
 
-def texts_of(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
-    """The chunks among some that have no vector yet, as ``texts_lacking`` gives them."""
+def still_missing(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
+    """The given chunks that still have no vector, in the form of ``missing_texts``."""
     rows = connection.execute(
         "SELECT id, speaker, heading, text FROM chunks"
         " WHERE vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))",
@@ -139,7 +138,7 @@ def texts_of(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[i
 
 
 def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store the packed vectors of chunks that were written without, and say so. Inside a transaction."""
+    """Store packed vectors of chunks without one and stamp their files. Call within a transaction."""
     store(connection, rows)
     connection.execute(
         "UPDATE files SET stamp = ? WHERE id IN"
@@ -158,7 +157,7 @@ def nearest(
 ) -> list[tuple[int, float, str, int]]:
     """The chunks nearest to a packed vector: row id, cosine, path and first line, nearest first.
 
-    The connection needs sqlite-vec.
+    Requires sqlite-vec on the connection.
     """
     among = ""
     if category is not None or exclude:
@@ -178,7 +177,7 @@ def nearest(
 
 
 def cosines(connection: apsw.Connection, query: bytes, chunks: Sequence[int]) -> dict[int, float]:
-    """The cosine of given chunks to a packed vector; those without one are left out. Needs sqlite-vec."""
+    """The cosine of each given chunk to a packed vector, except chunks without one. Requires sqlite-vec."""
     rows = connection.execute(
         f"SELECT chunk, {_COSINE} FROM chunk_vectors WHERE chunk IN (SELECT value FROM json_each(?2))",
         (query, json.dumps(list(chunks))),

@@ -15,7 +15,7 @@ _MOST = 8
 
 
 def check_words(connection: apsw.Connection) -> None:
-    """Compare every word of the index with the chunks.
+    """Compare every word in the full-text index with the chunks.
 
     Raises:
         apsw.CorruptError: They differ.
@@ -24,9 +24,9 @@ def check_words(connection: apsw.Connection) -> None:
 
 
 def problems(connection: apsw.Connection) -> list[str]:
-    """All problems of an index, one clause each.
+    """The problems of an index, one clause each.
 
-    The connection is a writer's, to a database of the newest schema.
+    The connection must be able to write, and the database must have the newest schema.
     """
     found: list[str] = []
     for check in (_pages, _definitions, _words, _rows, _vectors):
@@ -106,7 +106,7 @@ def _vectors(connection: apsw.Connection) -> Iterator[str]:
             yield f"the vector of chunk {chunk} differs from what was written"
             return
         if str(len(vector)) != dimensions:
-            yield f"its vectors have {len(vector)} dimensions, and not {dimensions or 'any'}"
+            yield f"its vectors have {len(vector)} dimensions instead of {dimensions or 'none'}"
             return
     if stored != len(sums):
-        yield f"it holds {stored} vectors for {len(sums)} chunks"
+        yield f"it contains {stored} vectors for {len(sums)} chunks"

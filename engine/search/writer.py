@@ -1,4 +1,4 @@
-"""Bringing the index up to date with the files, in steps that leave it whole (spec 7.3)."""
+"""Brings the index up to date with the files, in steps that keep it consistent (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 
 Progress = Callable[[int, int], None]
-"""Called with steps done and steps in all."""
+"""Called with the number of steps done and the total."""
 
 _Item = TypeVar("_Item")
 
@@ -36,7 +36,7 @@ _BATCH_TEXTS = 512
 
 @dataclass(slots=True)
 class Outcome:
-    """What a refresh has done so far; the fields are those of ``IndexReport``."""
+    """What a refresh has done so far; the fields match those of ``IndexReport``."""
 
     added: int = 0
     changed: int = 0
@@ -49,12 +49,13 @@ class Outcome:
 
 
 class Writer:
-    """One refresh over an open connection. The caller holds the index's lock.
+    """One refresh over an open connection. The caller holds the index lock.
 
     Args:
-        connection: A writer's connection to a database of the newest schema.
-        embedder: Gives vectors while files are written; ``None`` when none does, or a slow one does later.
-        stopping: Asked between steps whether to end early.
+        connection: A write connection to a database with the newest schema.
+        embedder: Computes vectors while files are written; ``None`` without a model, or if a slow model
+            computes them later.
+        stopping: Called between steps; returns whether to stop early.
     """
 
     def __init__(
@@ -77,13 +78,13 @@ class Writer:
         self.outcome = Outcome(vectors=without_vectors)
 
     def run(self, paths: Iterable[str] | None = None) -> Outcome:
-        """Bring the whole index, or what concerns some paths, up to date.
+        """Bring the whole index, or the given paths, up to date.
 
         Raises:
             apsw.Error: The database is damaged or cannot be written.
         """
         connection, outcome = self._connection, self.outcome
-        self._note_what_makes_the_rows()
+        self._check_versions()
         sources, known = self._everything() if paths is None else self._named(paths)
         pending: list[Source] = []
         for source in sources:
@@ -111,8 +112,8 @@ class Writer:
                 schema.set_meta(connection, "writing", "")
         return outcome
 
-    def _note_what_makes_the_rows(self) -> None:
-        """Files cut by another rule are read anew; vectors of another model go."""
+    def _check_versions(self) -> None:
+        """Mark all files for reading if the chunker changed, and delete vectors of another model."""
         if schema.get_meta(self._connection, "chunker") != chunks.VERSION:
             with self._connection:
                 self._connection.execute("UPDATE files SET sha256 = ''")
@@ -135,7 +136,7 @@ class Writer:
             plain, found = named_sources(self._workspace, path)
             if plain and is_encodable(plain):
                 sources |= {source.path: source for source in found}
-                # "0" follows "/": what lies between is what lies below, and the index on paths finds it.
+                # "0" follows "/", so this range covers everything below the path and uses the path index.
                 known |= self._known("path = ? OR (path > ? AND path < ?)", (plain, f"{plain}/", f"{plain}0"))
         return list(sources.values()), known
 
@@ -176,7 +177,7 @@ class Writer:
         return self.outcome.stopped
 
     def _read(self, pending: Sequence[Source], known: dict[str, Known]) -> Iterator[list[Change]]:
-        """The files in batches that fit into memory and into one transaction."""
+        """Read the files in batches that fit in memory and in one transaction."""
         batch: list[Change] = []
         size = 0
         for source in pending:
@@ -221,9 +222,9 @@ class Writer:
         self.outcome.embedded += sum(1 for vector in packed if vector)
 
     def _write_file(self, change: Change, stamp: int) -> list[int]:
-        """Write a file's row and bring its chunks up to date; gives the ids of the new ones."""
+        """Write a file's row, bring its chunks up to date, and return the ids of the new chunks."""
         connection, source, contents = self._connection, change.source, change.contents
-        described = (
+        metadata = (
             source.path,
             source.category,
             contents.session_id if contents else "",
@@ -234,7 +235,7 @@ class Writer:
             change.skipped,
         )
         read = (change.sha256, source.size, source.mtime_ns, change.read_ns, len(change.rows))
-        values = (*described, *read, file_digest(described, change.rows), stamp)
+        values = (*metadata, *read, file_digest(metadata, change.rows), stamp)
         if change.known is None:
             marks = ", ".join("?" * len(values))
             connection.execute(f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({marks})", values)
@@ -258,13 +259,13 @@ class Writer:
         return added
 
     def _backlog(self) -> int:
-        return 0 if self._embedder is None else vectors.lacking(self._connection, self._embedder)
+        return 0 if self._embedder is None else vectors.count_missing(self._connection, self._embedder)
 
     def _embed_backlog(self) -> int:
-        """Embed some chunks that were written without vectors; gives their number."""
+        """Embed some chunks that were written without vectors, and return their number."""
         if self._embedder is None:
             return 0
-        rows = vectors.texts_lacking(self._connection, self._embedder, _BATCH_TEXTS)
+        rows = vectors.missing_texts(self._connection, self._embedder, _BATCH_TEXTS)
         packed = self._embed([text for _, text in rows])
         if not packed:
             return 0
@@ -275,7 +276,7 @@ class Writer:
         return len(rows)
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Packed vectors of texts; none without a model. One that fails is not asked again."""
+        """Packed vectors of texts; empty without a model. A model that fails is not called again."""
         if self._embedder is None:
             return []
         packed: list[bytes] = []

@@ -42,7 +42,7 @@ def _expression(text: str) -> str:
     if words.lower() == cron.OFF:
         return cron.OFF
     if found := cron.problem(words):
-        raise PydanticCustomError("cron", "{what}; {hint}, or off", {"what": found, "hint": cron.CURE})
+        raise PydanticCustomError("cron", "{what}; {hint}, or off", {"what": found, "hint": cron.HINT})
     return words
 
 

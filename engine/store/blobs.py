@@ -1,4 +1,4 @@
-"""Git blobs: the objects that hold file contents."""
+"""Git blobs: the objects that store file contents."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def blob_name(data: bytes, length: int) -> str:
 
 
 def store_blob(git: Git, data: bytes) -> str:
-    """Stores bytes in the repository and returns their object name."""
+    """Store bytes in the repository and return their object name."""
     return git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
 
 
 def pack(git: Git, least: int = 2_000) -> int:
-    """Packs loose objects once there are at least ``least``; returns how many were packed.
+    """Pack loose objects once there are at least ``least``, and return how many were packed.
 
     Each commit leaves a few loose objects. After a year they take ten times the space of a pack, and a search
     of the history opens each one. The history itself does not change.

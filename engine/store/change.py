@@ -27,7 +27,7 @@ class ChangeCommit:
 def commit_change(
     repository: Callable[[], Repository], paths: Sequence[str], message: str, *, wanted: bool
 ) -> ChangeCommit:
-    """Commits files already written to disk; if git fails, the files stay as written.
+    """Commit files already written to disk; if git fails, the files stay as written.
 
     Args:
         repository: Creates the repository object; called only if there is something to commit.

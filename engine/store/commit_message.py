@@ -40,10 +40,10 @@ def commit_message(
         sessions: Paths of the source conversations.
         trailers: Additional trailers, by name.
     """
-    said = " ".join(summary.split())
-    subject = f"{kind}: {said}"
+    line = " ".join(summary.split())
+    subject = f"{kind}: {line}"
     if len(subject) > SUBJECT:
-        body = f"{said}\n\n{body}"
+        body = f"{line}\n\n{body}"
         cut = subject[: SUBJECT - 1]
         subject = f"{cut.rpartition(' ')[0] if cut.count(' ') > 1 else cut}…"
     last = [*((_SESSION, path) for path in dict.fromkeys(sessions)), *trailers]
@@ -52,7 +52,7 @@ def commit_message(
 
 
 def typed(text: str) -> tuple[CommitType | None, str]:
-    """Splits a message into its type prefix (``None`` if it has none) and the rest."""
+    """Split a message into its type prefix (``None`` if it has none) and the rest."""
     match = _TYPED.match(text)
     if match is None:
         return None, text

@@ -3,7 +3,7 @@
 ``git add`` and ``git commit`` would run hooks and filters, convert line ends, and include whatever else is
 staged. So the commit is assembled from plumbing: blobs, a tree on top of the newest commit, the commit; then,
 under git's index lock, the branch is moved (compare-and-swap) and the index entries of the files are updated.
-If another program has moved the branch meanwhile, the commit is rebuilt on top of it.
+If another program has moved the branch in the meantime, the commit is rebuilt on top of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def commit(
 ) -> str | None:
     """See ``Repository.commit``; ``newest`` returns the newest commit, ``None`` before the first one.
 
-    The caller holds the workspace's lock.
+    The caller holds the workspace lock.
     """
     names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
     text = message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
@@ -98,7 +98,7 @@ def commit(
 def commit_entries(
     git: Git, workspace: Workspace, entries: list[Staged], parents: Sequence[str], message: str
 ) -> str:
-    """Creates a commit that is on no branch yet: its first parent's tree with the entries applied."""
+    """Create a commit that is not on a branch yet: its first parent's tree with the entries applied."""
     base = git.run("rev-parse", f"{parents[0]}^{{tree}}").text
     tree = tree_with(git, workspace, entries, base)
     reach("commit:object")
@@ -149,9 +149,9 @@ def refusals(
 def put_in_place(
     git: Git, workspace: Workspace, entries: list[Staged], revision: str, parent: str | None, subject: str
 ) -> str:
-    """Moves the branch to a commit, then updates the index entries of the files it changes.
+    """Move the branch to a commit, then update the index entries of the files it changes.
 
-    The caller holds the workspace's lock.
+    The caller holds the workspace lock.
 
     A crash between the two steps could leave a stale index, and the next manual commit would then undo this
     one. So the new index is prepared before the branch is moved, and an interrupted update is completed
@@ -176,7 +176,7 @@ def put_in_place(
 
 
 def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -> None:
-    """Writes a copy of the current index with the entries applied to a separate file."""
+    """Write a copy of the current index, with the entries applied, to a separate file."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(folder / "index", index)
     environment = {"GIT_INDEX_FILE": str(index)}
@@ -202,7 +202,7 @@ def _is_staged(git: Git, entries: list[Staged], parent: str) -> bool:
 
 
 def _stage(git: Git, workspace: Workspace, entries: list[Staged], parent: str) -> None:
-    """Updates an index left stale by an interrupted commit to match the newest commit."""
+    """Update an index left stale by an interrupted commit to match the newest commit."""
     folder = git_folder.repository_folder(workspace.root)
     with git_lock.held(folder, parent) as index:
         _prepare_index(git, folder, index, entries)
@@ -271,7 +271,7 @@ def _groups(entries: list[Staged]) -> Iterator[list[Staged]]:
 
 
 def tree_with(git: Git, workspace: Workspace, entries: list[Staged], base: str | None) -> str:
-    """Builds ``base`` with the entries applied, using a private index; returns the tree's object name."""
+    """Apply the entries to ``base`` in a private index, and return the new tree's object name."""
     reach("commit:tree")
     with _private_index(workspace) as index:
         environment = {"GIT_INDEX_FILE": str(index)}

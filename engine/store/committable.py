@@ -95,7 +95,7 @@ def _before(git: Git, parent: str | None, name: str) -> bytes | None:
 
 
 def refuse_in_links(git: Git, names: list[str]) -> None:
-    """Refuses files that would replace a submodule, checked out or not."""
+    """Refuse files that would replace a submodule, checked out or not."""
     if not any(map(is_shared, names)):
         return
     listed = git.run("ls-files", "--stage", "-z", paths=[SHARED]).output.split(b"\0")

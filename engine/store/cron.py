@@ -13,7 +13,7 @@ from engine.store.zone import clock_of
 
 OFF = "off"
 """Value that means "never" instead of an expression."""
-CURE = "write five fields: minute hour day month weekday, such as '0 8 * * 1-5'"
+HINT = "write five fields: minute hour day month weekday, such as '0 8 * * 1-5'"
 NEVER = "never comes due"
 """Problem reported for an expression that matches no date."""
 

@@ -46,7 +46,7 @@ def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
     Includes only filters configured as git-crypt does it whose key is present; empty if it is not installed.
 
     Args:
-        folder: The git folder; of a linked work tree its own one, which has no keys.
+        folder: The git folder; in a linked work tree its own one, which has no keys.
     """
     import shlex  # noqa: PLC0415 — only where git is run in such a repository
 
@@ -57,9 +57,9 @@ def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
         if program is None or options is None or f"{section}.process" in configured:
             continue
         found = [_COMMAND.fullmatch(configured.get(f"{section}.{each}", "")) for each in ("clean", "smudge")]
-        told = [(match[2], [f"--key-name={match[3]}"] if match[3] else []) for match in found if match]
+        commands = [(match[2], [f"--key-name={match[3]}"] if match[3] else []) for match in found if match]
         has_key = has_key_in(folder, options)
-        if has_key and told == [("clean", options), ("smudge", options)]:
+        if has_key and commands == [("clean", options), ("smudge", options)]:
             for verb in ("clean", "smudge"):
                 settings[f"{section}.{verb}"] = shlex.join([program, verb, *options])
             settings[f"{section}.required"] = "true"

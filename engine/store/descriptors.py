@@ -77,7 +77,7 @@ def open_file(name: str, folder: int, flags: int, place: str) -> int:
 
 
 def refuse_odd(name: str, folder: int, place: str) -> None:
-    """Checks a file that a library will open by path.
+    """Check a file that a library will open by path.
 
     Raises:
         PathRefused: It exists and is a symlink, folder, pipe, device or socket.
@@ -101,13 +101,13 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
     """Everything in an open file.
 
     Raises:
-        DocumentError: It holds more than ``limit`` bytes.
+        DocumentError: It is larger than ``limit`` bytes.
     """
     size = os.fstat(descriptor).st_size
     chunks: list[bytes] = []
     total = 0
     while limit is None or total <= limit:
-        # In few pieces: joining many takes as long as reading them.
+        # Read in few pieces, since joining many takes as long as reading them.
         chunk = os.read(descriptor, min(max(size - total, 0) + 1, _PIECE))
         if not chunk:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)

@@ -20,10 +20,12 @@ def filters_of(git: Git, paths: Iterable[str]) -> dict[str, str]:
         RepositoryError: Git failed.
     """
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    told = git.run("check-attr", "--stdin", "-z", "filter", stdin=stdin).output.split(b"\0") if stdin else []
+    fields = (
+        git.run("check-attr", "--stdin", "-z", "filter", stdin=stdin).output.split(b"\0") if stdin else []
+    )
     return {
         os.fsdecode(path): value.decode("utf-8", "replace")
-        for path, value in zip(told[::3], told[2::3], strict=False)
+        for path, value in zip(fields[::3], fields[2::3], strict=False)
         if value not in (b"unspecified", b"unset")
     }
 

@@ -18,7 +18,7 @@ NO_DESCRIPTION = "(no description)"
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The folders that hold entries of one kind."""
+    """The folders that contain entries of one kind."""
 
     kind: EntryKind
     """``knowledge``, private to one agent, or ``skill``, a procedure that travels."""

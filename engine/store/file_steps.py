@@ -73,7 +73,7 @@ def create(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
                 raise
-            # No hard links on this file system; the workspace lock keeps other engines out meanwhile.
+            # No hard links on this file system; the workspace lock keeps other engines out in the meantime.
             os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
     reach("create:folder-fsync")
     os.fsync(folder)
@@ -81,7 +81,7 @@ def create(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
 
 
 def append(folder: int, name: str, data: bytes, relative: str) -> bool:
-    """Append to an existing file; ``False`` if another file has replaced it meanwhile."""
+    """Append to an existing file; ``False`` if another file has replaced it."""
     reach("append:open")
     try:
         descriptor = descriptors.open_file(name, folder, os.O_RDWR | os.O_APPEND, relative)

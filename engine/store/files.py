@@ -34,7 +34,7 @@ _STALE_TEMP_S = 3600
 _LOCK_POLL_S = 0.001
 _ATTEMPTS = 4
 
-_CURES = {
+_HINTS = {
     errno.ENOSPC: "free some disk space and try again",
     errno.EDQUOT: "free some of the disk quota and try again",
     errno.EFBIG: "raise the file size limit (ulimit -f) and try again",
@@ -64,7 +64,7 @@ class Files:
             limit: Maximum size in bytes; ``None`` for no limit.
 
         Raises:
-            FileNotFoundError: There is no such file.
+            FileNotFoundError: The file does not exist.
             PathRefused: The path leaves the workspace or is not a regular file.
             DocumentError: The file is larger than ``limit``, or cannot be read.
         """
@@ -74,21 +74,21 @@ class Files:
     def read_blocks(self, relative: str) -> Generator[bytes, None, None]:
         """The bytes of a regular file in blocks of at most 1 MiB, read lazily.
 
-        All blocks come from the same file even if it is replaced meanwhile; in-place writes by other programs
+        All blocks come from the same file even if it is replaced while reading; in-place writes by others
         are visible.
 
         Raises:
-            FileNotFoundError, PathRefused, DocumentError: As ``read``, when the first block is read.
+            FileNotFoundError, PathRefused, DocumentError: As for ``read``, when the first block is read.
         """
         with self._reading(relative) as descriptor:
             yield from descriptors.read_blocks(descriptor)
 
     def replace(self, relative: str, data: bytes | Iterable[bytes]) -> None:
-        """Replace a file's content atomically: readers see the old content or the new, never a part.
+        """Replace a file's content atomically: readers see the old or the new content, never a part.
 
         The file's mode is kept; missing folders are created. Large data can be passed in pieces, which are
         consumed one at a time under the workspace lock and may be read from the file itself. If producing
-        them raises an error, the old content stays and nothing of the new remains.
+        them raises an error, the old content stays and nothing of the new content is left.
 
         Raises:
             PathRefused: The path leaves the workspace or is not a regular file.
@@ -117,7 +117,7 @@ class Files:
     def append(self, relative: str, data: bytes) -> None:
         """Append ``data`` to a file atomically, starting on a new line.
 
-        A missing final line end is added first. If an editor replaces the file meanwhile, the data is
+        A missing final line end is added first. If an editor replaces the file at the same time, the data is
         appended to the new one.
 
         Raises:
@@ -136,19 +136,19 @@ class Files:
     def update(self, relative: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
         """Read, change and replace a file as one step that no other engine can interrupt.
 
-        A program that ignores our lock may save the file meanwhile: this is checked right before the rename,
+        A program that ignores our lock may save the file in between: this is checked right before the rename,
         and the change is then applied to the newly saved content. A file is deleted only if it is still the
         one that was read.
 
         Args:
             change: Maps the old content (``None`` if there is no file) to the new content (``None`` to
-            delete the file). Called again if the file was saved meanwhile.
+            delete the file). Called again if the file was saved in between.
 
         Returns:
             The file's content after the change.
 
         Raises:
-            PathRefused, WriteFailed, ReadOnly, DocumentError: As ``read`` and ``replace``.
+            PathRefused, WriteFailed, ReadOnly, DocumentError: As for ``read`` and ``replace``.
         """
         with self._writing(relative):
             for _ in range(_ATTEMPTS):
@@ -203,7 +203,7 @@ class Files:
         """Delete a file. A symlink is deleted, not followed.
 
         Raises:
-            FileNotFoundError: There is no such file.
+            FileNotFoundError: The file does not exist.
             PathRefused: The path leaves the workspace or is a folder.
             WriteFailed: The file could not be deleted.
             ReadOnly: The workspace cannot be written.
@@ -231,7 +231,7 @@ class Files:
             ReadOnly: The workspace cannot be written.
         """
         self.refuse_read_only(LOCK_NAME)
-        from filelock import Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+        from filelock import Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
         folder = self.workspace.scratch
         if folder.is_symlink():
@@ -341,7 +341,7 @@ def sweep_temps(workspace: Workspace) -> int:
 def lock_place(workspace: Workspace, relative: str) -> Path:
     """The path of a lock file, free of symlinks; its folder is created if missing.
 
-    The code that opens it must not follow symlinks either, in case one appears meanwhile: filelock does not.
+    The code that opens it must not follow symlinks either, in case one appears later; filelock does not.
 
     Raises:
         PathRefused: It is not a regular file, or a symlink in its path leads out of the workspace.
@@ -372,7 +372,7 @@ def _missing(relative: str) -> FileNotFoundError:
 
 
 def _lock_at(path: Path) -> FileLock:
-    from filelock import FileLock  # noqa: PLC0415 — 15 ms that reading never needs
+    from filelock import FileLock  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
     with _locks_guard:
         if path not in _locks:
@@ -396,5 +396,5 @@ def reported(relative: str) -> Iterator[None]:
         if error.errno in _READ_ONLY:
             hint = "check the permissions of its folder"
             raise ReadOnly(f"cannot be written ({reason})", where=shown(relative), hint=hint) from error
-        hint = _CURES.get(error.errno or 0, "the old content is intact")
+        hint = _HINTS.get(error.errno or 0, "the old content is intact")
         raise WriteFailed(f"was not written ({reason})", where=shown(relative), hint=hint) from error

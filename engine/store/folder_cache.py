@@ -1,9 +1,9 @@
 """A cache of folders that are slow to build but can be rebuilt at any time.
 
 A folder is built under a temporary name and renamed to its key when complete. It is valid only while its
-files match the seal taken then: one changed by a power cut, a temp cleaner or a person is rebuilt. Users hold
-a shared lock on a folder; only unlocked folders are removed. Unlike ``store.files``, nothing is synced,
-because nothing can be lost.
+files match the seal taken then; a folder changed by a power cut, a temp cleaner or the user is rebuilt.
+Callers hold a shared lock on a folder; only unlocked folders are removed. Unlike ``store.files``, nothing is
+synced, because nothing can be lost.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class FolderCache:
         return sha256(b"\0".join(sorted(lines))).hexdigest()
 
     def _sweep(self, root: Path, key: str) -> None:
-        """Removes unfinished folders and the oldest finished ones, except those in use."""
+        """Remove unfinished folders and the oldest finished ones, except those in use."""
         finished: list[tuple[int, Path]] = []
         # A younger folder may not have been locked by its builder yet.
         horizon = time.time() - _UNLOCKED_S
@@ -198,7 +198,7 @@ class FolderCache:
 
 @contextlib.contextmanager
 def _locked(lock: Path, kind: int) -> Iterator[bool]:
-    """Holds a lock file; ``False`` if it does not exist or is already locked.
+    """Hold a lock file; ``False`` if it does not exist or is already locked.
 
     A file moved away while waiting for it no longer locks anything.
     """
@@ -219,7 +219,7 @@ def _locked(lock: Path, kind: int) -> Iterator[bool]:
 
 
 def _discard(entry: Path) -> None:
-    """Removes a folder that is not held."""
+    """Remove a folder that is not in use."""
     with contextlib.suppress(OSError):
         with _locked(entry / _LOCK, fcntl.LOCK_EX) as is_mine:
             if is_mine:
@@ -232,7 +232,7 @@ def _discard(entry: Path) -> None:
 
 
 def _remove(entry: Path) -> None:
-    """Removes a folder, renaming it first so that it is never seen half deleted."""
+    """Remove a folder, renaming it first so that it is never seen half deleted."""
     aside = entry
     if not entry.name.startswith(TEMP_PREFIX):
         aside = entry.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}")
@@ -242,7 +242,7 @@ def _remove(entry: Path) -> None:
 
 @contextlib.contextmanager
 def _naming(root: Path, kind: int) -> Iterator[None]:
-    """Serializes naming folders and removing folders without a lock file."""
+    """Serialize naming folders and removing folders without a lock file."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, kind)
@@ -252,7 +252,7 @@ def _naming(root: Path, kind: int) -> Iterator[None]:
 
 
 def _rename(aside: Path, target: Path) -> bool:
-    """Gives a folder its final name; returns whether the name is already taken."""
+    """Give a folder its final name, and return whether the name was already taken."""
     with _naming(target.parent, fcntl.LOCK_SH):
         try:
             aside.rename(target)

@@ -1,6 +1,6 @@
 """Runs git so that nothing in the repository can start a program (design 6.5, G5, G6).
 
-A cloned or unpacked repository brings its own configuration, hooks and attributes. Commands are started
+A cloned or unpacked repository has its own configuration, hooks and attributes. Commands are started
 without a shell; hooks, file-system monitor, signing, pager, external diff and text conversion are off; every
 configured content filter is disabled by its exact name (but see ``engine.store.crypt``); submodules are not
 entered. Path arguments are literal: no path can become an option or a pattern.
@@ -267,7 +267,7 @@ class Git:
                 start_new_session=alone,
             ) as process:
                 try:
-                    output, told = process.communicate(stdin, timeout=deadline_s)
+                    output, errors = process.communicate(stdin, timeout=deadline_s)
                 except BaseException:
                     _end(process, alone=alone)
                     raise
@@ -277,7 +277,7 @@ class Git:
             ) from error
         except (OSError, ValueError) as error:
             raise RepositoryError(f"git could not be started ({error})", where=str(self.root)) from error
-        lines = told.decode("utf-8", "replace").strip().splitlines()
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
         fatal = [text for text in lines if text.startswith(("fatal:", "error:"))] or lines[-1:]
         message = fatal[0].removeprefix("fatal:").removeprefix("error:").strip() if fatal else ""
         return GitResult(process.returncode, output, message)
@@ -295,7 +295,7 @@ def read_status(output: bytes) -> tuple[int, bool]:
 
 
 def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:
-    """Kills a program, together with its whole session if it has its own."""
+    """Kill a program, together with its whole session if it has its own."""
     if not alone:
         process.kill()
         return

@@ -58,7 +58,7 @@ def revision(folder: Path, reference: str) -> str | None:
 
 
 def _common(folder: Path) -> Path:
-    """The folder that holds branches, which differs in a linked work tree."""
+    """The folder with the branches, which is a different one in a linked work tree."""
     other = _first_line(folder / "commondir")
     return (folder / other).resolve() if other else folder
 

@@ -1,7 +1,7 @@
 """Git's index lock: held while a commit is applied, and cleared when a dead git left it behind (G1).
 
 Like git, a commit moves the branch first and replaces the index second, both under ``index.lock``. Our lock
-names the commit, and its index is prepared beside it, so that the next commit can complete or roll back an
+names the commit, and its index is prepared next to it, so that the next commit can complete or roll back an
 interrupted one.
 """
 
@@ -38,7 +38,7 @@ def age_s(folder: Path) -> float | None:
 
 @contextlib.contextmanager
 def held(folder: Path, revision: str) -> Iterator[Path]:
-    """Holds the lock while a commit is applied, so that other programs cannot change the index.
+    """Hold the lock while a commit is applied, so that other programs cannot change the index.
 
     The caller holds the workspace lock.
 
@@ -71,7 +71,7 @@ def held(folder: Path, revision: str) -> Iterator[Path]:
 
 
 def _take(folder: Path, text: bytes) -> None:
-    """Creates the lock, atomically if the file system supports hard links."""
+    """Create the lock, atomically if the file system supports hard links."""
     draft = folder / f"{INDEX_PREFIX}{secrets.token_hex(6)}"
     try:
         with draft.open("xb", buffering=0) as file:
@@ -88,7 +88,7 @@ def _take(folder: Path, text: bytes) -> None:
 
 
 def finish(folder: Path, revision: str) -> None:
-    """Puts the prepared index of a commit in place.
+    """Put the prepared index of a commit in place.
 
     Raises:
         OSError: It could not be replaced.
@@ -113,7 +113,7 @@ def left_by_us(folder: Path) -> str | None:
 
 
 def recover(folder: Path, newest: str | None) -> None:
-    """Completes or rolls back a commit interrupted by the death of its process.
+    """Complete or roll back a commit that was interrupted because its process died.
 
     The caller holds the workspace lock, so that process is gone.
 
@@ -152,7 +152,7 @@ def clear_stale(folder: Path, root: Path) -> bool:
 
 
 def _git_at_work(folder: Path, root: Path) -> bool:
-    """Whether a git process may own the lock. One waiting for an editor holds it without an open file."""
+    """Whether a git process may own the lock. A git waiting for an editor holds it without an open file."""
     processes = Path("/proc")
     if not (processes / "self" / "cwd").exists():
         return _any_git()

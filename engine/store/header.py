@@ -27,7 +27,7 @@ _FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{"
 @cache
 def _handler() -> BaseHandler:
     """The python-frontmatter handler: exactly three hyphens, untyped YAML."""
-    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 — brings yaml, which is slow
+    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 — imports yaml, which is slow
 
     return BaseHandler(_FENCE, "---", "---")
 

@@ -28,9 +28,9 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
-    """The time a text means, UTC; ``None`` if it is not understood.
+    """The time a text refers to, UTC; ``None`` if it cannot be parsed.
 
-    A day stands for its last microsecond. Never earlier than 1970, where git's time range starts.
+    A day means its last microsecond. Never earlier than 1970, where git's time range starts.
 
     Args:
         text: Case-insensitive.
@@ -47,7 +47,7 @@ def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
 
 
 def beginning(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
-    """Like ``moment``, but a day stands for its first microsecond."""
+    """Like ``moment``, but a day means its first microsecond."""
     found = moment(text, now, zone)
     there = None if found is None else local_time(found, zone)
     whole_day = there is not None and there.time() == time.max

@@ -69,7 +69,7 @@ class MonthlyLog:
         return f"{self._folder}/{self._prefix}{self._clock():%Y-%m}.jsonl"
 
     def append(self, record: Record) -> None:
-        """Appends a record to this month's file.
+        """Append a record to this month's file.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -81,7 +81,7 @@ class MonthlyLog:
         found: list[MonthStamp] = []
         if not self._files.workspace.holds(self._folder):
             return ()
-        # A folder or file deleted meanwhile counts as missing.
+        # A folder or file deleted in the meantime counts as missing.
         with contextlib.suppress(OSError), os.scandir(self._files.workspace.root / self._folder) as entries:
             for entry in entries:
                 if self._month.fullmatch(entry.name):
@@ -253,21 +253,21 @@ def text_in(value: object) -> str:
         TypeError: It is not a string.
     """
     if not isinstance(value, str):
-        raise TypeError("no text")
+        raise TypeError("not a string")
     return value
 
 
 def whole_in(value: object) -> int:
     """Like ``text_in``, for an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError("no number")
+        raise TypeError("not an integer")
     return value
 
 
 def list_in(value: object) -> list[Any]:
     """Like ``text_in``, for a list."""
     if not isinstance(value, list):
-        raise TypeError("no list")
+        raise TypeError("not a list")
     return value
 
 

@@ -31,7 +31,7 @@ class NamedFile:
 
 
 def read_named(path: Path, limit: int = LIMIT) -> NamedFile:
-    """Reads a file, which need not exist yet.
+    """Read a file, which need not exist yet.
 
     Args:
         limit: Maximum size in bytes.
@@ -73,7 +73,7 @@ def read_below(folder: Path, parts: Sequence[str], limit: int = LIMIT) -> tuple[
 
 
 def replace_named(file: NamedFile, data: bytes, like: NamedFile | None = None) -> None:
-    """Replaces the content of a file that was read; the file's mode is kept.
+    """Replace the content of a file that was read; the file's mode is kept.
 
     Args:
         like: The file whose mode a new file is created with.
@@ -91,7 +91,7 @@ def replace_named(file: NamedFile, data: bytes, like: NamedFile | None = None) -
 
 
 def make_folder_of(path: Path) -> None:
-    """Creates a file's folder and its parents.
+    """Create a file's folder and its parents.
 
     Raises:
         WriteFailed, ReadOnly: It could not be created.
@@ -105,7 +105,7 @@ def make_folder_of(path: Path) -> None:
 
 
 def remove_named(file: NamedFile) -> None:
-    """Deletes a file that was read; does nothing if it did not exist.
+    """Delete a file that was read; do nothing if it did not exist.
 
     Raises:
         WriteFailed, ReadOnly: It was not deleted, or has changed since it was read.

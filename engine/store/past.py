@@ -1,4 +1,4 @@
-"""Creates a whole history at once: dated commits, tags and branches, with a single git process.
+"""Creates an entire history at once: dated commits, tags and branches, with a single git process.
 
 ``git fast-import`` runs no hooks or filters, and creates the same object names every time. It does not move
 the current branch: that is done as for any other commit, once everything else exists.
@@ -19,7 +19,7 @@ from engine.store.git import Git
 from engine.store.paths import Workspace, split_relative
 
 _APART = "refs/autopoiesis"
-"""Temporary reference that holds the commits during the import."""
+"""Temporary reference to the commits during the import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
     author = git.run("var", "GIT_AUTHOR_IDENT").output.rpartition(b"> ")[0] + b">"
     stream = b"".join(_stream(past, author, b"0" * length))
     reach("commit:object")
-    told = git.run("fast-import", "--quiet", "--date-format=raw", stdin=stream, reading=False).text.split()
-    if not told:
+    output = git.run("fast-import", "--quiet", "--date-format=raw", stdin=stream, reading=False).text.split()
+    if not output:
         raise RepositoryError("git did not report the commit it created", where=str(git.root))
     tree: dict[str, bytes] = {}
     for commit in past:
@@ -56,9 +56,9 @@ def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
                 tree[path] = data
     entries = [Staged(path, "100644", blob_name(data, length)) for path, data in tree.items()]
     subject = past[-1].message.partition("\n")[0]
-    if refusal := put_in_place(git, workspace, entries, told[0], None, subject):
+    if refusal := put_in_place(git, workspace, entries, output[0], None, subject):
         raise RepositoryError(f"the branch was not moved: {refusal}", where=str(git.root))
-    return told[0]
+    return output[0]
 
 
 def _stream(past: Sequence[PastCommit], author: bytes, nothing: bytes) -> Iterator[bytes]:

@@ -47,17 +47,17 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folder that holds one agent's memory."""
+    """The folder that contains one agent's memory."""
 
     root: Path
     """Absolute and free of symlinks."""
 
     @staticmethod
     def open(root: Path | str) -> Workspace:
-        """Opens the workspace in ``root``.
+        """Open the workspace in ``root``.
 
         Raises:
-            WorkspaceError: There is no such folder, or it holds no ``memory-config.yaml``.
+            WorkspaceError: The folder does not exist, or does not contain ``memory-config.yaml``.
         """
         folder = Path(root).expanduser()
         hint = f"run: autopoiesis init {root}"
@@ -67,7 +67,9 @@ class Workspace:
         except (OSError, RuntimeError, ValueError) as error:
             raise WorkspaceError("the folder cannot be opened", where=str(root), hint=hint) from error
         if not is_workspace:
-            raise WorkspaceError(f"not a workspace: it contains no {CONFIG_NAME}", where=str(root), hint=hint)
+            raise WorkspaceError(
+                f"not a workspace: it does not contain {CONFIG_NAME}", where=str(root), hint=hint
+            )
         return Workspace(real)
 
     def resolve(self, relative: str) -> Path:
@@ -97,7 +99,7 @@ class Workspace:
         return real
 
     def holds(self, relative: str) -> bool:
-        """Whether a path stays in the workspace after following symlinks; other paths are not even listed."""
+        """Whether a path stays in the workspace when symlinks are followed; others are not even listed."""
         try:
             self.resolve(relative)
         except PathRefused:
@@ -108,7 +110,7 @@ class Workspace:
         """A path relative to the workspace, with forward slashes.
 
         Raises:
-            PathRefused: The path lies outside the workspace, or is the workspace itself.
+            PathRefused: The path is outside the workspace, or is the workspace itself.
         """
         plain = Path(os.path.normpath(path if path.is_absolute() else self.root / path))
         if self.root not in plain.parents:
@@ -117,7 +119,7 @@ class Workspace:
             except (OSError, RuntimeError, ValueError) as error:
                 raise PathRefused("cannot be resolved", where=shown(str(path))) from error
         if self.root not in plain.parents:
-            raise PathRefused("lies outside the workspace", where=shown(str(path)))
+            raise PathRefused("is outside the workspace", where=shown(str(path)))
         return plain.relative_to(self.root).as_posix()
 
     @property

@@ -39,7 +39,7 @@ _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
     ("REVERT_HEAD", "reverting", "a revert"),
     ("BISECT_LOG", "bisecting", "a bisect"),
 )
-_IDENTITY_CURE = (
+_IDENTITY_HINT = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
 _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
@@ -151,7 +151,7 @@ class Repository:
         Raises:
             RepositoryError: The state forbids it; a path is a symlink, contains conflict markers, is refused
             by the guard or would not be encrypted; another program keeps moving the branch; git failed.
-            PathRefused: A path leaves the workspace. WriteFailed, ReadOnly: The workspace's lock cannot be
+            PathRefused: A path leaves the workspace. WriteFailed, ReadOnly: The workspace lock cannot be
             taken.
         """
         with self._committing():
@@ -179,9 +179,9 @@ class Repository:
             past: Oldest first; the last one is on the main line.
 
         Raises:
-            RepositoryError, PathRefused, WriteFailed, ReadOnly: As ``commit``, or there already is a commit.
+            RepositoryError, PathRefused, WriteFailed, ReadOnly: As for ``commit``, or a commit exists.
         """
-        from engine.store import past as beginning  # noqa: PLC0415 — once in a workspace's life, if at all
+        from engine.store import past as beginning  # noqa: PLC0415 — used at most once per workspace
 
         with self._committing():
             if self.has_commits:
@@ -190,7 +190,7 @@ class Repository:
 
     @contextlib.contextmanager
     def _committing(self) -> Iterator[None]:
-        """Holds the lock if a commit is possible; disk errors become ``RepositoryError``."""
+        """Hold the lock if a commit is possible; disk errors become ``RepositoryError``."""
         with Files(self.workspace).lock():
             self.recover()
             self.require()
@@ -214,7 +214,7 @@ class Repository:
         """Complete or roll back an interrupted commit, and clear the lock of a dead git.
 
         Raises:
-            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+            WriteFailed, ReadOnly: The workspace lock cannot be taken.
         """
         if git_lock.age_s(self.folder) is None:
             return
@@ -223,7 +223,7 @@ class Repository:
             git_lock.clear_stale(self.folder, self.workspace.root)
 
     def _awaited(self) -> RepositoryState:
-        """The state, after waiting for another git that holds the lock."""
+        """The state, after waiting for another git process that holds the lock."""
         until = time.monotonic() + git_lock.PATIENCE_S
         while True:
             state = self.state(count=False)
@@ -343,7 +343,7 @@ class Repository:
         return git_folder.repository_folder(self.workspace.root)
 
     def _blocked(self) -> RepositoryState | None:
-        """The state that forbids a commit, as far as can be told without git."""
+        """The state that prevents a commit, as far as it can be determined without running git."""
         root = self.workspace.root
         if self.git.program() is None:
             return RepositoryState("no-git", why="git is not installed", hint="install git to keep a history")
@@ -370,7 +370,7 @@ class Repository:
         for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if self.git.run("var", variable, accept=(0, 1, 128)).code:
                 return RepositoryState(
-                    "no-identity", why="git does not know who you are", hint=_IDENTITY_CURE
+                    "no-identity", why="git does not know who you are", hint=_IDENTITY_HINT
                 )
         self._identified = True  # saves two processes per commit; git itself reports it if removed later
         return None

@@ -49,7 +49,7 @@ class TreeEntry:
 
 
 def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") -> Commit | None:
-    """Resolves a revision, tag, branch, hash or date to a commit; ``None`` for ``now``, the working tree.
+    """Resolve a revision, tag, branch, hash or date to a commit; ``None`` for ``now``, the working tree.
 
     Names known to git take precedence. A date means the last commit up to then along the current branch's
     first parents, so that a merge's content does not appear before the merge.
@@ -60,7 +60,7 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
         zone: The time zone of dates.
 
     Raises:
-        RepositoryError: There is no such commit, no commit at all, or no repository.
+        RepositoryError: No such commit exists, there are no commits, or there is no repository.
     """
     text = text.strip()
     if text.lower() == NOW:
@@ -152,8 +152,8 @@ def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
 
 
 def _commit(git: Git, revision: str) -> Commit:
-    told = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
-    name, seconds, author, subject = (*told.rstrip("\n").split("\n", 3), "", "", "")[:4]
+    output = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
+    name, seconds, author, subject = (*output.rstrip("\n").split("\n", 3), "", "", "")[:4]
     try:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:

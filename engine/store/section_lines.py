@@ -11,7 +11,7 @@ _LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 
 
 def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
-    """Appends a line to a section; a missing section is created at the end of the file.
+    """Append a line to a section; a missing section is created at the end of the file.
 
     If several sections have the title, the last one is used. Trailing blank lines of the section stay after
     the new line. Line ends follow the file's first line.

@@ -28,7 +28,7 @@ _TOP = ("/*", "!/*/")
 def hidden(root: Path, paths: Sequence[str] = ()) -> frozenset[str]:
     """The committed files that are not checked out, among ``paths`` or overall.
 
-    Costs a look at one file if the checkout is not sparse.
+    Only checks for one file if the checkout is not sparse.
 
     Raises:
         RepositoryError: Git failed.
@@ -52,7 +52,7 @@ def _listed(root: Path, _index: tuple[int, ...]) -> frozenset[str]:
 
 
 def outside(root: Path, paths: Iterable[str]) -> frozenset[str]:
-    """Those of some paths, which may be of new files, that are outside the sparse checkout.
+    """The given paths, existing or new, that are outside the sparse checkout.
 
     Raises:
         RepositoryError: Git failed.
@@ -75,19 +75,19 @@ def outside(root: Path, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _git(root: Path) -> Git:
-    from engine.store.git import Git  # noqa: PLC0415 — brings subprocess, and most work trees are whole
+    from engine.store.git import Git  # noqa: PLC0415 — imports subprocess, and few checkouts are sparse
 
     return Git(root)
 
 
 def refuse_elsewhere(root: Path, parts: Sequence[str]) -> None:
-    """Refuses a file that must not be written from this workspace.
+    """Refuse a file that must not be written from this workspace.
 
     Args:
         parts: The components of its path, free of symlinks.
 
     Raises:
-        PathRefused: It lies in a nested repository, such as knowledge shared by others.
+        PathRefused: It is in a nested repository, such as knowledge shared by others.
         ReadOnly: It is in the newest commit but not checked out here.
     """
     path = "/".join(parts)

@@ -16,7 +16,7 @@ ChangeKind = Literal["added", "changed", "removed"]
 EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*", ".*.sw?", "4913", "*~", "#*#", ".#*")
 """Ignored names; a leading slash anchors a name at the top of a watched folder.
 
-The last five are files that vim and emacs write beside an open file.
+The last five are files that vim and emacs write next to an open file.
 """
 
 
@@ -102,8 +102,8 @@ class Tree:
         changes: list[Change] = []
         for place in places:
             self._look(place, changes, deep=deep)
-        told = {str(change.path) for change in changes}
-        for path in racy - told:
+        reported = {str(change.path) for change in changes}
+        for path in racy - reported:
             # Rewritten within one clock tick: only the event shows the change.
             if before[path] is not None and before[path] == self._signature(path):
                 changes.append(Change(Path(path), "changed"))

@@ -22,7 +22,7 @@ _PLAIN: dict[Any, frozenset[type]] = {
 
 
 def typed(kind: type[T], tree: Mapping[str, Any]) -> T:
-    """Builds a dataclass from its JSON object; missing fields get their defaults, unknown keys are ignored.
+    """Build a dataclass from its JSON object; missing fields get their defaults, unknown keys are ignored.
 
     Fields may be strings, numbers, booleans, literals, times with a zone, other dataclasses, and tuples,
     mappings and unions of these.

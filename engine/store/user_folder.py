@@ -49,7 +49,7 @@ def _folder(kind: str, place: str) -> Path:
 
 
 def read_own(path: Path, *, secret: bool = False) -> bytes | None:
-    """Reads a file of the user's; ``None`` if it does not exist.
+    """Read a file of the user's; ``None`` if it does not exist.
 
     Args:
         secret: Whether others must not read it either.
@@ -71,7 +71,7 @@ def read_own(path: Path, *, secret: bool = False) -> bytes | None:
 
 
 def write_own(path: Path, data: bytes) -> None:
-    """Atomically replaces a file of the user's, readable only by the user.
+    """Atomically replace a file of the user's, readable only by the user.
 
     Raises:
         OSError: It cannot be written.

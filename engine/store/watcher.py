@@ -162,7 +162,7 @@ class Watcher:
         self._watched = self._present()
         folders = [folder for folder, _, _ in self._watched]
         try:
-            from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 — 20 ms only a watching face needs
+            from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 — takes 20 ms, and only watchers need it
 
             self._native = RustNotify(folders, False, False, 0, True, True)
         except (ImportError, OSError, RuntimeError) as error:

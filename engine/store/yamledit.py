@@ -41,7 +41,7 @@ class YamlEdit:
         self._max_bytes = max_bytes
 
     def change(self, key: str, value: object | None) -> None:
-        """Sets a field, creating parent mappings, or removes it.
+        """Set a field, creating parent mappings, or remove it.
 
         Args:
             key: Dots descend into mappings, numbers index lists; the number after the last item appends.
@@ -75,7 +75,7 @@ class YamlEdit:
         return value_of(self.text, self._max_bytes)
 
     def _set(self, steps: Steps, value: object | None) -> None:
-        """Sets a value or removes it; in an existing collection, only the parts that differ."""
+        """Set or remove a value; in an existing collection, change only the parts that differ."""
         old = _get(self._value(), steps)
         new = None if value is None else as_read(value)
         if old == new:
@@ -129,7 +129,7 @@ class YamlEdit:
         is_open = node.kind != "scalar" and not node.flow
         in_mapping = parent is not None and parent.node.kind == "mapping"
         if parent is None or (is_open and not in_mapping):
-            raise CannotEdit("it is no field")
+            raise CannotEdit("it is not a field")
         flow, old = place.flow or not in_mapping, None if is_open else node
         first, *below = lines("k", value, flow=flow, old=old)
         new, start, end, comment = first.removeprefix("k:"), node.start, node.end, ""
@@ -156,7 +156,7 @@ class YamlEdit:
     def _without(self, place: _Place) -> str:
         text, parent, index = self.text, place.parent, place.index
         if parent is None:
-            raise CannotEdit("it stands alone")
+            raise CannotEdit("it is the whole text")
         spans = parent.spans()
         start, end = spans[index]
         if len(spans) == 1 and parent.parent is not None:

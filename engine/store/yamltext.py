@@ -133,7 +133,7 @@ def compose(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES
     """The node tree of a YAML text; ``None`` for an empty text.
 
     Raises:
-        YamlError: As ``parse``, except that any kind of root is accepted.
+        YamlError: As for ``parse``, except that any kind of root is accepted.
     """
     _check_characters(text, first_line, max_bytes)
     return _Composer(text, first_line).root()
@@ -170,7 +170,7 @@ def _check_characters(text: str, first_line: int, max_bytes: int) -> None:
 
 @cache
 def _library() -> Any:
-    import yaml  # noqa: PLC0415 — slow, and a process that finds every header read before needs none of it
+    import yaml  # noqa: PLC0415 — slow, and not needed if every header is cached
 
     return yaml
 

@@ -76,11 +76,11 @@ def lines(step: str | int, value: object, *, flow: bool = False, old: Node | Non
 
 class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
-        """Lists in a mapping are indented."""
+        """Indent lists in a mapping."""
         return super().increase_indent(flow, indentless=False)
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
-        """Writes a JSON string, which is valid YAML: one line, non-ASCII letters unescaped."""
+        """Write a JSON string, which is valid YAML: one line, non-ASCII letters unescaped."""
         quoted = json.dumps(text, ensure_ascii=False)
         self.write_indicator(_ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted), True)
 

@@ -138,7 +138,7 @@ def schedule_finding(schedule: str) -> Finding | None:
     found = cron.problem(schedule)
     if not found:
         return None
-    hint = "fix its day and month" if found == cron.NEVER else cron.CURE
+    hint = "fix its day and month" if found == cron.NEVER else cron.HINT
     return Finding(f"schedule {schedule!r} {found}", hint)
 
 

@@ -42,7 +42,7 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
 def _embedding(settings: SearchSettings) -> Iterator[Finding]:
     """The embedding model in use, and whether it works; only ``openai`` is called over the network."""
     from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — not for --staged
-    from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — not for --staged
+    from engine.search.embeddings import EMBEDDING_FAULTS, as_slow, query_vector  # noqa: PLC0415 — not for --staged
 
     name = settings.embedding
     try:
@@ -55,10 +55,10 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         try:
             started = time.monotonic()
             # Reads the built-in vectors or calls the service; loading the transformer would take seconds.
-            known = embedder.id if name != "openai" else vector_of(embedder, "hello")
+            known = embedder.id if name != "openai" else query_vector(embedder, "hello")
             took = time.monotonic() - started
         finally:
-            if (slow := slow_one(embedder)) is not None:
+            if (slow := as_slow(embedder)) is not None:
                 slow.close()
     except EMBEDDING_FAULTS as error:
         problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))

@@ -153,7 +153,7 @@ def test_the_index_is_not_a_pipe_or_a_folder(apo: Command, sample: Path, outside
         put(sample, name, make)
         said = attack(apo, sample, OF_THE_INDEX)
         assert is_named(name, said["doctor"]), said["doctor"]
-        assert f"{name} is no regular file" in said["index"]
+        assert f"{name} is not a regular file" in said["index"]
         assert "topics/" in said["search deploy"] or "knowledge/" in said["search deploy"]
         (sample / name).rmdir() if make is Path.mkdir else (sample / name).unlink()
 
@@ -233,7 +233,7 @@ def test_a_journal_that_names_another_file_is_not_rolled_back(
         + sum(target).to_bytes(4)
         + bytes.fromhex("d9d505f920a163d7")
     )
-    with pytest.raises(apsw.CorruptError, match="names a file"):
+    with pytest.raises(apsw.CorruptError, match="names another file"):
         opened(path)
 
 

@@ -12,7 +12,7 @@ from tests.cli.conftest import Command
 
 RESULT = SearchResult(
     "knowledge/decisions.md", 4, 6, "knowledge", "Decisions › Database", "2026-06-10",
-    "a pool of its own", "- a pool of its own", 0.61, 3, None, "index", "Holds 1 of 1 word: pool.",
+    "a pool of its own", "- a pool of its own", 0.61, 3, None, "index", "Contains 1 of 1 word: pool.",
     (Share("words", 0.41), Share("meaning", 0.23), Share("recency", -0.03)),
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ def one_result(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("one_result")
 def test_explain_adds_the_parts_up_and_names_both_ranks(apo: Command, sample: Path) -> None:
     explained = apo("-C", sample, "search", "pool", "--explain").out
-    assert "0.610  Holds 1 of 1 word: pool." in explained
+    assert "0.610  Contains 1 of 1 word: pool." in explained
     assert "words .41 + meaning .23 − recency .03 = .61" in explained
     assert "rank 3 by words, – by meaning" in explained
     plain = apo("-C", sample, "search", "pool").out

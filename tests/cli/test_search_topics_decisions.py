@@ -82,7 +82,7 @@ def test_a_search_that_has_to_go_without_meaning_says_so(
     ran = apo("-C", sample, "search", "release")
     assert ran.code == 0 and "release" in ran.out
     assert ran.err.startswith(
-        "warning: searched by words only: the embedding model gave 7 numbers for the query, and 192 "
+        "warning: searched by words only: the embedding model returned 7 numbers for the query, but 192 "
     )
 
 

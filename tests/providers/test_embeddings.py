@@ -20,7 +20,7 @@ from engine.errors import EmbeddingFailed
 from engine.providers import attempts, embeddings
 from engine.providers.embeddings import CHARACTERS, READ, TEXTS, OpenAIEmbedder
 from engine.providers.keys import SEARCH, key_for
-from engine.search.embeddings import slow_one
+from engine.search.embeddings import as_slow
 from engine.settings.model import SearchSettings
 from tests.providers.conftest import KEY, json_response
 from tests.providers.test_keys import everything_told
@@ -451,7 +451,7 @@ def test_the_settings_defaults_are_the_specifications() -> None:
 def test_closing_ends_what_is_under_way(server: Server) -> None:
     server.answers(server.until_released)
     embedder = server.embedder()
-    assert slow_one(embedder) is embedder
+    assert as_slow(embedder) is embedder
     caught: list[EmbeddingFailed] = []
 
     def ask() -> None:

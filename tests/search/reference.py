@@ -117,7 +117,7 @@ def _held(rows: Sequence[Row], asked: Query) -> dict[int, float]:
     rarest = math.log(1 + (count - 0.5) / 1.5)
     held = {id(row): 0.0 for row in rows}
     total = 0.0
-    for term, given in asked.asks.items():
+    for term, given in asked.key_terms.items():
         holders = [row for row in rows if row.counts[term]]
         idf = math.log(1 + (count - len(holders) + 0.5) / (len(holders) + 0.5))
         weight = given * min(1.0, idf / rarest)

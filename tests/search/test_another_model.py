@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database, vectors
-from engine.search.embeddings import slow_one
+from engine.search.embeddings import as_slow
 from engine.search.maintenance import LOCK_NAME
 from engine.search.resident import image
 from engine.settings.model import SearchSettings
@@ -92,7 +92,7 @@ def until(condition: Callable[[], object]) -> None:
 
 def test_a_few_vectors_are_there_when_a_refresh_returns(filled: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
-    assert slow_one(embedder) is embedder and slow_one(BagOfWords()) is None and slow_one(None) is None
+    assert as_slow(embedder) is embedder and as_slow(BagOfWords()) is None and as_slow(None) is None
     index = open_index(filled, embedder)
     report = index.refresh()
     assert (report.embedded, report.waiting, report.vectors) == (report.chunks, 0, "")

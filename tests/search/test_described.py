@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from engine.search import schema
-from engine.search.described import Chosen, counted, described, listed, made_of
+from engine.search.described import Chosen, counted, describe, explain_shares, listed
 from engine.search.results import Share, ShareName
 
 
@@ -47,13 +47,13 @@ def shares(**values: float) -> tuple[Share, ...]:
 
 
 def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth: int = 50) -> str:
-    (result,) = described(connection, [one], terms, depth)
+    (result,) = describe(connection, [one], terms, depth)
     return result.why
 
 
 def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection) -> None:
     parts = shares(words=0.4, meaning=0.1)
-    second, first = described(
+    second, first = describe(
         connection, [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)], ("heron",), 50
     )
     assert (second.path, second.start_line, second.text, second.speaker) == (
@@ -74,8 +74,8 @@ def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection
 
 
 def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -> None:
-    (full,) = described(connection, [chosen()], ("heron",), 50)
-    (short,) = described(connection, [chosen()], ("heron",), 50, in_full=False)
+    (full,) = describe(connection, [chosen()], ("heron",), 50)
+    (short,) = describe(connection, [chosen()], ("heron",), 50, in_full=False)
     assert (short.snippet, short.why) == ("", "")
     assert (short.text, short.score, short.path) == (full.text, full.score, full.path)
 
@@ -83,34 +83,34 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
 @pytest.mark.parametrize(
     ("terms", "one", "said"),
     [
-        (("herons",), {}, "Holds 1 of 1 word: herons, place 1 by words."),
+        (("herons",), {}, "Contains 1 of 1 word: herons, rank 1 by words."),
         (
             ("heron", "river", "walrus"),
             {"lexical_rank": 4},
-            "Holds 2 of 3 words: heron, river (river in its heading or file), place 4 by words.",
+            "Contains 2 of 3 words: heron, river (river in its heading or file), rank 4 by words.",
         ),
-        (("heron",), {"lexical_rank": None}, "Holds 1 of 1 word: heron, below the first 50 by words."),
-        (("walrus",), {"lexical_rank": None}, "Holds none of the words."),
+        (("heron",), {"lexical_rank": None}, "Contains 1 of 1 word: heron, below the top 50 by words."),
+        (("walrus",), {"lexical_rank": None}, "Contains none of the words."),
         (
             ("walrus",),
             {"cosine": 0.256, "vector_rank": 2},
-            "Holds none of the words; place 2 by meaning (similarity 0.26).",
+            "Contains none of the words; rank 2 by meaning (similarity 0.26).",
         ),
         (
             ("walrus",),
             {"cosine": -0.1},
-            "Holds none of the words; below the first 50 by meaning (similarity -0.10).",
+            "Contains none of the words; below the top 50 by meaning (similarity -0.10).",
         ),
         (
             ("heron",),
             {"shares": shares(words=0.6, session=0.3, meaning=0.2, recency=-0.4)},
-            "Holds 1 of 1 word: heron, place 1 by words; boosted by its file as a whole.",
+            "Contains 1 of 1 word: heron, rank 1 by words; boosted by its file as a whole.",
         ),
         (
             ("heron",),
             {"shares": shares(speaker=0.6, neighbours=0.3, use=0.1, date=0.05)},
-            "Holds 1 of 1 word: heron, place 1 by words; boosted by its speaker, its neighbours and its past"
-            " use.",
+            "Contains 1 of 1 word: heron, rank 1 by words; boosted by its speaker, its neighbours and its"
+            " past use.",
         ),
     ],
 )  # fmt: skip
@@ -121,17 +121,17 @@ def test_why_is_one_sentence(
 
 
 def test_what_a_score_is_made_of_is_said_with_its_sign() -> None:
-    assert made_of(shares(words=0.5, session=0.123, recency=-0.04, use=0.004)) == (
+    assert explain_shares(shares(words=0.5, session=0.123, recency=-0.04, use=0.004)) == (
         "found by its words +0.50, its file as a whole +0.12, its age -0.04"
     )
-    assert made_of(()) == made_of(shares(use=0.001)) == ""
+    assert explain_shares(()) == explain_shares(shares(use=0.001)) == ""
 
 
 def test_every_share_has_a_name() -> None:
     names: tuple[ShareName, ...] = (
         *("words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"),
     )
-    said = [made_of([Share(name, 1.0)]) for name in names]
+    said = [explain_shares([Share(name, 1.0)]) for name in names]
     assert len(set(said)) == len(names)
 
 
@@ -153,11 +153,11 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
     connection.pragma("foreign_keys", False)
     connection.execute(damage)
     with pytest.raises(apsw.CorruptError, match="chunk 1 differs from what was written"):
-        described(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
+        describe(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
 
 
 def test_nothing_chosen_is_nothing_described(connection: apsw.Connection) -> None:
-    assert described(connection, [], ("heron",), 50) == []
+    assert describe(connection, [], ("heron",), 50) == []
 
 
 def test_of_many_words_the_first_are_listed() -> None:

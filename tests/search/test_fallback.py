@@ -85,7 +85,9 @@ def test_chunks_with_most_words_come_first(search: Search) -> None:
     assert best.score == 0.75
     assert best.lexical_rank == 1
     assert best.vector_rank is None
-    assert best.why.startswith("Holds 3 of 4 words: plain, files, version; the files were searched directly")
+    assert best.why.startswith(
+        "Contains 3 of 4 words: plain, files, version; the files were searched directly"
+    )
     assert "topics/email-triage.md" in [one.path for one in others]
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 
 from engine.search.resident import image
-from engine.search.resident.image import FORM, NAME, Image
+from engine.search.resident.image import FORMAT, NAME, Image
 from engine.search.resident.segment import FileRow, Segment, build
 from engine.search.resident.terms import Terms
 from tests.search.arrays import DIMENSIONS, assert_same, chunk, corpora, files_of, segment_of
@@ -169,9 +169,9 @@ OTHER_ORDER = "big" if sys.byteorder == "little" else "little"
 @pytest.mark.parametrize(
     "changes",
     [
-        {"form": [FORM + 1, sys.byteorder]},
-        {"form": [FORM - 1, sys.byteorder]},
-        {"form": [FORM, OTHER_ORDER]},
+        {"form": [FORMAT + 1, sys.byteorder]},
+        {"form": [FORMAT - 1, sys.byteorder]},
+        {"form": [FORMAT, OTHER_ORDER]},
         {"form": None},
         {"form": ...},
         {"index": ...},

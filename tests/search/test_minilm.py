@@ -13,7 +13,7 @@ import pytest
 
 from engine.errors import EmbeddingFailed
 from engine.pipeline.assembly import assemble_index, embedder_for
-from engine.search.embeddings import LocalEmbedder, MiniLMEmbedder, slow_one, vector_of
+from engine.search.embeddings import LocalEmbedder, MiniLMEmbedder, as_slow, query_vector
 from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -59,10 +59,10 @@ def test_passages_are_read_further_than_messages_and_the_id_says_so(module: Any)
         TOKENS = 128
 
     first, second = MiniLMEmbedder(), Short()
-    assert vector_of(first, "text").any() and vector_of(second, "text").any()
+    assert query_vector(first, "text").any() and query_vector(second, "text").any()
     assert module.limits == [256, 128]
     assert first.id != second.id != LocalEmbedder().id
-    assert slow_one(first) is first
+    assert as_slow(first) is first
 
 
 def test_an_index_is_made_and_asked(module: Any, filled: Workspace, open_index: Open) -> None:

@@ -30,12 +30,15 @@ class Odd(BagOfWords):
 @pytest.mark.parametrize(
     ("odd", "said"),
     [
-        (numpy.ones((1, 12), dtype=numpy.float32), "gave 12 numbers for the query, and 512 for each text"),
-        (numpy.ones((1, 2, 512), dtype=numpy.float32), "gave 2 × 512 numbers for the query"),
+        (
+            numpy.ones((1, 12), dtype=numpy.float32),
+            "returned 12 numbers for the query, but 512 for each text",
+        ),
+        (numpy.ones((1, 2, 512), dtype=numpy.float32), "returned 2 × 512 numbers for the query"),
         (numpy.ones((0, 512), dtype=numpy.float32), "the embedding model failed"),
-        (numpy.ones(1, dtype=numpy.float32), "gave no list of numbers for the query"),
-        (numpy.full((1, 512), numpy.nan, dtype=numpy.float32), "gave something other than numbers"),
-        (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "gave something other than numbers"),
+        (numpy.ones(1, dtype=numpy.float32), "returned no list of numbers for the query"),
+        (numpy.full((1, 512), numpy.nan, dtype=numpy.float32), "contains invalid numbers"),
+        (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "contains invalid numbers"),
     ],
 )
 def test_a_vector_that_cannot_be_compared_is_told_and_words_are_searched(

@@ -86,7 +86,7 @@ def query(
     days: Sequence[tuple[date, date]] = (),
     today: date = date(2026, 2, 18),
     half_life: float = 30.0,
-    places: bool = False,
+    with_ranks: bool = False,
 ) -> Query:
     """A query in words, numbers for the arrays."""
     numbers = [memory.terms.numbers[place] for place in dict.fromkeys(memory.terms.of(words))]
@@ -104,8 +104,8 @@ def query(
         spans,
         today.toordinal(),
         half_life,
-        places,
-        asks=dict.fromkeys(numbers, 1.0),
+        with_ranks,
+        key_terms=dict.fromkeys(numbers, 1.0),
     )
 
 
@@ -207,7 +207,7 @@ def test_where_chunks_lie_changes_nothing_at_all(
 ) -> None:
     memory, corpus = made
     whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
-    asked = query(memory, words, vector=vector, limit=limit, places=True)
+    asked = query(memory, words, vector=vector, limit=limit, with_ranks=True)
     with mock.patch.object(ranking, "POOL", pool), mock.patch.object(largest, "_WIDTH", 4):
         found, expected = memory.rank(asked), whole.rank(asked)
         assert memory.named(found) == whole.named(expected)
@@ -279,7 +279,7 @@ def test_words_are_those_of_bm25() -> None:
         *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
     )
     (found,) = bm25.scores_of(
-        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").asks
+        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").key_terms
     )
     # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
     heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
@@ -291,7 +291,7 @@ def test_words_are_those_of_bm25() -> None:
 
 def test_words_of_headings_and_surroundings_count_by_their_weights() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
-    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").asks)
+    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").key_terms)
     assert found[0] == found[2] > found[1] > 0
 
 
@@ -538,7 +538,7 @@ def test_places_are_those_by_words_and_by_meaning_alone() -> None:
         chunk("bread"),
     ]
     memory = memory_of(*files_of(rows, [chunk("bread", vector=[1, -9])] * 3))
-    found = scores(memory, query(memory, "heron trout", vector=[1, 0], places=True))
+    found = scores(memory, query(memory, "heron trout", vector=[1, 0], with_ranks=True))
     by_words = {number: one.words for number, one in found.items()}
     for number, one in found.items():
         above = sum(value > by_words[number] for value in by_words.values())
@@ -546,16 +546,16 @@ def test_places_are_those_by_words_and_by_meaning_alone() -> None:
     assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3 if found[2].cosine else None]
     assert found[5].vector_rank is None
     assert found[2].lexical_rank == found[3].lexical_rank
-    only = memory.rank(query(memory, "heron trout", vector=[1, 0], places=True), among={"a"})
+    only = memory.rank(query(memory, "heron trout", vector=[1, 0], with_ranks=True), among={"a"})
     assert min(one.lexical_rank or 99 for one in only) == 1
-    without = memory.rank(query(memory, "heron", places=True))
+    without = memory.rank(query(memory, "heron", with_ranks=True))
     assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
 
 
 def test_what_has_no_similarity_takes_no_place() -> None:
     rows = [chunk("heron", vector=[1, 0]), chunk("heron"), chunk("heron", vector=[-1, 1]), chunk("heron")]
     memory = memory_of(*files_of(*[[row] for row in rows]))
-    found = scores(memory, query(memory, "heron", vector=[1, 0], places=True))
+    found = scores(memory, query(memory, "heron", vector=[1, 0], with_ranks=True))
     assert {number: one.vector_rank for number, one in found.items()} == {1: 1, 2: None, 3: 2, 4: None}
 
 
@@ -588,7 +588,7 @@ def test_what_differs_by_rounding_alone_is_equal() -> None:
 
 def test_places_are_counted_among_what_may_be_found() -> None:
     memory = memory_of(*files_of([chunk("heron heron")], [chunk("heron bread")], [chunk("heron bread the")]))
-    found = memory.rank(query(memory, "heron", places=True), among={"b", "c"})
+    found = memory.rank(query(memory, "heron", with_ranks=True), among={"b", "c"})
     assert [one.lexical_rank for one in found] == [1, 2]
 
 
@@ -619,7 +619,7 @@ def test_the_largest_are_those_that_sorting_would_find(
 def test_the_best_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None:
     owners = numpy.array([owner for owner, _ in rows])
     own = numpy.array([value for _, value in rows], dtype=numpy.float32)
-    found = ranking._sessions(owners, own)
+    found = ranking._session_means(owners, own)
     for (owner, _), value in zip(rows, found.tolist(), strict=True):
         best = sorted((each for other, each in rows if other == owner), reverse=True)[:3]
         assert value == pytest.approx(sum(best) / 3)

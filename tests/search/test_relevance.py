@@ -15,9 +15,9 @@ from engine.search.resident.relevance import (
     CONTEXT_TERMS,
     SAID_ENOUGH,
     Rarity,
+    context_weights,
     relevance,
     shares,
-    weighed,
 )
 from engine.search.resident.segment import Part
 from tests.search.arrays import chunk, files_of, rows
@@ -84,9 +84,9 @@ def test_the_context_counts_less_than_the_query_and_fills_in_where_that_says_lit
     whole = memory_of(*files_of([chunk(text) for text in texts]))
     known = [term for word in ("trout", "bread") for term in terms(whole, word)]
     said = terms(whole, "heron river Ann")
-    rich = weighed(parts_of(whole), said, known)
-    poor = weighed(parts_of(whole), said[:1], known)
-    nothing = weighed(parts_of(whole), [], known)
+    rich = context_weights(parts_of(whole), said, known)
+    poor = context_weights(parts_of(whole), said[:1], known)
+    nothing = context_weights(parts_of(whole), [], known)
     assert 0 < max(rich.values()) < max(poor.values()) <= max(nothing.values()) <= 1.0
     rarity = Rarity(parts_of(whole))
     total = sum(map(rarity.of, said))
@@ -98,7 +98,7 @@ def test_of_the_context_the_rarest_known_words_count() -> None:
     words = [f"w{number}" for number in range(30)]
     whole = memory_of(*files_of([chunk(" ".join(words[number:])) for number in range(30)]))
     context = [term for word in (*words, "unknown") for term in terms(whole, word)]
-    chosen = weighed(parts_of(whole), terms(whole, "w0"), context)
+    chosen = context_weights(parts_of(whole), terms(whole, "w0"), context)
     assert len(chosen) == CONTEXT_TERMS
     rarity = Rarity(parts_of(whole))
     least = min(map(rarity.of, chosen))
@@ -112,8 +112,8 @@ def test_context_moves_what_the_query_leaves_open() -> None:
     def best(context: Sequence[int]) -> str:
         asked = query(whole, "heron")
         parts = parts_of(whole)
-        about = weighed(parts, list(asked.terms), context)
-        asked = replace(asked, context=about, asks={**asked.asks, **about})
+        about = context_weights(parts, list(asked.terms), context)
+        asked = replace(asked, context=about, key_terms={**asked.key_terms, **about})
         found = rows(rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), asked))
         return whole.named(found)[0][0]
 

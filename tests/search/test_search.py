@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import AutopoiesisError
-from engine.search.described import made_of
+from engine.search.described import explain_shares
 from engine.search.embeddings import LocalEmbedder
 from engine.search.results import CATEGORIES
 from engine.settings.model import SearchSettings
@@ -39,7 +39,7 @@ def test_a_result_says_where_what_and_why(
     assert "Plain files: people can read them" in best.snippet
     assert (best.lexical_rank, best.vector_rank, best.source) == (1, 1, "index")
     assert best.why.startswith(
-        "Holds 4 of 4 words: people, keep, plain, files, place 1 by words; place 1 by meaning"
+        "Contains 4 of 4 words: people, keep, plain, files, rank 1 by words; rank 1 by meaning"
     )
     assert 0 < best.score <= 1
     scores = [best.score, *(one.score for one in others)]
@@ -75,7 +75,7 @@ def test_in_short_a_result_says_what_it_is_made_of(filled: Workspace, open_index
     assert {one.snippet for one in short} == {""}
     assert {(one.lexical_rank, one.vector_rank) for one in short} == {(None, None)}
     assert {one.why for one in short} == {""}
-    assert made_of(short[0].shares).startswith("found by its words +")
+    assert explain_shares(short[0].shares).startswith("found by its words +")
 
 
 def test_words_of_a_heading_or_header_lead_to_a_chunk(filled: Workspace, open_index: Open) -> None:
@@ -84,7 +84,7 @@ def test_words_of_a_heading_or_header_lead_to_a_chunk(filled: Workspace, open_in
     (found,) = index.search("accountant")
     assert found.path == "knowledge/people/ada.md"
     assert found.why == (
-        "Holds 1 of 1 word: accountant (accountant in its heading or file), place 1 by words;"
+        "Contains 1 of 1 word: accountant (accountant in its heading or file), rank 1 by words;"
         " boosted by its file as a whole."
     )
     assert index.search("February 2026 Monday")[0].date == "2026-02-16"
@@ -103,7 +103,7 @@ def test_meaning_finds_what_no_word_finds(filled: Workspace, open_index: Open) -
     heron = next(one for one in found if one.path == "conversations/walk.txt")
     assert heron.lexical_rank is None
     assert heron.vector_rank is not None
-    assert heron.why.startswith("Holds none of the words; place ")
+    assert heron.why.startswith("Contains none of the words; rank ")
 
 
 def test_every_candidate_has_both_scores(

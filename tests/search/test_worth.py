@@ -10,9 +10,9 @@ import numpy
 from engine.search.worth import (
     LENGTH_FLOOR,
     LENGTH_POWER,
-    OWN,
-    STANDS,
-    WISHES_PART,
+    OWN_FACTOR,
+    STANDING_FACTOR,
+    STANDING_PART,
     Offers,
     Room,
     chosen,
@@ -55,7 +55,7 @@ def test_a_text_four_times_as_long_has_to_be_better() -> None:
 
 
 def test_the_conversation_itself_counts_more() -> None:
-    offers = [Offer("a", 0.5), Offer("own", 0.5 / OWN * 1.01)]
+    offers = [Offer("a", 0.5), Offer("own", 0.5 / OWN_FACTOR * 1.01)]
     assert order_of(offers, Room(4_000)) == [0, 1]
     assert order_of(offers, Room(4_000, "own")) == [1, 0]
 
@@ -86,10 +86,10 @@ def test_a_standing_wish_of_the_person_counts_for_more_and_no_more_than_the_best
     ):
         assert kind(text, speaker) == expected
     said = [Offer("a", 0.5) for _ in range(20)]
-    wish = Offer("b", 0.5 / STANDS * 1.01, 20, kind=2)
+    wish = Offer("b", 0.5 / STANDING_FACTOR * 1.01, 20, kind=2)
     assert order_of([*said, wish], Room(4_000))[0] == 20
     # Those that an eighth of the room holds; the others are worth what they say.
-    room = Room(WISHES_PART * 100)
+    room = Room(STANDING_PART * 100)
     assert order_of([*said, *[wish] * 30], room, every=True)[:6] == [20, 21, 22, 23, 24, 0]
 
 

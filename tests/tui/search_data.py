@@ -138,61 +138,61 @@ RESULTS: tuple[SearchResult, ...] = (
         "the fetch, …",
         {"words": 0.382, "meaning": 0.241, "neighbours": 0.094, "session": 0.061, "recency": 0.032,
          "speaker": 0.014},
-        (1, 2), "Holds 3 of 3 words: connection, pool, timeout, place 1 by words; place 2 by meaning.",
+        (1, 2), "Contains 3 of 3 words: connection, pool, timeout, rank 1 by words; rank 2 by meaning.",
     ),
     _result(
         DECISIONS, (4, 6), "Decisions › Database", "2026-06-10",
         "- Files are the truth; the database is a cache that may go at any moment - The backfill gets a "
         "connection pool of its own, at most 8 connections",
         {"words": 0.31, "meaning": 0.262, "use": 0.058, "recency": -0.021},
-        (3, 1), "Holds 2 of 3 words: connection, pool, place 3 by words; place 1 by meaning.",
+        (3, 1), "Contains 2 of 3 words: connection, pool, rank 3 by words; rank 1 by meaning.",
     ),
     _result(
         "knowledge/projects/tidemark/notes.md", (4, 12), "Tidemark › Settings", "",
         "The pool is set in `config/db.toml`: [pool] size = 40 timeout = 30 # seconds a worker waits for a "
         "connection",
         {"words": 0.357, "meaning": 0.188, "neighbours": 0.02},
-        (2, 5), "Holds 3 of 3 words: connection, pool, timeout, place 2 by words; place 5 by meaning.",
+        (2, 5), "Contains 3 of 3 words: connection, pool, timeout, rank 2 by words; rank 5 by meaning.",
     ),
     _result(
         JOURNAL, (4, 5), "2026-06-10 › tidemark", "2026-06-10",
         "- 503 from nine to ten: the backfill kept a connection per gauge while it waited for HTTP; pool "
         "empty in 4 min - #433 closes the connection before the fetch.",
         {"words": 0.22, "meaning": 0.181, "neighbours": 0.048, "recency": 0.032},
-        (4, 4), "Holds 2 of 3 words: connection, pool, place 4 by words; place 4 by meaning.",
+        (4, 4), "Contains 2 of 3 words: connection, pool, rank 4 by words; rank 4 by meaning.",
     ),
     _result(
         SESSION, (12, 13), "09:14 — agent", "2026-06-10",
         "The workers wait for a database connection: 40 of 40 are taken, and 212 requests stand in the "
         "queue. The pool is exhausted, not the database: it has 180 connections to spare.",
         {"words": 0.201, "meaning": 0.152, "session": 0.061, "neighbours": 0.04, "speaker": 0.014},
-        (5, 6), "Holds 2 of 3 words: connection, pool, place 5 by words; place 6 by meaning.",
+        (5, 6), "Contains 2 of 3 words: connection, pool, rank 5 by words; rank 6 by meaning.",
     ),
     _result(
         "knowledge/procedures/incident-response.md", (4, 6), "Incident response › 503 or slow answers", "",
         "- First look at the queue, then at `db.pool.taken`: a full pool is a victim more often than a "
         "cause. - Suspects in this order: a bulk job, a long transaction, a leaked connection.",
         {"words": 0.163, "meaning": 0.197, "use": 0.02},
-        (7, 3), "Holds 2 of 3 words: connection, pool, place 7 by words; place 3 by meaning.",
+        (7, 3), "Contains 2 of 3 words: connection, pool, rank 7 by words; rank 3 by meaning.",
     ),
     _result(
         "knowledge/playbooks.md", (4, 6), "Playbooks › Pool exhausted", "",
         "1. `tidemarkctl pool list` shows who holds a connection, oldest first 2. stop the bulk job that "
         "holds most 3. wait one timeout, then look again",
         {"words": 0.231, "meaning": 0.11},
-        (6, 8), "Holds 3 of 3 words: connection, pool, timeout, place 6 by words; place 8 by meaning.",
+        (6, 8), "Contains 3 of 3 words: connection, pool, timeout, rank 6 by words; rank 8 by meaning.",
     ),
     _result(
         JOURNAL, (8, 8), "2026-06-10 › decisions", "2026-06-10",
         "- A pool of its own for the backfill, in 0.15.",
         {"meaning": 0.12, "words": 0.094, "neighbours": 0.048},
-        (9, 7), "Holds 1 of 3 words: pool, place 9 by words; place 7 by meaning.",
+        (9, 7), "Contains 1 of 3 words: pool, rank 9 by words; rank 7 by meaning.",
     ),
     _result(
         "topics/incident.md", (7, 7), "Incident", "",
         "When something is down, say first what is known, then what is tried.",
         {"meaning": 0.081, "words": 0.04},
-        (None, 9), "Holds 1 of 3 words: pool (pool in its heading or file); place 9 by meaning.",
+        (None, 9), "Contains 1 of 3 words: pool (pool in its heading or file); rank 9 by meaning.",
     ),
 )  # fmt: skip
 """The results of a query about the pool, best first."""

@@ -20,7 +20,7 @@ from engine.lifecycle.schedule.locks import is_taken, take
 from engine.lifecycle.schedule.log import JobLog, JobRecord, Past
 from engine.lifecycle.schedule.names import unknown_names
 from engine.lifecycle.schedule.running import Running
-from engine.store.cron import CURE, OFF, problem, words
+from engine.store.cron import HINT, OFF, problem, words
 from engine.topics.fields import near
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Schedule:
             raise JobError(f"{name} is off by its own setting", hint=f"autopoiesis jobs set {name} TIMES")
         invalid = "" if cron in (None, OFF) else problem(cron or "")
         if invalid:
-            raise JobError(f"{cron!r} {invalid}", hint=f"{CURE}, or off")
+            raise JobError(f"{cron!r} {invalid}", hint=f"{HINT}, or off")
         others = {each: it for each, it in self._config().lifecycle.schedule.items() if each != name}
         return (others if cron is None or cron == job.cron else {**others, name: cron}) or None
 

@@ -9,11 +9,11 @@ import apsw
 import numpy
 
 from engine.search.dates import days_in
-from engine.search.described import Chosen, described
+from engine.search.described import Chosen, describe
 from engine.search.query import literal_terms
 from engine.search.resident import ranking
 from engine.search.resident.ranking import BY_FILE, SHARES, Found, Query
-from engine.search.resident.relevance import weighed
+from engine.search.resident.relevance import context_weights
 from engine.search.resident.segment import Part
 from engine.search.results import SearchResult, Share
 from engine.search.talk import telling
@@ -33,54 +33,56 @@ _LEAST_SHARE = 0.0005
 def answer(
     resident: Resident,
     connection: apsw.Connection,
-    asked: Request,
+    request: Request,
     vector: Floats | None,
     settings: SearchSettings,
     references: Mapping[str, int],
 ) -> list[SearchResult]:
-    """The best chunks, best first, or as they are worth the room; scores are shares of the best one's.
+    """The best chunks, best first or by their value for the room; scores are relative to the best one.
 
     Args:
-        vector: The query's, float32 ``[D]``, of length 1, of the model of the index; ``None`` to search by
-            words alone.
-        references: Useful references by path.
+        vector: The query's unit vector, float32 ``[D]``, from the index's model; ``None`` to search by words
+            alone.
+        references: The number of useful references by path.
 
     Raises:
         apsw.Error: The database is damaged.
     """
     view = resident.view(connection)
     words, meaning = settings.weights
-    parts = [_part(view, number, asked, references) for number in range(len(view.segments))]
-    asks = resident.numbers(telling(asked.terms))
-    context = literal_terms(asked.context) if asked.context else ()
-    weights = weighed(parts, asks, resident.numbers(telling(context)))
+    parts = [_part(view, number, request, references) for number in range(len(view.segments))]
+    key_terms = resident.numbers(telling(request.terms))
+    context = literal_terms(request.context) if request.context else ()
+    weights = context_weights(parts, key_terms, resident.numbers(telling(context)))
     query = Query(
-        terms=resident.numbers(asked.terms),
+        terms=resident.numbers(request.terms),
         vector=vector,
-        limit=asked.limit,
+        limit=request.limit,
         words=words,
         meaning=meaning,
-        days=[(each.first.toordinal(), each.last.toordinal()) for each in days_in(asked.query, asked.today)],
-        today=asked.today.toordinal(),
+        days=[
+            (each.first.toordinal(), each.last.toordinal()) for each in days_in(request.query, request.today)
+        ],
+        today=request.today.toordinal(),
         half_life=settings.half_life_days,
-        places=asked.in_full,
+        with_ranks=request.in_full,
         context=weights,
-        asks={**dict.fromkeys(asks, 1.0), **weights},
+        key_terms={**dict.fromkeys(key_terms, 1.0), **weights},
     )
     found = ranking.rank(parts, view.sample, query)
     if found is None:
         return []
-    files, own = _files(found, view, "" if asked.room is None else asked.room.own)
-    # In one segment equals are in order already.
-    order = numpy.lexsort((found.places, files, -found.scores))[: asked.limit]
-    if asked.room is not None:
-        order = order[in_order(_offers(found, files, order, view, own), asked.room)]
+    files, own = _files(found, view, "" if request.room is None else request.room.own)
+    # Break ties by file path and by place in the file.
+    order = numpy.lexsort((found.places, files, -found.scores))[: request.limit]
+    if request.room is not None:
+        order = order[in_order(_offers(found, files, order, view, own), request.room)]
     chosen = _chosen(found, order, view)
-    return described(connection, chosen, asked.terms, ranking.POOL, in_full=asked.in_full)
+    return describe(connection, chosen, request.terms, ranking.POOL, in_full=request.in_full)
 
 
 def _column(found: Found, view: View, name: str) -> NDArray[Any]:
-    """A column of the segments for what was found, int64 ``[N]``."""
+    """The values of a segment column for the chunks found, int64 ``[N]``."""
     values = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
@@ -89,7 +91,7 @@ def _column(found: Found, view: View, name: str) -> NDArray[Any]:
 
 
 def _files(found: Found, view: View, own: str) -> tuple[NDArray[Any], int]:
-    """The file of each as a number that ascends with the path, int ``[N]``; that of ``own``, or -1."""
+    """Each chunk's file as a number in path order, int ``[N]``; and the number of ``own``, or -1."""
     which, numbers = numpy.unique(found.parts << 32 | _column(found, view, "owners"), return_inverse=True)
     keys = which.tolist()
     ranks = numpy.arange(len(keys))
@@ -136,12 +138,12 @@ def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
     )
 
 
-def _part(view: View, number: int, asked: Request, references: Mapping[str, int]) -> Part:
+def _part(view: View, number: int, request: Request, references: Mapping[str, int]) -> Part:
     segment = view.segments[number]
     return Part(
         segment=segment,
         alive=view.alive[number],
-        allowed=view.allowed(number, asked.category, asked.exclude),
+        allowed=view.allowed(number, request.category, request.exclude),
         fading=view.fading[number],
         used=_used(segment, references),
     )
@@ -158,9 +160,9 @@ def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
 
 
 def _shares(parts: NDArray[Any]) -> Iterator[tuple[Share, ...]]:
-    """What each score is made of, largest first, without what hardly counts.
+    """The parts of each score, largest first, without negligible ones.
 
-    ``parts`` are parts of the best score, float ``[8, N]``, in the order of ``SHARES``.
+    ``parts`` are relative to the best score, float ``[8, N]``, in the order of ``SHARES``.
     """
     parts = numpy.where(numpy.abs(parts) < _LEAST_SHARE, -numpy.inf, parts)
     order = numpy.argsort(-parts, axis=0, kind="stable")

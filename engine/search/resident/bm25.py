@@ -1,4 +1,4 @@
-"""Similarity by words: BM25 over the postings of any number of segments (spec 7.3)."""
+"""Scores by words: BM25 over the postings of any number of segments (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 K1 = 0.8
 B = 0.75
-"""Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
+"""BM25 parameters: how quickly repeated words saturate, and how much long chunks are penalized."""
 
 FILE_K1 = 2.0
 FILE_B = 0.6
 """The same for files as a whole."""
 _TIMES = numpy.minimum(numpy.arange(256, dtype=numpy.float32) / 5, numpy.float32(4.0)).astype(float)
-"""How often a word counts for its file, by its count in a chunk."""
+"""How many occurrences a word counts for its file, by its count in a chunk."""
 
 
 def scores_of(parts: Sequence[Part], terms: Mapping[int, float]) -> list[Floats]:
-    """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
+    """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for deleted chunks.
 
-    Terms are numbers with their weights.
+    ``terms`` maps term numbers to weights.
     """
     count = total = 0
     for part in parts:
@@ -58,9 +58,9 @@ def scores_of(parts: Sequence[Part], terms: Mapping[int, float]) -> list[Floats]
 
 
 def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
-    """BM25 of every file as one text, as a share of the best, float32 ``[F]`` for each part.
+    """BM25 of every file as one text, relative to the best, float32 ``[F]`` for each part.
 
-    Terms are numbers, each once.
+    ``terms`` are distinct term numbers.
     """
     lengths = [_extents(part) for part in parts]
     count = sum(int(numpy.count_nonzero(each)) for each in lengths)
@@ -81,7 +81,7 @@ def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]
 
 
 def _extents(part: Part) -> NDArray[numpy.int64]:
-    """The terms of each file, in fifths; 0 for files that are gone."""
+    """The number of terms in each file, in fifths; 0 for deleted files."""
     segment = part.segment
     if part.alive is None:
         return segment.extents
@@ -90,7 +90,7 @@ def _extents(part: Part) -> NDArray[numpy.int64]:
 
 
 def _times(part: Part, term: int) -> Floats:
-    """How often a word stands in each file of a part; in no chunk more than four times."""
+    """How often a word appears in each file of a part, counting at most four times per chunk."""
     segment = part.segment
     first, last = part.span(term)
     places, counts = segment.postings[first:last], segment.counts[first:last]
@@ -102,7 +102,7 @@ def _times(part: Part, term: int) -> Floats:
 
 
 def _floors(segment: Segment, mean: float) -> Floats:
-    """How much each chunk is held back by its length: in fifths, as lengths and counts are."""
+    """The length penalty of each chunk, in fifths like lengths and counts."""
     kept = segment.floors.get(mean)
     if kept is None:
         lengths = segment.lengths.astype(numpy.float32)

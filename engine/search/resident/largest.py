@@ -1,4 +1,4 @@
-"""The largest of very many scores, found without sorting them."""
+"""Finds the largest of very many scores without sorting them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 64
 
 
 def largest_of(values: Sequence[Floats], count: int) -> list[Any]:
-    """``_largest`` of all values together, as places in each."""
+    """Apply ``_largest`` to all values together, and return the places in each array."""
     if len(values) == 1:
         return [_largest(values[0], count)]
     sizes = [len(each) for each in values]
@@ -25,7 +25,7 @@ def largest_of(values: Sequence[Floats], count: int) -> list[Any]:
 
 
 def least_of_the_best(values: Sequence[Floats], count: int) -> float:
-    """The least of the ``count`` largest of all values; 0 where there are no more."""
+    """The smallest of the ``count`` largest values; 0 if there are no more than ``count``."""
     together = values[0] if len(values) == 1 else numpy.concatenate(values)
     if len(together) <= count:
         return 0.0
@@ -33,11 +33,11 @@ def least_of_the_best(values: Sequence[Floats], count: int) -> float:
 
 
 def _largest(total: Floats, count: int) -> Any:
-    """The places of the ``count`` largest scores above 0, ascending; with all that equal the last of them."""
+    """The places of the ``count`` largest scores above 0, ascending, plus all ties with the smallest."""
     if len(total) <= count:
         return numpy.flatnonzero(total > 0)
-    # The largest of each group of scores are few: the least of the best of them bounds what to look at.
-    # Whatever lies a whole number of groups apart is one: the largest of many are found side by side.
+    # The maxima of groups of scores are few, and the smallest of the best maxima is a lower bound for what
+    # to look at. The members of a group are ``groups`` apart, so that all maxima are computed in parallel.
     groups = len(total) // _WIDTH
     bound = numpy.float32(0.0)
     if groups > count:

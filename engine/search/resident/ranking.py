@@ -1,13 +1,13 @@
-"""Which chunks answer a query, by words, by meaning and by what stands around them (spec 7.3).
+"""Ranks the chunks for a query, by words, by meaning and by their surroundings (spec 7.3).
 
-A chunk's own score is ``words + meaning``: BM25 divided by the best of the query and the share of the query's
-words that it holds, and how far its vector is nearer to the query's than the vectors of all chunks on
-average, in standard deviations. What answers a
-question is often said in the turn next to the one that has its words, and seldom in a session that is about
-something else: so neighbours and the best of the session add a part of their own scores.
+A chunk's own score is ``words + meaning``. Words are BM25 divided by the query's best, plus the share of the
+query's words that the chunk contains. Meaning is how much closer its vector is to the query's than the
+average chunk's vector, in standard deviations. The answer to a question is often in the turn next to the one
+with its words, and rarely in a session about something else, so neighbours and the best chunks of the session
+add part of their own scores.
 
-Words are looked up exactly for every chunk; meaning first by the signs of the vectors, for all chunks, and
-then exactly for those that may be among the results.
+Word scores are exact for every chunk. Similarities are first approximated for all chunks, by the signs of the
+vectors, and then computed exactly for those that may be among the results.
 """
 
 from __future__ import annotations
@@ -31,70 +31,70 @@ if TYPE_CHECKING:
     from engine.search.results import ShareName
 
 COVERAGE = 0.2
-"""What it counts to hold all words of the query, whichever and however often."""
+"""Weight of the share of the query's words that a chunk contains, however often."""
 NEIGHBOURS = (0.3, 0.2, 0.1)
-"""What a chunk gets of the own scores of those one, two and three places away in its file."""
+"""Weights of the own scores of chunks one, two and three places away in the same file."""
 SESSION = 0.8
-"""What it gets of the mean of the best own scores in its file."""
+"""Weight of the mean of the best own scores in the file."""
 SESSION_BEST = 3
 WHOLE = 0.2
-"""What the words of a file as one text count beside that mean: the words of a question may be scattered."""
+"""Weight of the file scored as one text, added to that mean: a question's words may be scattered."""
 PERSON = 1.1
-"""By what the own score is multiplied where the person speaks: memory is mostly asked for their words."""
+"""Factor of the own score if the user is speaking, since most queries look for the user's words."""
 SPEAKER = 1.3
-"""By what the own score is multiplied when the query names who speaks."""
+"""Factor of the own score if the query names the speaker."""
 ABSENT = 0.6
-"""By what it is multiplied in a file where none of the speakers whom the query names takes part."""
+"""Factor of the own score in a file in which none of the speakers named by the query takes part."""
 NAME = 0.3
-"""What the name of a speaker counts as a word: it stands in every turn of theirs, whatever that is about."""
+"""Weight of a speaker's name as a word, since it is in every turn of theirs, whatever the subject."""
 DATED = 1.3
-"""By what it is multiplied when the query speaks of the day."""
+"""Factor of the own score if the query mentions the chunk's date."""
 RECENCY = 0.1
-"""What the final score of old text that fades loses at most; half of it after its half-life."""
+"""Share of the final score that old text in a fading category loses at most; half after the half-life."""
 USE = 0.1
-"""What it gains for one useful reference; for three twice as much, for seven three times, and no more."""
+"""Share of the final score gained by one useful reference; doubled for three, tripled for seven or more."""
 _MOST_USE = 3.0
 POOL = 400
-"""Chunks, at least, whose meaning is looked at exactly; of fewer, all."""
+"""Minimum number of chunks whose similarity is computed exactly; all if there are fewer."""
 LEADERS = 128
-"""Of so many with the best own scores, the neighbours are candidates too, whatever their own scores."""
+"""The neighbours of this many chunks with the best own scores are also candidates, whatever their scores."""
 DECIMALS = 6
-"""Of scores that are compared: what differs less is equal."""
+"""Scores are rounded to this many decimals before they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query."""
+    """A query to rank chunks for."""
 
-    terms: Sequence[int]  # the numbers of the words, each once
-    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
+    terms: Sequence[int]  # distinct term numbers
+    vector: Floats | None  # unit vector, float32 ``[D]``; ``None`` to search by words alone
     limit: int
     words: float
     meaning: float
-    days: Sequence[tuple[int, int]] = ()  # ordinals of the days that it speaks of: first and last, inclusive
+    days: Sequence[tuple[int, int]] = ()  # date ranges it mentions: first and last ordinal, inclusive
     today: int = 0  # ordinal
-    half_life: float = 0.0  # days after which text that fades has lost half of ``RECENCY``; 0: never
-    places: bool = False  # whether to say where words and meaning alone would have put each chunk
+    half_life: float = 0.0  # days after which fading text has lost half of ``RECENCY``; 0: never
+    with_ranks: bool = False  # whether to return the ranks by words alone and by meaning alone
     context: Mapping[int, float] = field(default_factory=dict)
-    """Numbers of the words before the query, with their weights."""
-    asks: Mapping[int, float] = field(default_factory=dict)
-    """Numbers of the words that say what is asked for, with their weights, the context's among them."""
+    """Term numbers of words from the context, with their weights."""
+    key_terms: Mapping[int, float] = field(default_factory=dict)
+    """Term numbers of the words that say what the query is about, with weights; includes ``context``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``N`` chunks that may answer, best first; columns, for hundreds are found and few are wanted."""
+    """``N`` matching chunks, best first, as columns, because hundreds are found and few are needed."""
 
-    parts: NDArray[Any]  # int ``[N]``: the place of each one's part
+    parts: NDArray[Any]  # int ``[N]``: the index of each chunk's part
     places: NDArray[Any]  # int ``[N]``: its place in the segment
-    scores: NDArray[Any]  # float ``[N]``: the sum of its shares, rounded: equals have equal scores
-    shares: NDArray[Any]  # float ``[8, N]``: what each score is made of, in the order of ``SHARES``
+    scores: NDArray[Any]  # float ``[N]``: the sum of its shares, rounded so that ties are equal
+    shares: NDArray[Any]  # float ``[8, N]``: the parts of each score, in the order of ``SHARES``
     lexical_ranks: Sequence[int | None]
-    """1-based place by words; ``None`` without any, or where no places were asked for."""
+    """1-based rank by words; ``None`` without any of the words, or without ``with_ranks``."""
     vector_ranks: Sequence[int | None]
-    """1-based place by meaning, among the chunks whose meaning was looked at exactly."""
+    """1-based rank by meaning, among the chunks whose similarity was computed exactly."""
     cosines: NDArray[Any] | None
-    """float ``[N]``: similarity to the query; ``None`` where the search was by words alone."""
+    """float ``[N]``: similarity to the query; ``None`` if the search was by words alone."""
     relevance: NDArray[Any]  # float ``[N]``, 0 to 1: as in ``SearchResult``
 
     def __len__(self) -> int:
@@ -107,59 +107,59 @@ SHARES: tuple[ShareName, ...] = (
 BY_FILE = SHARES.index("session")
 
 
-def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
-    """The chunks that may answer, best first, equals by part and place; ``None`` where there are none.
+def rank(parts: Sequence[Part], sample: Floats, query: Query) -> Found | None:
+    """The matching chunks, best first, with ties in order of part and place; ``None`` if there are none.
 
-    ``sample`` is float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
+    ``sample`` is float32 ``[S, D]``: unit vectors that represent those of all chunks.
     """
-    voices = [term for term in asked.terms if any(part.is_voice(term) for part in parts)]
+    speakers = [term for term in query.terms if any(part.is_participant(term) for part in parts)]
     words = bm25.scores_of(
-        parts, {**dict.fromkeys(asked.terms, 1.0), **dict.fromkeys(voices, NAME), **asked.context}
+        parts, {**dict.fromkeys(query.terms, 1.0), **dict.fromkeys(speakers, NAME), **query.context}
     )
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
     meaning = None
-    if asked.vector is not None and len(sample):
-        meaning = Meaning(asked.vector, asked.meaning, sample)
-    named = numpy.array(voices, dtype=numpy.uint64)
-    per_word = asked.words / best if best else 0.0
-    voicings = [_by_speaker(part.segment, named) for part in parts]
-    owns = []
-    for part, by_bm25, by_speaker in zip(parts, words, voicings, strict=True):
+    if query.vector is not None and len(sample):
+        meaning = Meaning(query.vector, query.meaning, sample)
+    named = numpy.array(speakers, dtype=numpy.uint64)
+    per_word = query.words / best if best else 0.0
+    speaker_factors = [_speaker_factors(part.segment, named) for part in parts]
+    own_scores = []
+    for part, by_bm25, speaker_factor in zip(parts, words, speaker_factors, strict=True):
         own = by_bm25 * numpy.float32(per_word)
         if meaning is not None:
             own += meaning.roughly(part.segment)
-        own *= by_speaker
-        if asked.days:
-            own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
-        owns.append(own)
-    candidates = _candidates(parts, owns, max(POOL, 2 * asked.limit))
-    held = shares(parts, asked.asks, candidates)
-    wholes = bm25.scores_of_files(parts, asked.terms)
+        own *= speaker_factor
+        if query.days:
+            own[_in_days(part.segment.days, query)] *= numpy.float32(DATED)
+        own_scores.append(own)
+    candidates = _candidates(parts, own_scores, max(POOL, 2 * query.limit))
+    held = shares(parts, query.key_terms, candidates)
+    file_scores = bm25.scores_of_files(parts, query.terms)
     columns = [
-        _exactly(number, part, by_bm25, own, places, meaning, per_word, by_speaker, asked, *shared)
-        for number, (part, by_bm25, own, places, by_speaker, *shared) in enumerate(
-            zip(parts, words, owns, candidates, voicings, held, wholes, strict=True)
+        _score_exactly(number, part, by_bm25, own, places, meaning, per_word, speaker_factor, query, *shared)
+        for number, (part, by_bm25, own, places, speaker_factor, *shared) in enumerate(
+            zip(parts, words, own_scores, candidates, speaker_factors, held, file_scores, strict=True)
         )
         if len(places)
     ]
     if not columns:
         return None
-    looked_at = numpy.concatenate(columns, axis=1)
-    scores_found = numpy.round(looked_at[2], DECIMALS)
-    order = numpy.lexsort((looked_at[1], looked_at[0], -scores_found))
+    examined = numpy.concatenate(columns, axis=1)
+    scores_found = numpy.round(examined[2], DECIMALS)
+    order = numpy.lexsort((examined[1], examined[0], -scores_found))
     order = order[scores_found[order] > 0]
-    if len(order) > asked.limit:
-        # Equals of the last one stay, or their place in memory would decide who is in.
-        order = order[scores_found[order] >= scores_found[order[asked.limit - 1]]]
+    if len(order) > query.limit:
+        # Keep all ties with the last one, or their place in memory would decide which are included.
+        order = order[scores_found[order] >= scores_found[order[query.limit - 1]]]
     if not len(order):
         return None
-    looked_at[2] = scores_found
-    table = looked_at[:, order]
+    examined[2] = scores_found
+    table = examined[:, order]
     by_words = by_meaning = [None] * len(order)
-    if asked.places:
-        by_words = _places(numpy.concatenate(list(map(_permitted, parts, words))), table[-3])
+    if query.with_ranks:
+        by_words = _ranks(numpy.concatenate(list(map(_permitted, parts, words))), table[-3])
         if meaning is not None:
-            by_meaning = _places(looked_at[-2], table[-2])
+            by_meaning = _ranks(examined[-2], table[-2])
     cosines = None if meaning is None else table[-2]
     return Found(
         parts=table[0].astype(numpy.intp),
@@ -173,18 +173,18 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     )
 
 
-def _places(all_values: Floats, values: Any) -> list[Any]:
-    """At which place each of some values stands among all; 0 has none."""
+def _ranks(all_values: Floats, values: Any) -> list[Any]:
+    """The 1-based rank of each value among all values; ``None`` for 0."""
     ascending = numpy.sort(all_values[(all_values >= values.min()) & (all_values != 0)])
     above = len(ascending) - numpy.searchsorted(ascending, values.astype(all_values.dtype), side="right")
     return [
-        place + 1 if value else None for place, value in zip(above.tolist(), values.tolist(), strict=True)
+        count + 1 if value else None for count, value in zip(above.tolist(), values.tolist(), strict=True)
     ]
 
 
-def _by_speaker(segment: Segment, named: NDArray[numpy.uint64]) -> Floats:
-    """By what the own scores of all chunks are multiplied, for the speakers that a query names."""
-    # Taken from a table: a mask is ten times as slow where it lets half of them through.
+def _speaker_factors(segment: Segment, named: NDArray[numpy.uint64]) -> Floats:
+    """The factors of all chunks' own scores, given the speakers that a query names."""
+    # Taken from a table, since a mask that selects half of the chunks is ten times slower.
     factors = numpy.array([1.0, PERSON], dtype=numpy.float32).take(segment.persons.view(numpy.uint8))
     if len(named):
         spoken = numpy.isin(segment.speakers, named)
@@ -195,30 +195,30 @@ def _by_speaker(segment: Segment, named: NDArray[numpy.uint64]) -> Floats:
     return factors
 
 
-def _around(segment: Segment, own: Floats, places: Any) -> Any:
-    """What some chunks get of the own scores of their neighbours."""
-    others, beside = _beside(segment, places)
+def _neighbour_scores(segment: Segment, own: Floats, places: Any) -> Any:
+    """The weighted sum of each chunk's neighbours' own scores."""
+    places_around, in_file = _neighbours(segment, places)
     shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
-    # One after the other, as a sum over rows is: nothing depends on how many there are.
-    return numpy.add.reduce(own.take(others, mode="clip") * beside * shares[:, None], axis=0)
+    # A sum over rows adds them one after another, so the result does not depend on the number of columns.
+    return numpy.add.reduce(own.take(places_around, mode="clip") * in_file * shares[:, None], axis=0)
 
 
-def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
-    """Some places and those of the leaders' neighbours, ascending, each once."""
+def _with_neighbours(segment: Segment, places: Any, leaders: Any) -> Any:
+    """The given places and those of the leaders' neighbours, ascending and distinct."""
     wanted = numpy.zeros(len(segment), dtype=bool)
     wanted[places] = True
-    others, beside = _beside(segment, leaders)
-    wanted[others[beside]] = True
+    places_around, in_file = _neighbours(segment, leaders)
+    wanted[places_around[in_file]] = True
     return numpy.flatnonzero(wanted)
 
 
-def _beside(segment: Segment, places: Any) -> tuple[Any, Any]:
-    """The places before and behind some chunks, two rows a ``NEIGHBOURS``; and which are of their file."""
+def _neighbours(segment: Segment, places: Any) -> tuple[Any, Any]:
+    """The places around some chunks, two rows per weight in ``NEIGHBOURS``, and which are in their file."""
     steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
-    others = places + steps[:, None]
+    places_around = places + steps[:, None]
     owners = segment.owners
-    within = (others >= 0) & (others < len(owners))
-    return others, within & (owners.take(others, mode="clip") == owners[places])
+    within = (places_around >= 0) & (places_around < len(owners))
+    return places_around, within & (owners.take(places_around, mode="clip") == owners[places])
 
 
 def _permitted(part: Part, values: Floats) -> Floats:
@@ -227,8 +227,8 @@ def _permitted(part: Part, values: Floats) -> Floats:
     return values if mask is None else values[mask]
 
 
-def _candidates(parts: Sequence[Part], owns: Sequence[Floats], count: int) -> list[Any]:
-    """For each part the places of the chunks to look at exactly: how many it has depends on all parts."""
+def _candidates(parts: Sequence[Part], own_scores: Sequence[Floats], count: int) -> list[Any]:
+    """For each part, the places of the chunks to score exactly, chosen among all parts together."""
     masks = [part.alive if part.allowed is None else part.allowed for part in parts]
     sizes = [len(part.segment) for part in parts]
     most = sum(size if mask is None else int(mask.sum()) for size, mask in zip(sizes, masks, strict=True))
@@ -237,41 +237,41 @@ def _candidates(parts: Sequence[Part], owns: Sequence[Floats], count: int) -> li
             numpy.arange(size) if mask is None else numpy.flatnonzero(mask)
             for size, mask in zip(sizes, masks, strict=True)
         ]
-    # Few have a chance: those that are good themselves, and those beside the best.
+    # Only chunks with good own scores and the neighbours of the best have a chance.
     allowed = [
         own if mask is None else numpy.where(mask, own, numpy.float32(0.0))
-        for own, mask in zip(owns, masks, strict=True)
+        for own, mask in zip(own_scores, masks, strict=True)
     ]
     good = largest_of(allowed, count)
     values = [own[places] for own, places in zip(allowed, good, strict=True)]
     least = least_of_the_best(values, LEADERS)
     wider = [
-        _with_those_beside(part.segment, places, places[scores_there >= least])
+        _with_neighbours(part.segment, places, places[scores_there >= least])
         for part, places, scores_there in zip(parts, good, values, strict=True)
     ]
     totals = [
-        own[places] + _around(part.segment, own, places)
-        for part, own, places in zip(parts, owns, wider, strict=True)
+        own[places] + _neighbour_scores(part.segment, own, places)
+        for part, own, places in zip(parts, own_scores, wider, strict=True)
     ]
     return [places[best] for places, best in zip(wider, largest_of(totals, count), strict=True)]
 
 
-def _exactly(
+def _score_exactly(
     number: int,
     part: Part,
     by_bm25: Floats,
-    owns: Floats,
+    own_scores: Floats,
     places: Any,
     meaning: Meaning | None,
     per_word: float,
-    by_speaker: Floats,
-    asked: Query,
+    speaker_factor: Floats,
+    query: Query,
     share: Floats,
     whole: Floats,
 ) -> Any:
-    """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, similarity, share of the words."""
+    """A column for each chunk: part, place, score, ``SHARES``, BM25, similarity, share of the words."""
     segment = part.segment
-    words = by_bm25[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
+    words = by_bm25[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * query.words)
     similarity = numpy.zeros(len(places), dtype=numpy.float32)
     cosines = similarity
     if meaning is not None:
@@ -280,51 +280,51 @@ def _exactly(
         similarity[segment.scales[places] == 0] = 0.0
     own = words + similarity
     date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
-    speaker = own * (by_speaker[places] - 1)
+    speaker = own * (speaker_factor[places] - 1)
     own = own + speaker
-    if asked.days:
-        date = numpy.where(_dated(segment.days[places], asked), own * numpy.float32(DATED - 1), nothing)
+    if query.days:
+        date = numpy.where(_in_days(segment.days[places], query), own * numpy.float32(DATED - 1), nothing)
         own = own + date
-    owns[places] = own  # nothing but the neighbours looks at it from here on
-    around = _around(segment, owns, places)
+    own_scores[places] = own  # from here on only used for neighbours
+    around = _neighbour_scores(segment, own_scores, places)
     owners = segment.owners[places]
-    session = (_sessions(owners, own) + whole[owners] * numpy.float32(WHOLE)) * numpy.float32(SESSION)
+    session = (_session_means(owners, own) + whole[owners] * numpy.float32(WHOLE)) * numpy.float32(SESSION)
     total = own + around + session
-    recency = _faded(part, places, asked) * total
-    use = _used(part, places) * total
+    recency = _recency_loss(part, places, query) * total
+    use = _use_gain(part, places) * total
     numbers = numpy.full(len(places), number)
-    told = (words, similarity, speaker, date, around, session, recency, use)
-    return numpy.stack([numbers, places, total + recency + use, *told, by_bm25[places], cosines, share])
+    signals = (words, similarity, speaker, date, around, session, recency, use)
+    return numpy.stack([numbers, places, total + recency + use, *signals, by_bm25[places], cosines, share])
 
 
-def _dated(days: Ints, asked: Query) -> Any:
-    """Whether each day is one that the query speaks of."""
+def _in_days(days: Ints, query: Query) -> Any:
+    """Whether the query mentions each day."""
     found = numpy.zeros(len(days), dtype=bool)
-    for first, last in asked.days:
+    for first, last in query.days:
         found |= (days >= first) & (days <= last)
     return found
 
 
-def _faded(part: Part, places: Any, asked: Query) -> Any:
-    """What part of their scores some chunks lose by their age, 0 or less; undated ones lose nothing."""
-    if part.fading is None or not asked.half_life:
+def _recency_loss(part: Part, places: Any, query: Query) -> Any:
+    """The share of the score that each chunk loses by age, 0 or negative; undated chunks lose nothing."""
+    if part.fading is None or not query.half_life:
         return numpy.zeros(len(places), dtype=numpy.float32)
     days = part.segment.days[places]
-    age = numpy.maximum(asked.today - days, 0).astype(numpy.float32)
-    lost = numpy.float32(RECENCY) * (numpy.exp2(-age / numpy.float32(asked.half_life)) - 1)
+    age = numpy.maximum(query.today - days, 0).astype(numpy.float32)
+    lost = numpy.float32(RECENCY) * (numpy.exp2(-age / numpy.float32(query.half_life)) - 1)
     return lost * ((days > 0) & part.fading[part.segment.owners[places]])
 
 
-def _used(part: Part, places: Any) -> Any:
-    """What part of their scores some chunks gain by the use that their files were of."""
+def _use_gain(part: Part, places: Any) -> Any:
+    """The share of the score that each chunk gains from useful references to its file."""
     if part.used is None:
         return numpy.zeros(len(places), dtype=numpy.float32)
     used = part.used[part.segment.owners[places]]
     return numpy.float32(USE) * numpy.minimum(numpy.log2(1 + used), numpy.float32(_MOST_USE))
 
 
-def _sessions(owners: Any, own: Floats) -> Floats:
-    """The mean of the best own scores in each chunk's file; what a file has too few of counts as 0."""
+def _session_means(owners: Any, own: Floats) -> Floats:
+    """The mean of the best own scores in each chunk's file; missing ones count as 0."""
     order = numpy.lexsort((-own, owners))
     sorted_owners = owners[order]
     starts = numpy.flatnonzero(numpy.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]]))

@@ -1,11 +1,11 @@
-"""How surely a chunk has to do with a query, on a scale that is the same for every query and every memory.
+"""Estimates how certainly a chunk is related to a query, on the same scale for every query and memory.
 
-A score orders the chunks of one query and says nothing of whether any of them answers it: something is always
-the best. Relevance is the mean of two measures that do: the share of what the query asks for that stands in
-the chunk (its words by their rarity, whatever else is in the memory), and the similarity of the vectors. Of
-questions put to their own memory and to another one, the area under the curve is .94 for chats of people, .90
-for long chats with an assistant and .98 for coding sessions. It spreads differently in each, so a floor that
-seldom loses an answer still lets in much that answers nothing.
+A score ranks the chunks of one query but does not say whether any of them answers it, since there is always
+a best one. Relevance is the mean of two measures that do: the share of the query's words that are in the
+chunk, weighted by their rarity whatever else is in the memory, and the similarity of the vectors. For
+questions asked of their own memory and of another one, the area under the curve is .94 for chats between
+people, .90 for long chats with an assistant and .98 for coding sessions. Its distribution differs between
+them, so a threshold that rarely loses an answer still admits many chunks that answer nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from engine.search.resident.segment import Floats, Part
 
 PRIOR = 100
-"""Chunks without any of the words, added to the memory: how rare a word is cannot be told from few."""
+"""Virtual chunks without any of the words, because rarity cannot be estimated from a few chunks."""
 ALONE = 0.4
-"""What a similarity counts where no word is shared. Half would let in what merely looks like words."""
+"""Weight of the similarity if no word is shared. At .5, text that only resembles words would be admitted."""
 CONTEXT_TERMS = 12
-"""Words of the context that count, the rarest."""
+"""Number of words from the context that count, the rarest."""
 CONTEXT = 0.25
-"""What they count together, of what the words of the query do; more where the query says little by itself."""
+"""Their total weight relative to the query's words; more if the query says little."""
 SAID_ENOUGH = 2.0
-"""How much a query has to say so that its context is not needed, in rarest words."""
+"""A query with this total rarity needs no context; the rarest word counts 1."""
 
 
 class Rarity:
-    """How much a word says, by how few chunks hold it."""
+    """The rarity of words, by how few chunks contain them."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
@@ -41,19 +41,19 @@ class Rarity:
         self._rarest = math.log1p((self._count - 0.5) / 1.5)
 
     def holders(self, term: int) -> int:
-        """How many chunks hold a word."""
+        """The number of chunks that contain a word."""
         return sum(part.holders(term) for part in self._parts)
 
     def of(self, term: int) -> float:
-        """From 0, a word of every chunk, to 1, a word of one chunk or none."""
+        """From 0, for a word in every chunk, to 1, for a word in at most one chunk."""
         held = self.holders(term)
         return min(1.0, math.log1p((self._count - held + 0.5) / (held + 0.5)) / self._rarest)
 
 
-def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
-    """The words of a query's context that count, with their weights; those of the query itself have 1.
+def context_weights(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
+    """The words from the context that count, with their weights; the query's own words have weight 1.
 
-    Words are numbers, each once.
+    Words are distinct term numbers.
     """
     if not context:
         return {}
@@ -61,15 +61,15 @@ def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int])
     own = frozenset(terms)
     known = [(rarity.of(term), term) for term in context if term not in own and rarity.holders(term)]
     chosen = sorted(known, key=lambda each: -each[0])[:CONTEXT_TERMS]
-    said, more = sum(map(rarity.of, terms)), sum(value for value, _ in chosen)
-    weight = min(1.0, max(CONTEXT * said, SAID_ENOUGH - said) / more) if more else 0.0
+    own_total, added = sum(map(rarity.of, terms)), sum(value for value, _ in chosen)
+    weight = min(1.0, max(CONTEXT * own_total, SAID_ENOUGH - own_total) / added) if added else 0.0
     return {term: weight for _, term in chosen}
 
 
 def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[Any]) -> list[Floats]:
-    """Which share of a query's words, weighed by their rarity, some chunks hold; float32, for each part.
+    """The share of a query's words, weighted by rarity, that some chunks contain; float32, for each part.
 
-    For each part, ``places`` are those of the chunks, ascending; ``terms`` gives the words their weights.
+    For each part, ``places`` are the chunks' places, ascending; ``terms`` maps the words to their weights.
     """
     rarity = Rarity(parts)
     held = [numpy.zeros(len(each), dtype=numpy.float32) for each in places]
@@ -83,12 +83,12 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
                 holders = part.segment.postings[first:last]
                 at = numpy.searchsorted(holders, there)
                 sums += numpy.float32(weight) * (holders.take(at, mode="clip") == there)
-    # A query of common words alone asks for less than one rare word does.
+    # A query of common words alone counts as having at least one rare word.
     return [sums / numpy.float32(max(total, 1.0)) for sums in held]
 
 
 def relevance(held: Floats, cosines: Floats | None) -> Any:
-    """The relevance of chunks, 0 to 1, by what share of the words they hold and how like the vectors are."""
+    """The relevance of chunks, 0 to 1, from the share of words they contain and their similarity."""
     if cosines is None:
         return held
     similarity = numpy.maximum(cosines, 0.0)

@@ -1,8 +1,7 @@
-"""The index in memory: built from memory.db, kept in sync with it, and saved as a file for the next process.
+"""The in-memory index, built from memory.db, kept in sync with it and saved as a file for the next process.
 
-``memory.db`` stays the index of record. Every change of it carries a stamp, so that what changed since the
-last look is found at once: the files concerned are masked where they are and come in again as a segment of
-their own.
+``memory.db`` remains the index of record. Each change in it has a stamp, so that changes since the last
+search are found quickly: the changed files are masked in their segments and added again as a new segment.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from engine.search.resident.segment import Bools, Floats
 
 FADING = frozenset(("conversation", "journal"))
-"""The categories whose text counts less as it gets older; the others are evergreen."""
+"""Categories whose text counts less as it gets older; the others are evergreen."""
 SAMPLE = 2_048
-"""Chunks, at most, whose vectors stand for those of all."""
+"""Maximum number of chunks whose vectors represent those of all chunks."""
 _VIEWS = 2
 _STALE_LEAST = 256
 _STALE_PART = 16
-"""An image is made anew when more chunks than these, or one in so many, came or went since."""
+"""An image is saved again once more than 256 chunks and more than 1/16 of them were added or removed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +40,18 @@ class View:
     """The index at one moment."""
 
     index: str
-    embedder: str  # names the model of the vectors; empty without any
-    stamp: int  # the last change that is in it
-    segments: tuple[Segment, ...]  # the first is what the image holds or will hold, the others came later
-    files_alive: tuple[Bools, ...]  # for each, bool ``[F]``: the files that are not gone
-    alive: tuple[Bools | None, ...]  # for each, bool ``[N]``: the chunks that are not gone; ``None`` for all
-    fading: tuple[Bools, ...]  # for each, bool ``[F]``: the files of ``FADING`` categories
-    sample: Floats  # float32 ``[S, D]``: vectors of length 1 of up to ``SAMPLE`` chunks
+    embedder: str  # id of the model; empty without vectors
+    stamp: int  # the last change it includes
+    segments: tuple[Segment, ...]  # the first is or will be saved as the image, the others were added later
+    files_alive: tuple[Bools, ...]  # per segment, bool ``[F]``: the files that were not deleted
+    alive: tuple[
+        Bools | None, ...
+    ]  # per segment, bool ``[N]``: chunks that were not deleted; ``None`` for all
+    fading: tuple[Bools, ...]  # per segment, bool ``[F]``: the files in ``FADING`` categories
+    sample: Floats  # float32 ``[S, D]``: unit vectors of up to ``SAMPLE`` chunks
 
     def allowed(self, number: int, category: str | None, exclude: Collection[str]) -> Bools | None:
-        """The chunks of a segment that may be results, bool ``[N]``; ``None`` for all that are alive."""
+        """The chunks of a segment that may be results, bool ``[N]``; ``None`` for all chunks."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         segment, alive = self.segments[number], self.alive[number]
@@ -65,23 +66,18 @@ class View:
 
 
 class Resident:
-    """Keeps the view of one index.
-
-    Every method may be called from any thread; views never change.
-    """
+    """Provides views of one index. Thread-safe; views are immutable."""
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self._folder = folder
         self._read_only = read_only
         self._guard = threading.Lock()
         self._terms = Terms()
-        # The newest first. A search that began before the last change still uses the view before it.
+        # Newest first. A search that started before the last change still uses the previous view.
         self._views: tuple[View, ...] = ()
 
     def view(self, connection: apsw.Connection) -> View:
-        """The index as a connection sees it.
-
-        The connection is within one view of the database, which is complete.
+        """The index as seen by a connection, which must be in a transaction on a complete database.
 
         Raises:
             apsw.Error: The database is damaged.
@@ -92,37 +88,34 @@ class Resident:
             same = [view for view in self._views if (view.index, view.embedder) == (index, embedder)]
             known = next((view for view in same if view.stamp <= stamp), None)
             if known is None:
-                known = self._imaged(connection, index, embedder, stamp)
+                known = self._from_image(connection, index, embedder, stamp)
             if known is None:
-                known = self._made(connection, index, embedder, stamp)
+                known = self._from_database(connection, index, embedder, stamp)
             if known.stamp != stamp:
-                known = self._followed(connection, known, stamp)
+                known = self._updated(connection, known, stamp)
             others = [view for view in same if view.stamp != stamp]
             self._views = tuple(sorted([known, *others], key=lambda view: -view.stamp)[:_VIEWS])
             return known
 
     def numbers(self, texts: Sequence[str]) -> list[int]:
-        """The numbers of the terms of some words, each once."""
+        """The distinct term numbers of some words."""
         with self._guard:
             places = dict.fromkeys(place for text in texts for place in self._terms.of(text))
             return [self._terms.numbers[place] for place in places]
 
-    def keep(self, connection: apsw.Connection) -> None:
-        """Brings the image on disk up to date, where enough has changed to be worth it.
-
-        The connection is a writer's.
-        """
+    def save_image(self, connection: apsw.Connection) -> None:
+        """Update the image on disk if enough has changed. The connection must be able to write."""
         total = int(connection.execute("SELECT coalesce(sum(chunk_count), 0) FROM files").get)
         imaged = int(schema.get_meta(connection, "imaged") or -1)
-        come = int(
+        added = int(
             connection.execute(
                 "SELECT coalesce(sum(chunk_count), 0) FROM files WHERE stamp > ?", (imaged,)
             ).get
         )
         before = int(schema.get_meta(connection, "imaged_chunks") or 0) if imaged >= 0 else 0
-        went = before + come - total
-        worth_it = max(_STALE_LEAST, total // _STALE_PART)
-        if max(come, went) <= worth_it and (image.exists(self._folder) or total <= worth_it):
+        removed = before + added - total
+        tolerated = max(_STALE_LEAST, total // _STALE_PART)
+        if max(added, removed) <= tolerated and (image.exists(self._folder) or total <= tolerated):
             return
         with connection:
             view = self.view(connection)
@@ -134,24 +127,29 @@ class Resident:
             if view in self._views[:1]:
                 self._views = (_view(view.index, view.embedder, view.stamp, (segment,)),)
 
-    def _imaged(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View | None:
-        kept = image.load(self._folder)
-        # After a power cut the database may be older than the image, and go on from there in another way.
-        strays = kept is None or (
-            kept.index == index and str(kept.stamp) != schema.get_meta(connection, "imaged")
+    def _from_image(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View | None:
+        saved = image.load(self._folder)
+        # After a power cut the database may be older than the image, and have diverged from it since.
+        stale = saved is None or (
+            saved.index == index and str(saved.stamp) != schema.get_meta(connection, "imaged")
         )
-        if strays and not self._read_only:
+        if stale and not self._read_only:
             image.discard(self._folder)
-        if kept is None or strays or (kept.index, kept.embedder) != (index, embedder) or kept.stamp > stamp:
+        if (
+            saved is None
+            or stale
+            or (saved.index, saved.embedder) != (index, embedder)
+            or saved.stamp > stamp
+        ):
             return None
-        return _view(index, embedder, kept.stamp, (kept.segment,))
+        return _view(index, embedder, saved.stamp, (saved.segment,))
 
-    def _made(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View:
+    def _from_database(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View:
         segment = build(_files(connection, -1), self._terms, _dimensions(connection))
         return _view(index, embedder, stamp, (segment,))
 
-    def _followed(self, connection: apsw.Connection, known: View, stamp: int) -> View:
-        """The view after what has changed since."""
+    def _updated(self, connection: apsw.Connection, known: View, stamp: int) -> View:
+        """The view with all changes since it was created."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         rows = connection.execute(
@@ -167,8 +165,8 @@ class Resident:
         ]
         if len(added.files):
             files_alive.append(numpy.ones(len(added.files), dtype=bool))
-        # Each segment but the first stays less than half of the one before: there are few, and a chunk is
-        # moved seldom.
+        # Each segment except the first stays less than half the size of the one before, so that there are few
+        # segments and a chunk is rarely moved.
         while len(segments) > 2 and 2 * len(segments[-1]) >= len(segments[-2]):
             joined = merged(list(zip(segments[-2:], files_alive[-2:], strict=True)))
             segments[-2:] = [joined]
@@ -199,7 +197,7 @@ def _view(
 
 
 def _sample(segments: Sequence[Segment], alive: Sequence[Bools | None]) -> Floats:
-    """Vectors that stand for all: those with the least marks, whatever segment they are in."""
+    """A sample of the vectors: those with the smallest marks, regardless of segment."""
     import numpy  # noqa: PLC0415 — only a search needs it
 
     marks, vectors = [], []
@@ -222,7 +220,7 @@ def _dimensions(connection: apsw.Connection) -> int:
 
 
 def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
-    """The files with chunks that changed after a stamp, by path."""
+    """The files with chunks that changed after a stamp, ordered by path."""
     files = list(
         connection.execute(
             "SELECT id, path, category FROM files WHERE stamp > ? AND chunk_count > 0 ORDER BY path", (after,)
@@ -241,16 +239,16 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
         ]
         if not all(map(_is_whole, chunks)) or not isinstance(path, str):
             raise apsw.CorruptError(f"the chunks of file {file} differ from what was written")
-        yield FileRow(file, path, category, [_worded(row) for row in chunks])
+        yield FileRow(file, path, category, [_with_wording(row) for row in chunks])
 
 
-def _worded(row: ChunkRow) -> ChunkRow:
+def _with_wording(row: ChunkRow) -> ChunkRow:
     text, *around = row.texts
     prose, *rest = wording(text)
     return replace(row, texts=(prose, *around, *rest), characters=len(text), kind=kind(text, row.speaker))
 
 
 def _is_whole(row: ChunkRow) -> bool:
-    """Whether the columns are of their types, which damage may change."""
+    """Whether the columns have the expected types, which damage may change."""
     values = (row.speaker, row.date, *row.texts)
     return all(isinstance(value, str) for value in values) and isinstance(row.vector, bytes)

@@ -1,7 +1,7 @@
-"""Chunks in memory as arrays: the postings of their terms, their vectors, and where they stand (spec 7).
+"""Chunks in memory as arrays: the postings of their terms, their vectors and their positions (spec 7).
 
-A segment never changes. What is added makes another segment; what is gone is masked; now and then segments
-are merged. A file's chunks lie in one segment, in the order of the file, so that neighbours are neighbours.
+A segment is immutable. Additions form a new segment, deletions are masked, and segments are merged now and
+then. A file's chunks are in one segment, in file order, so that neighbours are adjacent in the arrays.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Bools = NDArray[numpy.bool_]
 
 WEIGHTS = (5, 4, 5, 1, 1)
-"""How much a word counts in a chunk's prose, its heading, its surroundings, what it quotes, and as a part of
-an identifier; in fifths."""
+"""Weights of a word in a chunk's prose, its heading, its ``about`` terms, its quotations, and as part of an
+identifier; in fifths."""
 PERSON = "user"
-"""The speaker who is a person without a name: in a conversation with an agent, the person."""
+"""The speaker of the user's turns in a conversation with an agent, without a name."""
 AGENT = "agent"
-"""And who answers."""
+"""The speaker of the agent's turns."""
 _TURNS = 3
-"""Times that somebody speaks in a conversation; ``Note:`` at the beginning of a turn is nobody's name."""
+"""Minimum number of turns for a speaker's name; ``Note:`` at the beginning of a turn is not a name."""
 _MOST_COUNT = 255
 _MOST_LENGTH = 65_535
 _BATCH = 4_096
@@ -42,20 +42,20 @@ _BATCH = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk as the index has it."""
+    """A chunk as stored in the index."""
 
     id: int
-    speaker: str  # role and, where it is known, name
-    date: str  # ISO; empty when undated
-    texts: tuple[str, ...]  # as ``WEIGHTS``; the last ones may be missing
+    speaker: str  # role and, if known, name
+    date: str  # ISO; empty if undated
+    texts: tuple[str, ...]  # in the order of ``WEIGHTS``; the last ones may be missing
     vector: bytes  # int8, packed; empty without one
-    characters: int = 0  # of its whole text
-    kind: int = 0  # as ``engine.search.worth.kind``
+    characters: int = 0  # length of its whole text
+    kind: int = 0  # as returned by ``engine.search.worth.kind``
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file with its chunks in order."""
+    """A file with its chunks, in order."""
 
     id: int
     path: str
@@ -67,24 +67,24 @@ class FileRow:
 class Segment:
     """Files and their chunks: ``N`` chunks, ``F`` files, ``T`` terms, ``P`` postings, ``D`` dimensions."""
 
-    chunks: NDArray[numpy.int64]  # int64 ``[N]``: their rows
+    chunks: NDArray[numpy.int64]  # int64 ``[N]``: row ids
     owners: Ints  # int32 ``[N]``: the place of each chunk's file
-    lengths: NDArray[numpy.uint16]  # uint16 ``[N]``: terms, weighted, in fifths
-    sizes: Ints  # int32 ``[N]``: characters of its text
-    days: Ints  # int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated
-    speakers: NDArray[numpy.uint64]  # uint64 ``[N]``: the number of the speaker's first name; 0 without one
-    persons: Bools  # bool ``[N]``: whether ``PERSON`` speaks
-    kinds: NDArray[numpy.uint8]  # uint8 ``[N]``: as ``engine.search.worth.kind``
+    lengths: NDArray[numpy.uint16]  # uint16 ``[N]``: number of terms, weighted, in fifths
+    sizes: Ints  # int32 ``[N]``: length of the text in characters
+    days: Ints  # int32 ``[N]``: proleptic Gregorian ordinal of the date; 0 if undated
+    speakers: NDArray[numpy.uint64]  # uint64 ``[N]``: term number of the speaker's first name; 0 without one
+    persons: Bools  # bool ``[N]``: whether the speaker is ``PERSON``
+    kinds: NDArray[numpy.uint8]  # uint8 ``[N]``: as returned by ``engine.search.worth.kind``
     bits: NDArray[numpy.uint8]  # uint8 ``[N, D/8]``: the signs of the vectors
     vectors: NDArray[numpy.int8]  # int8 ``[N, D]``; a row of zeros for a chunk without one
-    scales: NDArray[numpy.float32]  # float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros
+    scales: NDArray[numpy.float32]  # float32 ``[N]``: factor that makes the vector's length 1; 0 for zeros
     marks: NDArray[numpy.uint32]
-    """uint32 ``[N]``: a fingerprint of the vector, which draws samples that do not depend on places."""
+    """uint32 ``[N]``: a checksum of the vector, for samples that do not depend on the chunks' places."""
     terms: NDArray[numpy.uint64]  # uint64 ``[T]``, ascending
-    starts: NDArray[numpy.int64]  # int64 ``[T + 1]``: where each term's postings begin
-    postings: Ints  # int32 ``[P]``: chunks, ascending for each term
-    counts: NDArray[numpy.uint8]  # uint8 ``[P]``: how often, weighted, in fifths
-    files: NDArray[numpy.int64]  # int64 ``[F]``: the files' rows
+    starts: NDArray[numpy.int64]  # int64 ``[T + 1]``: start of each term's postings
+    postings: Ints  # int32 ``[P]``: places of chunks, ascending for each term
+    counts: NDArray[numpy.uint8]  # uint8 ``[P]``: occurrences, weighted, in fifths
+    files: NDArray[numpy.int64]  # int64 ``[F]``: row ids
     firsts: Ints  # int32 ``[F + 1]``: the first chunk of each file
     paths: tuple[str, ...]  # ascending
     categories: tuple[str, ...]  # of ``paths``
@@ -94,12 +94,12 @@ class Segment:
 
     @cached_property
     def floors(self) -> dict[float, Floats]:
-        """What ranking by words makes of ``lengths``, float32 ``[N]``, for the mean length it had last."""
+        """BM25 length penalties, float32 ``[N]``, cached for the last mean length."""
         return {}
 
     @cached_property
     def extents(self) -> NDArray[numpy.int64]:
-        """The sums of ``lengths`` by file, ``[F]``."""
+        """The total of ``lengths`` by file, ``[F]``."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         sums = numpy.bincount(self.owners, weights=self.lengths, minlength=len(self.files))
@@ -107,14 +107,14 @@ class Segment:
 
     @cached_property
     def extent(self) -> int:
-        """The sum of ``lengths``."""
+        """The total of ``lengths``."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         return int(self.lengths.sum(dtype=numpy.int64))
 
     @cached_property
-    def voices(self) -> dict[int, list[int]]:
-        """By the number of each speaker the files in which they speak ``_TURNS`` times or more."""
+    def speaker_files(self) -> dict[int, list[int]]:
+        """The files in which each speaker, by term number, has at least ``_TURNS`` turns."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         named = numpy.flatnonzero(self.speakers)
@@ -129,7 +129,7 @@ class Segment:
 
     @cached_property
     def signs(self) -> NDArray[Any]:
-        """``bits`` column by column, ``[D/64, N]``; 8 signs to a number where they are no multiple of 64."""
+        """``bits`` transposed, ``[D/64, N]``; ``[D/8, N]`` if the dimensions are not a multiple of 64."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         wide = self.bits.shape[1] % 8 == 0 and self.bits.flags.c_contiguous
@@ -137,8 +137,8 @@ class Segment:
         return numpy.ascontiguousarray(bits.T)
 
     def span(self, term: int) -> tuple[int, int]:
-        """Where the postings of a term begin and end."""
-        # As a number of their own type: a plain one would be compared with them as a float.
+        """Start and end of a term's postings."""
+        # Converted to the array's type, since a Python int would be compared as a float.
         place = int(self.terms.searchsorted(self.terms.dtype.type(term)))
         if place == len(self.terms) or int(self.terms[place]) != term:
             return 0, 0
@@ -152,37 +152,37 @@ class Segment:
         return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
 
     def place_of(self, path: str) -> int | None:
-        """The place of a file; ``None`` where it is not in the segment."""
+        """The place of a file; ``None`` if it is not in the segment."""
         place = bisect_left(self.paths, path)
         return place if place < len(self.paths) and self.paths[place] == path else None
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A segment as a query sees it."""
+    """A segment with the masks and data of one query."""
 
     segment: Segment
-    alive: Bools | None  # bool ``[N]``: the chunks that are not gone; ``None`` for all
-    allowed: Bools | None  # bool ``[N]``: those that may be results; ``None`` for all that are alive
+    alive: Bools | None  # bool ``[N]``: chunks that were not deleted; ``None`` for all
+    allowed: Bools | None  # bool ``[N]``: chunks that may be results; ``None`` for all that are alive
     fading: Bools | None = None
-    """bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none."""
+    """bool ``[F]``: files whose text counts less as it gets older; ``None`` for none."""
     used: Floats | None = None  # float32 ``[F]``: useful references to each file; ``None`` for none
     _spans: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def span(self, term: int) -> tuple[int, int]:
-        """Where the postings of a term begin and end in the segment; every step of a query asks anew."""
+        """Start and end of a term's postings, cached because every step of a query needs them."""
         known = self._spans.get(term)
         if known is None:
             known = self._spans[term] = self.segment.span(term)
         return known
 
-    def is_voice(self, term: int) -> bool:
-        """Whether a term is the name of somebody who takes part in a conversation that is not gone."""
-        files = self.segment.voices.get(term, ())
+    def is_participant(self, term: int) -> bool:
+        """Whether a term is the name of a speaker in a conversation that was not deleted."""
+        files = self.segment.speaker_files.get(term, ())
         return bool(files) if self.alive is None else any(self.alive[self.segment.firsts[f]] for f in files)
 
     def holders(self, term: int) -> int:
-        """How many of the chunks that are not gone hold a term."""
+        """The number of chunks with a term, except deleted ones."""
         first, last = self.span(term)
         if self.alive is None or first == last:
             return last - first
@@ -190,18 +190,18 @@ class Part:
 
 
 ARRAYS = tuple(each.name for each in fields(Segment) if each.name not in ("paths", "categories"))
-"""The fields that are arrays, in order."""
+"""The array fields, in order."""
 _COLUMNS = (
     *("chunks", "lengths", "sizes", "days", "speakers", "persons", "kinds"),
     *("bits", "vectors", "scales", "marks"),
 )
-"""Those that say something of each chunk by itself."""
+"""The array fields with independent data for each chunk."""
 
 
 def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
-    """A segment of files.
+    """Build a segment from files.
 
-    ``files`` come in the order of their paths; ``dimensions`` is a multiple of 8, or 0 without vectors.
+    ``files`` must be ordered by path; ``dimensions`` is a multiple of 8, or 0 without vectors.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
@@ -248,7 +248,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
 
 
 def scales_of(vectors: NDArray[numpy.int8]) -> NDArray[numpy.float32]:
-    """What makes each row's length 1; 0 for a row of zeros."""
+    """The factor that makes each row's length 1; 0 for a row of zeros."""
     import numpy  # noqa: PLC0415 — only a search needs it
 
     scales = numpy.zeros(len(vectors), dtype=numpy.float32)
@@ -260,7 +260,7 @@ def scales_of(vectors: NDArray[numpy.int8]) -> NDArray[numpy.float32]:
 
 
 class _Builder:
-    """Gathers the columns of a segment, in arrays that take no more than their numbers."""
+    """Collects the columns of a segment in compact arrays."""
 
     def __init__(self, terms: Terms, dimensions: int) -> None:
         self._terms = terms
@@ -313,8 +313,8 @@ def _capped(count: int) -> int:
 
 
 def day_of(date: str) -> int:
-    """The ordinal of an ISO date; 0 when there is none."""
-    from datetime import date as day  # noqa: PLC0415 — a name too common for the module
+    """The ordinal of an ISO date; 0 if it is empty or invalid."""
+    from datetime import date as day  # noqa: PLC0415 — too common a name at module level
 
     try:
         return day.fromisoformat(date).toordinal() if date else 0
@@ -323,16 +323,16 @@ def day_of(date: str) -> int:
 
 
 def speaker_of(speaker: str, terms: Terms) -> int:
-    """The number of a speaker's first name, which stands behind the role; 0 where there is none."""
+    """The term number of a speaker's first name, which follows the role; 0 without a name."""
     _, _, name = speaker.partition(" ")
     places = terms.of(name)
     return terms.numbers[places[0]] if places else 0
 
 
 def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
-    """One segment of all files that are not masked, in the order of their paths.
+    """Merge all unmasked files into one segment, ordered by path.
 
-    Segments come with the mask of the files that count, bool ``[F]``.
+    Each segment comes with a mask of the files to keep, bool ``[F]``.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
@@ -347,7 +347,7 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
         (int(part.firsts[place]), int(part.firsts[place + 1]))
         for part, (_, _, place) in zip(parts, files, strict=True)
     ]
-    # From a chunk's place among all chunks, masked or not, to its new place; -1 where it goes.
+    # Maps a chunk's place among all chunks, masked or not, to its new place; -1 for removed chunks.
     moved = numpy.full(int(offsets[-1]), -1, dtype=numpy.int64)
     order: list[Any] = []
     total = 0
@@ -372,7 +372,7 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
         )
     ]
     kept = numpy.flatnonzero(places >= 0)
-    # Each segment's postings are in this order already, which a stable sort makes use of.
+    # Each segment's postings are already in this order, which makes a stable sort fast.
     sorting = kept[numpy.argsort(code[kept] * max(total, 1) + places[kept], kind="stable")]
     sizes = numpy.bincount(code[kept], minlength=len(known))
     met = numpy.flatnonzero(sizes)

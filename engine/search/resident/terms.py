@@ -1,4 +1,4 @@
-"""Texts as the numbers of their terms: the terms of the index's own tokenizer, each by its hash."""
+"""Converts texts to term numbers: the terms of the index's tokenizer, numbered by hash."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import apsw
 from engine.search import schema
 
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
-"""``unicode61`` cuts at all other ASCII; at what else, it decides itself."""
+"""``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
 _MOST_RUNS = 500_000
-"""Distinct runs that are remembered; a text of hashes and numbers has a new one in every word."""
+"""Maximum number of cached runs; in a text of hashes and numbers, every word is a new one."""
 
 
 class Terms:
-    """Cuts texts into terms. One thread at a time.
+    """Tokenizes texts into terms. Not thread-safe.
 
-    Every distinct run of characters is given to the tokenizer once, so that a text costs what looking its
-    runs up costs. ``numbers`` is the number of each term met so far: the same in every process.
+    Each distinct run of characters is tokenized only once, so tokenizing a text mostly takes dictionary
+    lookups. ``numbers`` contains the number of each term seen so far, which is the same in every process.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Terms:
         self.numbers = array("Q")
 
     def of(self, text: str) -> list[int]:
-        """The terms of a text in order, repeats kept, each by its place in ``numbers``."""
+        """The terms of a text in order, with repeats, each as an index into ``numbers``."""
         runs = _RUN.findall(text)
         known = self._runs
         try:
@@ -42,10 +42,10 @@ class Terms:
                 known.clear()
             for run in runs:
                 if run not in known:
-                    known[run] = self._cut(run)
+                    known[run] = self._tokenize(run)
             return list(chain.from_iterable(map(known.__getitem__, runs)))
 
-    def _cut(self, run: str) -> tuple[int, ...]:
+    def _tokenize(self, run: str) -> tuple[int, ...]:
         found = self._tokenizer(
             run.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
         )

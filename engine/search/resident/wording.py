@@ -1,8 +1,8 @@
-"""What of a chunk's text counts how much by its words: prose, quoted lines, the parts of identifiers.
+"""Separates a chunk's text into parts whose words have different weights: prose, quotations, identifiers.
 
-A turn of a coding session is a few sentences and much tool output, in which every word of a project appears
-sooner or later. What a person or the agent says tells what a turn is about; tool output and quotations hardly
-do.
+A turn of a coding session consists of a few sentences and much tool output, which contains every word of a
+project sooner or later. What the user or the agent writes shows what a turn is about; tool output and
+quotations hardly do.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SHORTEST = 3
 
 
 def wording(text: str) -> tuple[str, str, str]:
-    """A text as its prose, its quoted lines (``> …``), and the words that identifiers are made of.
+    """Return a text's prose, its quoted lines (``> …``), and the words in its camel-case identifiers.
 
-    ``getRewindPoints`` is found by *rewind* and by *points*; ``snake_case`` and ``kebab-case`` the index cuts
-    by itself.
+    ``getRewindPoints`` can be found by *rewind* and by *points*; the index's tokenizer already splits
+    ``snake_case`` and ``kebab-case``.
     """
     prose, quoted = text, ""
     if ">" in text:
