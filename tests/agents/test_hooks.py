@@ -143,7 +143,7 @@ def test_a_log_that_is_written_behind_the_hook_is_waited_for(
         with log.open("ab") as file:
             file.write(next(writes))
 
-    monkeypatch.setattr("engine.agents.behind.time.sleep", behind)
+    monkeypatch.setattr("engine.agents.log_wait.time.sleep", behind)
     stop = {
         "hook_event_name": "Stop",
         "transcript_path": str(log),
@@ -180,7 +180,7 @@ def test_what_a_task_in_the_background_ends_with_is_not_the_persons_words(hooks:
     agent.starts()
     ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
     assert agent.fires("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
-    assert notes(hooks)[-1] == ("prompt", "not a prompt of a person")
+    assert notes(hooks)[-1] == ("prompt", "not a person's prompt")
     assert "topic:github-pr-review" in agent.fires("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 
 
@@ -349,8 +349,10 @@ def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks)
     engine.files.replace("knowledge/identity/SOUL.md", b"")  # anything that is there
     said(hooks, hook_event_name="Stop", transcript_path="")
     assert [run.failed for run in hooks.log.backwards()] == [False, True, True]
-    assert "bytes that are no JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
-    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith("names no session log")
+    assert "bytes that are not JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
+    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
+        "did not name a session log"
+    )
 
 
 def test_hooks_are_switched_off_everywhere_in_a_project_or_in_a_session(

@@ -29,7 +29,7 @@ def test_the_log_shows_what_was_injected_and_why_not(apo: Command, sample: Path,
     log = apo("-C", sample, "hook", "log")
     heads, failed, stop, nothing, *_, told = log.out.splitlines()
     assert heads.split() == ["when", "agent", "event", "project", "tokens", "took", "what"]
-    assert "failed: Claude Code sent 1 bytes that are no JSON" in failed
+    assert "failed: Claude Code sent 1 bytes that are not JSON" in failed
     assert "grown: raw/conversations/2026/02/16/" in stop and "nothing relevant" in nothing
     assert "topic:github-pr-review" in told and " tidemark " in told
     found = apo("-C", sample, "hook", "log", "--session", SESSION, "--limit", "1", "--json").json
