@@ -1,4 +1,4 @@
-"""Accounts for code that makes paid model calls: is a call allowed, and what did it use."""
+"""Accounts for paid model calls: whether a call is allowed, and what it used."""
 
 from __future__ import annotations
 

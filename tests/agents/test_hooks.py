@@ -118,7 +118,7 @@ def test_what_was_told_after_a_compaction_is_held_although_its_notes_took_longer
     waiting.pop()()
     assert [moment for moment, _ in notes(hooks)][-2:] == ["session_start", "pre_compact"]
     known = hooks.log.known(SESSION)
-    assert rule.id in known.rules and known.told and known.line > 1
+    assert rule.id in known.rules and known.sections and known.line > 1
     assert "topic:github-pr-review" in agent.hears(REVIEW), "that was forgotten"
 
 
