@@ -163,7 +163,7 @@ async def _start(
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # If it were cancelled, it would kill only the command and wait for its children.
+        # Cancelling the start itself would kill only the command and wait for its children.
         with suppress(OSError, ValueError):  # it could not be started
             process = await starting
             await _end(process, _stderr_of(process))

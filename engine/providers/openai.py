@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _REASONING = re.compile(r"gpt-[5-9]|o\d")
-_MARKED = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
+_SUPPORTS_BREAKPOINTS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
 """Models that support cache breakpoints."""
 _TOO_FEW_MESSAGE = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 _INCLUDE_REASONING: Any = ["reasoning.encrypted_content"]
@@ -106,16 +106,16 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
     """Asks a model of OpenAI, or of a compatible server; it cannot count tokens in advance."""
 
     def _first_form(self) -> OpenAIForm:
-        at_home = not self.address
+        is_official = not self.address
         reasons = _REASONING.match(self.model) is not None
         return OpenAIForm(
-            api="responses" if at_home else "completions",
-            token_limit="max_completion_tokens" if at_home else "max_tokens",
-            temperature=not (at_home and reasons),
-            effort="none" if at_home and reasons else None,
-            min_tokens=16 if at_home and reasons else 1,
-            breakpoints=at_home and _MARKED.match(self.model) is not None,
-            cache_key=at_home,
+            api="responses" if is_official else "completions",
+            token_limit="max_completion_tokens" if is_official else "max_tokens",
+            temperature=not (is_official and reasons),
+            effort="none" if is_official and reasons else None,
+            min_tokens=16 if is_official and reasons else 1,
+            breakpoints=is_official and _SUPPORTS_BREAKPOINTS.match(self.model) is not None,
+            cache_key=is_official,
             reasoning=reasons,
         )
 
@@ -290,13 +290,13 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
 
     def _adapt(self, form: OpenAIForm, failure: ServiceFailure, request: ChatRequest) -> OpenAIForm | None:
         message = failure.message.lower()
-        not_there = failure.status in (404, 405)
+        not_found = failure.status in (404, 405)
         if not request.at_once and form.api == "responses":
-            if (not_there and "model" not in message) or "responses" in message:
+            if (not_found and "model" not in message) or "responses" in message:
                 return replace(form, api="completions")
             if form.reasoning and "encrypted" in message:
                 return replace(form, reasoning=False)
-        if not_there:
+        if not_found:
             return None
         if request.at_once and form.effort is not None and "reasoning" in message:
             return replace(form, effort=NEXT_EFFORT[form.effort])

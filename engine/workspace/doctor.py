@@ -12,7 +12,8 @@ from pathlib import Path
 
 from engine.errors import AutopoiesisError, Problem
 from engine.history import UNDOING
-from engine.redaction.commits import HINT as SECRET_HINT, refusals, refuse_secrets
+from engine.redaction.commits import HINT as SECRET_HINT
+from engine.redaction.commits import refusals, refuse_secrets
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config

@@ -82,7 +82,7 @@ def test_with_the_setting_off_it_keeps_what_was_said_and_is_not_committed(root: 
         engine.capture.message("s1", "user", f"Use {KEY}")
         path = engine.capture.end("s1")
         assert KEY in (root / path).read_text()
-        with pytest.raises(RepositoryError, match="secret .GitHub token") as refused:
+        with pytest.raises(RepositoryError, match=r"a secret \(GitHub token\)") as refused:
             engine.repository.commit([path], "conversation: s1")
     assert KEY not in str(refused.value)
     assert any("capture.redact is off" in finding.text for finding in examine(root))
