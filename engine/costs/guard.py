@@ -138,7 +138,7 @@ class CostGuard:
     def _spent(self, day: str) -> tuple[_Spent, _Spent]:
         month = day[:7]
         with self._guard:
-            # Pending calls may be written in the meantime: read first, some count twice at worst, none is lost.
+            # Pending calls may be written in the meantime: read first, some may count twice, none is lost.
             waiting = self._log.waiting()
             days = self._days()
             # A call is logged in the month in which it was written, and counts on its own day.
