@@ -151,7 +151,7 @@ def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -
         desk.later(minutes=30)
     assert desk.subjects() == ["memory: 1 fact"]
     (error,) = desk.errors
-    assert error.startswith("knowledge/secret.md is not committed: line 1 holds") and SECRET not in error
+    assert error.startswith("knowledge/secret.md is not committed: line 1 contains") and SECRET not in error
 
 
 EVERYDAY = [("commit:reference", 2), ("commit:index", 1)]
