@@ -100,18 +100,18 @@ class Hooks:
     def _is_duplicate(self, call: HookCall) -> bool:
         """Whether the same event just arrived: hooks in both user and project settings run twice."""
         now = time.monotonic()
-        asked = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
+        key = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
         with self._guard:
             self._recent = {each: at for each, at in self._recent.items() if now - at < SECONDS}
-            is_again = bool(call.session_id) and asked in self._recent
-            self._recent.setdefault(asked, now)
-        return is_again
+            is_duplicate = bool(call.session_id) and key in self._recent
+            self._recent.setdefault(key, now)
+        return is_duplicate
 
     def _forget_recent(self, call: HookCall) -> None:
         """Forgets the session's recent events: a session that is resumed at once may repeat them."""
         with self._guard:
             recent = self._recent.items()
-            self._recent = {asked: at for asked, at in recent if asked[1] != call.session_id}
+            self._recent = {key: at for key, at in recent if key[1] != call.session_id}
 
     def _catch_up(self, started: float) -> bool:
         """Updates the index as far as time permits; returns whether it is up to date."""
@@ -166,9 +166,9 @@ class Hooks:
         if not budget or not call.prompt.strip():
             why = "not a person's prompt" if budget else "hooks.prompt_tokens is 0"
             return replace(run, said=why), ""
-        known, again = self.log.known(call.session_id), ""
+        known, standing_again = self.log.known(call.session_id), ""
         if known.line and not known.sections and call.contract.compacts_silently:
-            run, again = self._inject_standing(call, run)  # no session start will inject it again
+            run, standing_again = self._inject_standing(call, run)  # no session start will inject it again
             known = replace(known, rules=run.rules, sections=frozenset(run.told))
         message, before = self._message(call)
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
@@ -190,9 +190,11 @@ class Hooks:
                 search=can_search,
             )
 
-        made, text = self._fit("prompt", call.contract.max_bytes - len(again.encode()), budget, compiled)
+        made, text = self._fit(
+            "prompt", call.contract.max_bytes - len(standing_again.encode()), budget, compiled
+        )
         if not text:
-            return (run, again) if again else (replace(run, said="nothing relevant"), "")
+            return (run, standing_again) if standing_again else (replace(run, said="nothing relevant"), "")
         if time.monotonic() - started > SECONDS:
             return replace(run, said="too late: the agent has stopped waiting", failed=True), ""
         noted = engine.injections.record(
@@ -203,7 +205,7 @@ class Hooks:
             by=call.contract.agent,
             standing=known.rules,
         )
-        return replace(_with_sections(run, made), injection=noted), again + text
+        return replace(_with_sections(run, made), injection=noted), standing_again + text
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()
