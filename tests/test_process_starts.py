@@ -17,7 +17,7 @@ HELPER = "engine/store/programs.py"
 NAMES_THE_INTERPRETER = {HELPER, "engine/workspace/hooks.py", "engine/workspace/initialise.py"}
 """Beside the helper: what tells git which interpreter runs its hooks, and says so. They start nothing."""
 
-GOES_ON = {("engine/agents/alone.py", "os.fork")}
+GOES_ON = {("engine/agents/standalone.py", "os.fork")}
 """The same program goes on in a second process: nothing is looked up."""
 
 STARTS = {

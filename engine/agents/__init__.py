@@ -1,1 +1,1 @@
-"""How a coding agent and the memory speak with each other: the agent's hooks, and its settings."""
+"""Integration with coding agents: their hooks and settings."""

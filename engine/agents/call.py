@@ -1,4 +1,4 @@
-"""What an agent says at an event: one JSON object on standard input."""
+"""Parses a hook event: one JSON object on standard input."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engine.errors import HookRefused
 from engine.startup.records import dataclass
 from engine.store.paths import slugify, valid_session_id
 
-MOST_CHARACTERS = 200_000
-"""Of a prompt; what is pasted beyond that tells nothing more of what it is about."""
+MAX_CHARACTERS = 200_000
+"""Maximum length of a prompt; text pasted beyond that says no more about its subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,34 +21,34 @@ class HookCall:
 
     contract: Contract
     event: Event
-    session_id: str  # empty where it names none that can be a session's
-    transcript: str  # path of the agent's own log of the session; may be empty, or not be there yet
-    cwd: str  # the folder that the agent works in; may be empty
+    session_id: str  # empty if missing or invalid
+    transcript: str  # path of the agent's own session log; may be empty, or not exist yet
+    cwd: str  # the agent's working folder; may be empty
     prompt: str  # of a ``prompt``
-    answer: str  # of a ``stop``: what the agent said last; empty where it does not say
-    source: str  # of a ``session_start``: why it starts, such as ``startup`` or ``compact``
-    turn: str = ""  # the agent's own id of the turn, of one that says it
-    session: Mapping[str, object] | None = None  # what was said in it, of an agent that keeps no log to read
+    answer: str  # of a ``stop``: the agent's last message; may be empty
+    source: str  # of a ``session_start``: why it started, such as ``startup`` or ``compact``
+    turn: str = ""  # the agent's own id of the turn; may be empty
+    session: Mapping[str, object] | None = None  # the session, from an agent without a log that can be read
 
     @property
     def project(self) -> str:
-        """Slug of the project, as an import of the session names it; empty where it is not known."""
+        """Slug of the project, as in an import of the session; empty if unknown."""
         name = PurePosixPath(self.cwd).name
         return slugify(name) if name else ""
 
 
 def read_call(agent: str, payload: bytes) -> HookCall | None:
-    """The event; ``None`` for one that is none of ours, or of a sub-agent.
+    """Parses an event; ``None`` if we do not handle it, or it comes from a sub-agent.
 
-    A sub-agent's event names the session of the agent that gave it its task: nobody said what its prompt
-    says, and what it is told the other one has not heard.
+    A sub-agent's event names its parent's session, but its prompt was not written by a person, and what is
+    injected into its context is not in the parent's.
 
     Raises:
-        HookRefused: The agent is not known, or what it says is not what it should be.
+        HookRefused: The agent is unknown, or the payload is invalid.
     """
     contract = CONTRACTS.get(agent)
     if contract is None:
-        raise HookRefused(f"there is no agent {agent[:40]!r}", hint=f"known are {', '.join(CONTRACTS)}")
+        raise HookRefused(f"unknown agent {agent[:40]!r}", hint=f"use one of {', '.join(CONTRACTS)}")
     try:
         tree = json.loads(payload)
     except (ValueError, RecursionError) as error:
@@ -59,7 +59,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
 
     def text(name: str) -> str:
         found = tree.get(name)
-        # A path or a name with half a character cannot be written down.
+        # Lone surrogates in a path or name cannot be encoded.
         return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
     event = contract.event(text("hook_event_name"))
@@ -72,7 +72,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         session_id if valid_session_id(session_id) else "",
         text("transcript_path"),
         text("cwd"),
-        text("prompt")[:MOST_CHARACTERS],
+        text("prompt")[:MAX_CHARACTERS],
         text("last_assistant_message") or text("prompt_response"),
         text("source") or text("trigger"),
         text("turn_id") or text("prompt_id"),

@@ -1,8 +1,8 @@
-"""``autopoiesis-hook AGENT [-C DIR]``: what an agent runs at its events, a new process for each.
+"""``autopoiesis-hook AGENT [-C DIR]``: the program an agent runs for each event, in a new process.
 
 It passes the event to a workbench or server that has the workspace open, over a Unix socket, and prints the
-reply. If none is running it does the work itself (``alone``). It never blocks an agent: whatever happens, it
-ends in time with exit code 0.
+reply. If none is running, it does the work itself (``standalone``). It never blocks an agent: whatever
+happens, it ends in time with exit code 0.
 
 Only modules that are cheap to import are used here.
 """
@@ -15,19 +15,18 @@ import socket
 import sys
 import time
 
-from engine.agents.wire import DONE, GREETING, MOST_BYTES, SECONDS, address_of, is_own, socket_folder
+from engine.agents.wire import DONE, GREETING, MAX_BYTES, SECONDS, is_private, socket_folder, socket_path
 
 SWITCH = "AUTOPOIESIS_HOOKS"
-"""``off`` in the environment disables the hooks, also for agents that we run ourselves."""
+"""``off`` in the environment disables the hooks, including for agents that we run ourselves."""
 
-_AFTER_THE_END_S = 0.02
+_GRACE_S = 0.02
 
 
 def main() -> None:
-    """The entry point."""
     try:
         _run(sys.argv[1:])
-    except Exception as error:  # noqa: BLE001 — nothing that goes wrong here may stop the agent
+    except Exception as error:  # noqa: BLE001 — no error here may stop the agent
         from engine.agents.failures import note_failure  # noqa: PLC0415 — rarely needed
 
         note_failure(f"{type(error).__name__}: {error}")
@@ -40,17 +39,17 @@ def _run(arguments: list[str]) -> None:
     if os.environ.get(SWITCH) == "off" or not arguments:
         return
     agent, folder = arguments[0], _workspace(arguments[1:])
-    payload = _said(until)
+    payload = _read_stdin(until)
     if not payload:
         return
     try:
-        answer = _asked(folder, agent, payload, until)
+        answer = _request(folder, agent, payload, until)
     except OSError:
         answer = None
     if answer is None and time.monotonic() < until:
-        from engine.agents.alone import answer_alone  # noqa: PLC0415 — loads the engine
+        from engine.agents.standalone import answer_standalone  # noqa: PLC0415 — loads the engine
 
-        answer = answer_alone(agent, folder, payload, until - time.monotonic())
+        answer = answer_standalone(agent, folder, payload, until - time.monotonic())
     if answer:
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
@@ -63,25 +62,25 @@ def _workspace(arguments: list[str]) -> str:
     return os.path.expanduser(os.environ.get("AUTOPOIESIS_HOME") or "~/.autopoiesis")  # noqa: PTH111
 
 
-def _said(until: float) -> bytes:
+def _read_stdin(until: float) -> bytes:
     """The event on standard input: one JSON object. Not every agent closes the stream."""
     parts: list[bytes] = []
     size, wait = 0, until - time.monotonic()
-    while size < MOST_BYTES and select.select([0], [], [], max(0.0, wait))[0]:
+    while size < MAX_BYTES and select.select([0], [], [], max(0.0, wait))[0]:
         part = os.read(0, 1 << 16)
         if not part:
             break
         parts.append(part)
         size += len(part)
-        seems_whole = part.rstrip().endswith(b"}")
-        wait = _AFTER_THE_END_S if seems_whole else until - time.monotonic()
+        looks_complete = part.rstrip().endswith(b"}")
+        wait = _GRACE_S if looks_complete else until - time.monotonic()
     return b"".join(parts)
 
 
-def _asked(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:
+def _request(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:
     """The reply of the program that has the workspace open; ``None`` if there is none."""
-    address = address_of(workspace)
-    if not is_own(socket_folder()):
+    address = socket_path(workspace)
+    if not is_private(socket_folder()):
         return None
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(max(0.1, until - time.monotonic()))

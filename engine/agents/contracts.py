@@ -31,18 +31,18 @@ class Event:
 
     moment: Moment
     seconds: int
-    """After which the agent kills the hook."""
+    """Timeout after which the agent kills the hook."""
 
     context: bool = False
     """Whether the output may add context."""
 
     only: str = ""
-    """The required ``trigger``, where others do not mean what the event's name says."""
+    """The required ``trigger``, if other triggers do not mean what the event's name says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a settings file is."""
+    """The location of a settings file."""
 
     user: str
     """Relative to the agent's folder; with ``~/``, to the home folder unless the variable is set."""
@@ -78,31 +78,31 @@ class Contract:
     """The key in that file."""
 
     note: str
-    """What the person has to know or do after the installation; may be empty."""
+    """What the person has to know or do after installation; may be empty."""
 
     below_variable: str = ""
     """Appended to the folder the variable names."""
 
-    most_bytes: int = 9_500
+    max_bytes: int = 9_500
     """UTF-8 bytes of context that reach the model unchanged. Claude Code replaces more than 10,000 characters
-    by a preview; Codex moves more than 2,500 tokens (of four bytes) to a file."""
+    with a preview; Codex moves more than 2,500 tokens (of four bytes) to a file."""
 
     ticks: int = 1
-    """One second in the unit of its ``timeout``: 1, or 1,000 for milliseconds."""
+    """Units of its ``timeout`` per second: 1, or 1,000 for milliseconds."""
 
     silence: str = ""
     """The output that adds nothing."""
 
-    compacts_unsaid: bool = False
+    compacts_silently: bool = False
     """Whether it compacts on its own without an event or a session start; only its log shows it."""
 
-    told_each_start: bool = False
-    """Whether a resumed session needs the standing context again: its log does not keep it."""
+    inject_each_start: bool = False
+    """Whether a resumed session needs the standing context again, because its log does not keep it."""
 
-    trusted: str = ""
+    trust_file: str = ""
     """The file in its folder that lists the trusted hooks; empty if it runs any."""
 
-    trust: str = ""
+    trust_hint: str = ""
     """How the person can trust them."""
 
     def event(self, name: str) -> Event | None:
@@ -155,9 +155,7 @@ CODEX = Contract(
         Event("UserPromptSubmit", "prompt", 10, context=True),
         Event("Stop", "stop", 30),  # older versions skip async hooks
         Event("PreCompact", "pre_compact", 30),
-        Event(
-            "SessionEnd", "session_end", 3
-        ),  # more is reduced to 3 with a warning; older versions ignore it
+        Event("SessionEnd", "session_end", 3),  # more is reduced with a warning; older versions ignore it
     ),
     hooks=Place("hooks.json", ".codex/hooks.json"),
     mcp=Place("config.toml", ".codex/config.toml"),
@@ -169,8 +167,8 @@ CODEX = Contract(
         "and `codex --no-daemon`; the hooks of its TUI run in a daemon that keeps the environment it was "
         "first started with: use `hook off` there."
     ),
-    trusted="config.toml",
-    trust=_TRUST_CODEX,
+    trust_file="config.toml",
+    trust_hint=_TRUST_CODEX,
 )
 
 GEMINI = Contract(
@@ -192,7 +190,7 @@ GEMINI = Contract(
     mcp_key="mcpServers",
     note="Gemini CLI warns once about a project's hooks, and escapes < and > in injected text.",
     ticks=1_000,
-    compacts_unsaid=True,
+    compacts_silently=True,
     silence="{}",  # with empty stdout it reads stderr
 )
 
@@ -213,7 +211,7 @@ OPENCODE = Contract(
     hooks=Place("plugins/autopoiesis.js", ".opencode/plugins/autopoiesis.js"),
     mcp=Place("opencode.json", "opencode.json"),
     mcp_key="mcp",  # version 2 also reads ``mcp.servers``, version 1 only this
-    told_each_start=True,
+    inject_each_start=True,
     note="Restart opencode to load the plugin; it needs version 1.18.29 or newer.",
 )
 

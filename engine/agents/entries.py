@@ -1,8 +1,8 @@
-"""Our entries in an agent's settings: found, put in and taken out, as text and nothing else.
+"""Finds, adds and removes our entries in the text of an agent's settings.
 
-A hook is ours where its command runs ``autopoiesis-hook``, an MCP server where it is called ``autopoiesis``,
-a plugin where its first line says so; of a plugin, the whole file is.
-Whatever is done is read again: where anything but our entries would differ, nothing is done.
+A hook is ours if its command runs ``autopoiesis-hook``, an MCP server if its name is ``autopoiesis``, and a
+plugin, as a whole file, if its first line says so. Every result is parsed again; if anything but our entries
+would change, the change is refused.
 """
 
 from __future__ import annotations
@@ -27,54 +27,56 @@ HOOK = "autopoiesis-hook"
 SERVER = "autopoiesis"
 
 Entries = Mapping[str, Any]
-"""Of hooks: the group of each event. Of servers: ours, by its name. Of a plugin: its command and text."""
+"""For hooks: the group of each event. For servers: ours, by name. For a plugin: its command and text hash."""
 
 
-class NotUnderstood(ValueError):
-    """The settings cannot be changed without a risk for what else stands in them."""
+class CannotEdit(ValueError):
+    """The settings cannot be changed without risking their other content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One kind of our entries in one form of file; each raises ``JsonError`` and ``NotUnderstood``."""
+    """One kind of entry in one file format; its functions raise ``JsonError`` and ``CannotEdit``."""
 
     what: str
-    tree: Callable[[str], dict[str, Any]]  # all that a text says
-    read: Callable[[str], Entries]  # ours in it
-    put: Callable[[str, Entries], str]  # into a text that has none of ours
-    take: Callable[[str], str]
+    tree: Callable[[str], dict[str, Any]]  # everything in a text
+    read: Callable[[str], Entries]  # our entries in a text
+    add: Callable[[str, Entries], str]  # to a text without any
+    remove: Callable[[str], str]
 
 
 def sections(contract: Contract) -> tuple[Section, Section]:
-    """Its hooks and its MCP server."""
-    hooks = Section("hooks", _json, _our_hooks, _put_hooks, _take_hooks)
+    """The sections for an agent's hooks and MCP server."""
+    hooks = Section("hooks", _json, _our_hooks, _add_hooks, _remove_hooks)
     if contract.hooks.user.endswith(".js"):
-        hooks = Section("plugin", _others_plugin, _our_plugin, _put_plugin, _take_plugin)
+        hooks = Section("plugin", _foreign_plugin, _our_plugin, _add_plugin, _remove_plugin)
     key = contract.mcp_key
     if contract.mcp.user.endswith(".toml"):
-        return hooks, Section("MCP server", _toml, partial(_our_server, _toml, key), _put_table, _take_table)
+        return hooks, Section(
+            "MCP server", _toml, partial(_our_server, _toml, key), _add_table, _remove_table
+        )
     return hooks, Section(
         "MCP server",
         _json,
         partial(_our_server, _json, key),
-        partial(_put_server, key),
-        partial(_take_server, key),
+        partial(_add_server, key),
+        partial(_remove_server, key),
     )
 
 
-def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[Entries, Entries]:
-    """What is to stand in its hooks and among its MCP servers.
+def desired(contract: Contract, folder: Path, workspace: Path | None) -> tuple[Entries, Entries]:
+    """The entries that an installation adds to its hooks and MCP servers.
 
     Args:
-        folder: With both programs, absolute.
-        workspace: ``None`` for the one that is taken by default.
+        folder: Contains both programs; absolute.
+        workspace: ``None`` for the default workspace.
     """
     named = [] if workspace is None else ["-C", str(workspace)]
     hooks: dict[str, Any] = {}
     for event in contract.events:
         handler = {
             "type": "command",
-            "command": _guarded([str(folder / HOOK), contract.agent, *named]),
+            "command": _guarded_command([str(folder / HOOK), contract.agent, *named]),
             "timeout": event.seconds * contract.ticks,
         }
         hooks[event.name] = {"hooks": [handler]}
@@ -91,18 +93,18 @@ def programs_in(entries: Entries) -> list[str]:
     handlers = [handler for entry in entries.values() for handler in entry.get("hooks", ())]
     commands = [entry["command"] for entry in entries.values() if "command" in entry]
     servers = [str(each[0]) if isinstance(each, list) else str(each) for each in commands if each]
-    return sorted({*servers, *(run_by(handler["command"])[0] for handler in handlers)})
+    return sorted({*servers, *(parse_command(handler["command"])[0] for handler in handlers)})
 
 
-def _guarded(run: list[str]) -> str:
+def _guarded_command(run: list[str]) -> str:
     """A shell command that runs a program, and does nothing once the program has been uninstalled: an agent
     must not report an error at every prompt because of it.
     """
     return f"[ ! -x {shlex.quote(run[0])} ] || exec {shlex.join(run)}"
 
 
-def run_by(command: str) -> list[str]:
-    """The program and arguments that a hook's command runs, guarded or not; empty for none of ours."""
+def parse_command(command: str) -> list[str]:
+    """The program and arguments that a hook's command runs, guarded or not; empty if it is not ours."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -112,39 +114,43 @@ def run_by(command: str) -> list[str]:
 
 
 def with_entries(text: str, section: Section, entries: Entries) -> str:
-    """The text with these entries and none of our others; the same text where they stand in it.
+    """The text with exactly these entries of ours; unchanged if it already has them.
 
     Raises:
-        JsonError, NotUnderstood: It cannot be read, or nothing but our entries cannot be changed.
+        JsonError, CannotEdit: It cannot be parsed, or our entries cannot be changed alone.
     """
     if section.read(text) == entries:
         return text
     try:
-        made = section.take(text)
-        made = section.put(made, entries) if entries else made
-        if section.read(made) == entries and _bare(section.tree(made)) == _bare(section.tree(text)):
+        made = section.remove(text)
+        made = section.add(made, entries) if entries else made
+        if section.read(made) == entries and _without_ours(section.tree(made)) == _without_ours(
+            section.tree(text)
+        ):
             return made
-    except (NotUnderstood, JsonError) as error:
-        raise NotUnderstood(f"cannot take our {section.what}: {error}") from None
-    raise NotUnderstood(f"cannot take our {section.what} without touching what else stands there")
+    except (CannotEdit, JsonError) as error:
+        raise CannotEdit(f"cannot change our {section.what}: {error}") from None
+    raise CannotEdit(f"cannot change our {section.what} without changing other settings")
 
 
-def _bare(value: Any) -> Any:
-    """A value without ours, and without what holds nothing."""
+def _without_ours(value: Any) -> Any:
+    """A value without our entries and empty containers."""
     if isinstance(value, list):
-        return [kept for each in value if (kept := _bare(each)) not in ({}, [])]
+        return [kept for each in value if (kept := _without_ours(each)) not in ({}, [])]
     if not isinstance(value, dict):
         return value
-    if _is_ours(value) or (isinstance(value.get("hooks"), list) and not _bare(value["hooks"])):
+    if _is_ours(value) or (isinstance(value.get("hooks"), list) and not _without_ours(value["hooks"])):
         return {}
     return {
-        key: kept for key, each in value.items() if key != SERVER and (kept := _bare(each)) not in ({}, [])
+        key: kept
+        for key, each in value.items()
+        if key != SERVER and (kept := _without_ours(each)) not in ({}, [])
     }
 
 
 def _is_ours(handler: object) -> bool:
     command = handler.get("command") if isinstance(handler, dict) else None
-    return isinstance(command, str) and bool(run_by(command))
+    return isinstance(command, str) and bool(parse_command(command))
 
 
 def _json(text: str) -> dict[str, Any]:
@@ -155,28 +161,28 @@ def _json(text: str) -> dict[str, Any]:
 def _root(text: str) -> Node:
     root = jsonc.parse(text)
     if not isinstance(root.value, dict):
-        raise NotUnderstood("is not a JSON object")
+        raise CannotEdit("is not a JSON object")
     return root
 
 
-def _put(text: str, outer: str, inner: str, value: Any) -> str:
-    """The text with a member two keys down, or where a list is there, with its items at the end."""
+def _add(text: str, outer: str, inner: str, value: Any) -> str:
+    """The text with a member added two levels down or, if there is a list, with its item appended."""
     root = _root(text)
     holder = root.get(outer)
     if holder is None:
         return jsonc.add(text, root, {inner: value}, outer)
     if not isinstance(holder.value, dict):
-        raise NotUnderstood(f"holds something else than an object under {outer}")
+        raise CannotEdit(f"{outer} is not an object")
     place = holder.get(inner)
     if place is None:
         return jsonc.add(text, holder, value, inner)
     if not isinstance(place.value, list):
-        raise NotUnderstood(f"holds something else than a list under {outer}.{inner}")
+        raise CannotEdit(f"{outer}.{inner} is not a list")
     return jsonc.add(text, place, value[0])
 
 
-def _held(root: Node) -> Iterator[tuple[str, list[tuple[Node, Node]]]]:
-    """Each hook of ours: its event, and the pairs of holder and held that lead to it from outside."""
+def _our_handlers(root: Node) -> Iterator[tuple[str, list[tuple[Node, Node]]]]:
+    """Each of our hooks: its event, and the (parent, child) pairs that lead to it from the root."""
     hooks = root.get("hooks")
     for event in hooks.children if hooks is not None and isinstance(hooks.value, dict) else ():
         for group in event.children if isinstance(event.value, list) else ():
@@ -188,31 +194,31 @@ def _held(root: Node) -> Iterator[tuple[str, list[tuple[Node, Node]]]]:
 
 
 def hooks_in(text: str) -> Iterator[tuple[str, int, int, dict[str, Any]]]:
-    """Each hook of ours: its event, the number of its group there and its own in that, and the group."""
-    for name, held in _held(_root(text)):
-        (event, group), (handlers, handler) = held[2:]
+    """Each of our hooks: its event, the index of its group, its index in the group, and the group."""
+    for name, path in _our_handlers(_root(text)):
+        (event, group), (handlers, handler) = path[2:]
         yield name, event.children.index(group), handlers.children.index(handler), group.value
 
 
 def _our_hooks(text: str) -> Entries:
     found: dict[str, Any] = {}
-    for event, held in _held(_root(text)):
-        found.setdefault(event, {"hooks": []})["hooks"].append(held[-1][1].value)
+    for event, path in _our_handlers(_root(text)):
+        found.setdefault(event, {"hooks": []})["hooks"].append(path[-1][1].value)
     return found
 
 
-def _put_hooks(text: str, entries: Entries) -> str:
+def _add_hooks(text: str, entries: Entries) -> str:
     for event, group in entries.items():
-        text = _put(text, "hooks", event, [group])
+        text = _add(text, "hooks", event, [group])
     return text
 
 
-def _take_hooks(text: str) -> str:
-    while found := next(_held(_root(text)), None):
-        held = found[1]
-        while len(held) > 1 and len(held[-1][0].children) == 1:  # what holds nothing else goes with it
-            held.pop()
-        text = jsonc.remove(text, *held[-1])
+def _remove_hooks(text: str) -> str:
+    while found := next(_our_handlers(_root(text)), None):
+        path = found[1]
+        while len(path) > 1 and len(path[-1][0].children) == 1:  # remove containers that would be empty
+            path.pop()
+        text = jsonc.remove(text, *path[-1])
     return text
 
 
@@ -225,7 +231,7 @@ def _shipped() -> str:
 
 
 def _plugin(command: list[str]) -> str:
-    """The plugin that runs a program; nothing of a path can end the string that it stands in."""
+    """The plugin that runs a program; JSON quoting keeps a path from ending its string literal."""
     return _COMMAND.sub(lambda _: f"const COMMAND = {json.dumps(command)}", _shipped())
 
 
@@ -239,22 +245,22 @@ def _our_plugin(text: str) -> Entries:
     return {"plugin": {"command": command, "text": sha256(text.encode("utf-8", "replace")).hexdigest()}}
 
 
-def _others_plugin(text: str) -> dict[str, Any]:
+def _foreign_plugin(text: str) -> dict[str, Any]:
     return {} if _our_plugin(text) or not text.strip() else {"text": text}
 
 
-def _put_plugin(text: str, entries: Entries) -> str:
+def _add_plugin(text: str, entries: Entries) -> str:
     if text.strip():
-        raise NotUnderstood("somebody else's plugin stands there")
+        raise CannotEdit("another plugin has this file name")
     return _plugin(entries["plugin"]["command"])
 
 
-def _take_plugin(text: str) -> str:
+def _remove_plugin(text: str) -> str:
     return "" if _our_plugin(text) else text
 
 
-_OF_SERVER = ("type", "command", "args", "enabled")
-"""What we write of a server; what else stands there, such as which tools need no leave, is the person's."""
+_SERVER_KEYS = ("type", "command", "args", "enabled")
+"""The keys we write for a server; any others, such as pre-approved tools, belong to the person."""
 
 
 def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> Entries:
@@ -262,14 +268,14 @@ def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> E
     ours = servers.get(SERVER) if isinstance(servers, dict) else None
     if not isinstance(ours, dict):
         return {}
-    return {SERVER: {name: ours[name] for name in _OF_SERVER if name in ours}}
+    return {SERVER: {name: ours[name] for name in _SERVER_KEYS if name in ours}}
 
 
-def _put_server(key: str, text: str, entries: Entries) -> str:
-    return _put(text, key, SERVER, entries[SERVER])
+def _add_server(key: str, text: str, entries: Entries) -> str:
+    return _add(text, key, SERVER, entries[SERVER])
 
 
-def _take_server(key: str, text: str) -> str:
+def _remove_server(key: str, text: str) -> str:
     root = _root(text)
     servers = root.get(key)
     ours = servers.get(SERVER) if servers is not None and isinstance(servers.value, dict) else None
@@ -290,10 +296,10 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise NotUnderstood(f"is not TOML: {error}") from None
+        raise CannotEdit(f"is not TOML: {error}") from None
 
 
-def _put_table(text: str, entries: Entries) -> str:
+def _add_table(text: str, entries: Entries) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[mcp_servers.{SERVER}]"]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries[SERVER].items()]
@@ -302,10 +308,10 @@ def _put_table(text: str, entries: Entries) -> str:
     return text + (newline if text else "") + "".join(line + newline for line in lines)
 
 
-def _take_table(text: str) -> str:
+def _remove_table(text: str) -> str:
     while found := _TABLE.search(text):
         start = found.start()
-        if not found["end"] and start:  # it was added to a file that does not end with a line break
+        if not found["end"] and start:  # it was added to a file without a final line break
             start = len(text[:start].removesuffix("\n").removesuffix("\r"))
         text = text[:start] + text[found.end() :]
     return text

@@ -1,9 +1,8 @@
 """Handles an agent's hook events: injects memory into its context and captures its session.
 
-At the start of a session the standing context is injected once; for each prompt whatever is relevant, or
-nothing. When the agent has answered or is about to compact, the session is captured; at its end it is
-committed. The agent never waits for a capture and never sees an error: errors go to the log and the
-workbench.
+The standing context is injected once at the start of a session, and whatever is relevant, if anything, with
+each prompt. The session is captured when the agent has answered or is about to compact, and committed when it
+ends. The agent never waits for a capture and never sees an error: errors go to the log and the workbench.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Message
-from engine.agents import told
 from engine.agents.call import HookCall, read_call
 from engine.agents.contracts import WAITED_FOR, Moment
-from engine.agents.heard import parent_of, words_of
-from engine.agents.log import GOES_ON, HookLog, HookRun
+from engine.agents.derived import parent_session, typed_prompt
+from engine.agents.injected_text import injected_text
+from engine.agents.log import CONTINUATIONS, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.transcripts.importers.drafts import ImportResult
 
-MOST_NEW_TURNS = 200
-_AGAIN = 3
+MAX_NEW_TURNS = 200
+_FIT_ATTEMPTS = 3
 _INDEX_S = 2.0
 """Seconds after the start of a hook at which indexing is cut short."""
 
 
-class _NoTimeError(Exception):
-    """Indexing takes longer than the agent waits."""
+class _OutOfTimeError(Exception):
+    """Indexing takes longer than the agent can wait."""
 
 
 Later = Callable[[Callable[[], None]], None]
@@ -63,8 +62,8 @@ class Hooks:
         self.log = HookLog(engine.files, engine.clock)
         self.switches = Switches()
         self._guard = threading.Lock()
-        self._taking_in = threading.Lock()
-        self._lately: dict[tuple[str, ...], float] = {}
+        self._import_guard = threading.Lock()
+        self._recent: dict[tuple[str, ...], float] = {}
 
     def answer(self, agent: str, payload: bytes) -> str:
         """The output of the hook; may be empty. Never raises an ``AutopoiesisError``."""
@@ -72,60 +71,60 @@ class Hooks:
         try:
             call = read_call(agent, payload)
         except AutopoiesisError as error:
-            self._note(HookRun(self._now(), agent[:40], "", said=str(error), failed=True))
+            self._log_run(HookRun(self._now(), agent[:40], "", said=str(error), failed=True))
             return ""
         if call is None:
             return ""
         answer = call.contract.silence
-        run = self._run(call)
+        run = self._new_run(call)
         try:
             if not self._engine.is_live:
                 self._engine.look_again()
             off = self.switches.why_off(call)
             if off:
                 run = replace(run, said=off)
-            elif call.event.moment in WAITED_FOR and self._is_again(call):
+            elif call.event.moment in WAITED_FOR and self._is_duplicate(call):
                 run = replace(run, said="duplicate event: the hooks are installed in two settings files")
             elif call.event.moment in WAITED_FOR:
-                run, text = self._told(call, run, started)
+                run, text = self._inject(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
             else:
-                self._goes_on(call)
+                self._forget_recent(call)
                 self._later(partial(self._capture, call, run))
                 return answer
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
-        self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
+        self._log_run(replace(run, ms=round((time.monotonic() - started) * 1000)))
         return answer
 
-    def _is_again(self, call: HookCall) -> bool:
-        """Whether the same event arrived moments ago: hooks in both user and project settings run twice."""
+    def _is_duplicate(self, call: HookCall) -> bool:
+        """Whether the same event just arrived: hooks in both user and project settings run twice."""
         now = time.monotonic()
-        asked = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
+        key = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
         with self._guard:
-            self._lately = {each: at for each, at in self._lately.items() if now - at < SECONDS}
-            is_again = bool(call.session_id) and asked in self._lately
-            self._lately.setdefault(asked, now)
-        return is_again
+            self._recent = {each: at for each, at in self._recent.items() if now - at < SECONDS}
+            is_duplicate = bool(call.session_id) and key in self._recent
+            self._recent.setdefault(key, now)
+        return is_duplicate
 
-    def _goes_on(self, call: HookCall) -> None:
-        """Forgets the session's recent events: one that is resumed at once may repeat them."""
+    def _forget_recent(self, call: HookCall) -> None:
+        """Forgets the session's recent events: a session that is resumed at once may repeat them."""
         with self._guard:
-            lately = self._lately.items()
-            self._lately = {asked: at for asked, at in lately if asked[1] != call.session_id}
+            recent = self._recent.items()
+            self._recent = {key: at for key, at in recent if key[1] != call.session_id}
 
     def _catch_up(self, started: float) -> bool:
-        """Updates the index as far as time allows; returns whether it is up to date."""
+        """Updates the index as far as time permits; returns whether it is up to date."""
         if self._engine.files.read_only:
             return True
 
         def progress(_done: int, _of: int) -> None:
             if time.monotonic() - started > _INDEX_S:
-                raise _NoTimeError
+                raise _OutOfTimeError
 
         try:
             self._engine.catch_up_index(progress)
-        except _NoTimeError:
+        except _OutOfTimeError:
             # Progress is kept; the next run resumes from there.
             self._later(self._engine.catch_up_index)
             return False
@@ -133,15 +132,15 @@ class Hooks:
 
     # Injection.
 
-    def _told(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+    def _inject(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         if call.event.moment == "session_start":
-            return self._standing(call, run)
-        return self._beside(call, run, started)
+            return self._inject_standing(call, run)
+        return self._inject_relevant(call, run, started)
 
-    def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
+    def _inject_standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """The standing context of a session; a resumed session already has it."""
-        goes_on = call.source in GOES_ON and not call.contract.told_each_start
-        if goes_on and self.log.known(run.parent or call.session_id).since:
+        is_continuation = call.source in CONTINUATIONS and not call.contract.inject_each_start
+        if is_continuation and self.log.known(run.parent or call.session_id).since:
             return replace(run, said="resumed session: it already has the standing context"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:
@@ -152,30 +151,30 @@ class Hooks:
             agent = call.contract.agent
             return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
 
-        made, text = self._fitted("session_start", call.contract.most_bytes, budget, compiled)
+        made, text = self._fit("session_start", call.contract.max_bytes, budget, compiled)
         if not text:
             return replace(run, said="no standing context yet"), ""
         shown = self._engine.injections.rules_in(made)
         files = dict.fromkeys((section.source, section.lines) for section in made.sections if section.source)
-        run = _with(run, made)
+        run = _with_sections(run, made)
         return replace(run, rules=shown.held if shown else (), told=tuple(files)), text
 
-    def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+    def _inject_relevant(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """Whatever is relevant to a prompt."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
-        call = replace(call, prompt=words_of(call))
+        call = replace(call, prompt=typed_prompt(call))
         if not budget or not call.prompt.strip():
-            why = "not a prompt of a person" if budget else "hooks.prompt_tokens is 0"
+            why = "not a person's prompt" if budget else "hooks.prompt_tokens is 0"
             return replace(run, said=why), ""
-        known, again = self.log.known(call.session_id), ""
-        if known.line and not known.told and call.contract.compacts_unsaid:
-            run, again = self._standing(call, run)  # no session start will inject it again
-            known = replace(known, rules=run.rules, told=frozenset(run.told))
+        known, standing_again = self.log.known(call.session_id), ""
+        if known.line and not known.sections and call.contract.compacts_silently:
+            run, standing_again = self._inject_standing(call, run)  # no session start will inject it again
+            known = replace(known, rules=run.rules, sections=frozenset(run.told))
         message, before = self._message(call)
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
         can_search = self._catch_up(started)
-        heard = known.told | engine.injections.seen(call.session_id, known.since)
+        known_sections = known.sections | engine.injections.seen(call.session_id, known.since)
 
         def compiled(tokens: int) -> Compiled:
             return engine.prompts.compile(
@@ -186,16 +185,18 @@ class Hooks:
                 part="message",
                 project=call.project,
                 agent=call.contract.agent,
-                told=heard,
+                told=known_sections,
                 held_from=known.line or None,
                 search=can_search,
             )
 
-        made, text = self._fitted("prompt", call.contract.most_bytes - len(again.encode()), budget, compiled)
+        made, text = self._fit(
+            "prompt", call.contract.max_bytes - len(standing_again.encode()), budget, compiled
+        )
         if not text:
-            return (run, again) if again else (replace(run, said="nothing relevant"), "")
+            return (run, standing_again) if standing_again else (replace(run, said="nothing relevant"), "")
         if time.monotonic() - started > SECONDS:
-            return replace(run, said="too late: the agent did not wait", failed=True), ""
+            return replace(run, said="too late: the agent has stopped waiting", failed=True), ""
         noted = engine.injections.record(
             made,
             call.prompt,
@@ -204,7 +205,7 @@ class Hooks:
             by=call.contract.agent,
             standing=known.rules,
         )
-        return replace(_with(run, made), injection=noted), again + text
+        return replace(_with_sections(run, made), injection=noted), standing_again + text
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()
@@ -212,21 +213,21 @@ class Hooks:
             try:
                 return self._engine.turns.next_message(call.prompt, call.session_id, at)
             except TranscriptError:
-                pass  # its first message: nothing is captured yet
+                pass  # the first message: nothing is captured yet
         return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
 
-    def _fitted(
-        self, moment: Moment, most: int, budget: int, compiled: Callable[[int], Compiled]
+    def _fit(
+        self, moment: Moment, max_bytes: int, budget: int, compiled: Callable[[int], Compiled]
     ) -> tuple[Compiled, str]:
-        """The injected text within ``most`` bytes; a token of a non-Latin script has many."""
-        for _ in range(_AGAIN):
+        """The injected text within ``max_bytes``; a token of a non-Latin script has many bytes."""
+        for _ in range(_FIT_ATTEMPTS):
             made = compiled(budget)
-            text = told.text_of(made, moment)
+            text = injected_text(made, moment)
             size = len(text.encode("utf-8"))
-            if size <= most:
+            if size <= max_bytes:
                 break
-            budget = max(1, budget * most * 9 // (size * 10))
-        return made, text if size <= most else ""
+            budget = max(1, budget * max_bytes * 9 // (size * 10))
+        return made, text if size <= max_bytes else ""
 
     # Capture.
 
@@ -234,15 +235,15 @@ class Hooks:
         """Captures the session as far as its log goes; commits it when the session ends."""
         started = time.monotonic()
         try:
-            said, line = self._captured(call)
+            said, line = self._capture_session(call)
             run = replace(run, said=said, line=line)
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
-        self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
+        self._log_run(replace(run, ms=round((time.monotonic() - started) * 1000)))
 
-    def _captured(self, call: HookCall) -> tuple[str, int]:
-        """What was done, and the first line of the transcript that stays in the agent's context."""
-        from engine.agents.behind import is_written  # noqa: PLC0415 — not for a prompt
+    def _capture_session(self, call: HookCall) -> tuple[str, int]:
+        """What was done, and the first transcript line that stays in the agent's context."""
+        from engine.agents.log_wait import is_written  # noqa: PLC0415 — not for a prompt
         from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
 
         engine = self._engine
@@ -253,9 +254,9 @@ class Hooks:
             if log is not None and not is_written(log, call.answer):
                 return "nothing in the session log yet", 0
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
-                return self._committed(()), 0
+                return self._commit(()), 0
             if log is None:
-                return f"{call.contract.title} names no session log", 0
+                return f"{call.contract.title} did not name a session log", 0
             done = import_sessions(engine, [Source(log)], commit=False)
         result = next(iter(done.results), None)
         if result is None or result.status == "skipped":
@@ -264,13 +265,13 @@ class Hooks:
             self._learn(result.target, before)
         said = f"{result.status}: {result.target}"
         line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
-        if call.event.moment == "stop" and call.contract.compacts_unsaid:
-            line = self._summed_up(result.target, before)
+        if call.event.moment == "stop" and call.contract.compacts_silently:
+            line = self._last_summary(result.target, before)
         if call.event.moment == "session_end":
-            said += f"; {self._committed(done.results)}"
+            said += f"; {self._commit(done.results)}"
         return said, line
 
-    def _committed(self, results: Iterable[ImportResult]) -> str:
+    def _commit(self, results: Iterable[ImportResult]) -> str:
         from engine.conversations.imports import commit_imported  # noqa: PLC0415 — as above
 
         change, committed, held = commit_imported(self._engine, results)
@@ -284,7 +285,7 @@ class Hooks:
             yield Path(call.transcript) if call.transcript else None
             return
         path = cache_folder() / call.contract.agent / f"{call.session_id}.json"
-        with self._taking_in:
+        with self._import_guard:
             write_own(path, json.dumps({**call.session, "session_id": call.session_id}).encode())
             try:
                 yield path
@@ -301,7 +302,7 @@ class Hooks:
     def _learn(self, path: str, before: tuple[str, int]) -> None:
         """Traces new turns, so that decisions are logged, and records which injections they used.
 
-        A live workbench does this itself for the turns it sees arrive.
+        A live workbench does this itself for arriving turns.
         """
         engine = self._engine
         conversation = engine.conversations.read(path)
@@ -309,14 +310,14 @@ class Hooks:
             return
         known = before[1] if before[0] == path else 0
         # The last known turn may have grown.
-        first = max(known - 1, conversation.first, conversation.end - MOST_NEW_TURNS, 0)
+        first = max(known - 1, conversation.first, conversation.end - MAX_NEW_TURNS, 0)
         for ordinal in range(max(first, known), conversation.end):
             engine.trace_turn(f"{path}#{ordinal}", record=True, ask=False)
         engine.labels.learn_from_use(path, first)
         engine.injections.learn_from_use(path, first)
 
     def _flush(self, path: str) -> int:
-        """Flushes what the agent is about to forget; returns the first line that stays in its context."""
+        """Flushes what the agent is about to forget; returns the first transcript line it keeps."""
         conversation = self._engine.conversations.read(path)
         if conversation is None or not conversation.turns:
             return 0
@@ -327,7 +328,7 @@ class Hooks:
                     self._engine.report_error(f"{path} was not flushed: {record.error}")
         return conversation.turns[-1].line + 1
 
-    def _summed_up(self, path: str, before: tuple[str, int]) -> int:
+    def _last_summary(self, path: str, before: tuple[str, int]) -> int:
         """The line of the last summary among new turns, which replaced the agent's context; 0 if none."""
         conversation = self._engine.conversations.read(path)
         if conversation is None:
@@ -338,7 +339,7 @@ class Hooks:
 
     # Log.
 
-    def _run(self, call: HookCall) -> HookRun:
+    def _new_run(self, call: HookCall) -> HookRun:
         return HookRun(
             self._now(),
             call.contract.agent,
@@ -346,26 +347,26 @@ class Hooks:
             call.session_id,
             call.project,
             source=call.source if call.event.moment == "session_start" else "",
-            parent=parent_of(call),
+            parent=parent_session(call),
         )
 
     def _now(self) -> str:
         return self._engine.clock().isoformat()
 
-    def _note(self, run: HookRun) -> None:
+    def _log_run(self, run: HookRun) -> None:
         engine = self._engine
         if run.failed:
             engine.report_error(f"{f'{run.agent} {run.moment}'.rstrip()}: {run.said}")
         else:
-            told = run.tokens, run.labels, run.said
+            details = run.tokens, run.labels, run.said
             at = datetime.fromisoformat(run.at)
-            engine.publish(AgentTold(at, run.agent, run.moment, run.session_id, *told))
+            engine.publish(AgentTold(at, run.agent, run.moment, run.session_id, *details))
         try:
             self.log.append(run)
         except AutopoiesisError as error:
             engine.report_error(f"a hook of {run.agent} was not logged: {error}")
 
 
-def _with(run: HookRun, made: Compiled) -> HookRun:
+def _with_sections(run: HookRun, made: Compiled) -> HookRun:
     labels = dict.fromkeys((*run.labels, *(section.label for section in made.sections)))
     return replace(run, tokens=run.tokens + made.tokens, labels=tuple(labels))

@@ -1,8 +1,8 @@
 """Adds our hooks and MCP server to an agent's settings, removes them, and reports their state.
 
-The settings belong to the person: a backup is kept beside the file and is restored byte for byte if nothing
-else has changed since. Symlinks are followed and stay symlinks; in a project, which may be a stranger's, only
-if they stay inside it.
+The settings belong to the person: a backup is kept next to the file and restored byte for byte if nothing
+else has changed since. Symlinks are followed and preserved; in a project, which may come from a stranger,
+only if they stay inside it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Literal, TypeVar
 from engine.agents.contracts import Contract, Place
 from engine.agents.entries import (
     HOOK,
+    CannotEdit,
     Entries,
-    NotUnderstood,
     Section,
+    desired,
     programs_in,
     sections,
-    wanted,
     with_entries,
 )
 from engine.agents.jsonc import JsonError
@@ -36,10 +36,10 @@ from engine.store.named_file import NamedFile, make_folder_of, read_named, remov
 from engine.store.paths import shown
 from engine.store.programs import find
 
-MOST_BYTES = 16 * 1024 * 1024
-"""Limit for a settings file; Claude Code keeps a lot in ``~/.claude.json``."""
+MAX_BYTES = 16 * 1024 * 1024
+"""Size limit of a settings file; Claude Code stores a lot in ``~/.claude.json``."""
 
-KEPT = ".before-autopoiesis"
+BACKUP_SUFFIX = ".before-autopoiesis"
 """Suffix of a backup."""
 
 _T = TypeVar("_T")
@@ -48,9 +48,9 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The programs the agent will run."""
+    """The programs for the agent to run."""
 
-    folder: Path  # absolute, with both programs in it
+    folder: Path  # absolute; contains both programs
     workspace: Path | None = None  # ``None`` for the default workspace
 
     @classmethod
@@ -73,7 +73,7 @@ class Programs:
         return cls(folder, workspace)
 
     @property
-    def are_passing(self) -> bool:
+    def are_temporary(self) -> bool:
         """Whether they are in uv's cache, which may be emptied at any time."""
         return "archive-v0" in self.folder.parts
 
@@ -112,17 +112,17 @@ class Change:
     """The change to one file."""
 
     file: NamedFile
-    data: bytes | None  # ``None`` to delete it: the installation created it
+    data: bytes | None  # ``None`` to delete it, because the installation created it
     what: tuple[str, ...]
-    keep: NamedFile | None = None
-    """Where the file is backed up first."""
+    backup: NamedFile | None = None
+    """Where to back up the file first."""
 
-    spent: NamedFile | None = None
-    """A backup that is no longer needed, because the file is restored."""
+    old_backup: NamedFile | None = None
+    """A backup that is no longer needed once the file is restored."""
 
     @property
-    def is_none(self) -> bool:
-        """Whether the file stays as it is."""
+    def is_noop(self) -> bool:
+        """Whether the file stays the same."""
         return self.data == (None if self.file.seen is None else self.file.data)
 
     @property
@@ -135,7 +135,7 @@ class Change:
         return "\n".join(difflib.unified_diff(old, new, path, path, lineterm="", n=2))
 
     def apply(self) -> None:
-        """Applies it; if interrupted, either the old or the new file is in place.
+        """Writes the file; if interrupted, either the old or the new file is in place.
 
         Raises:
             WriteFailed, ReadOnly, PathRefused: Nothing was written, or the file changed in the meantime.
@@ -144,24 +144,24 @@ class Change:
             remove_named(self.file)
             return
         make_folder_of(self.file.path)
-        if self.keep is not None:
-            replace_named(self.keep, self.file.data, like=self.file)
+        if self.backup is not None:
+            replace_named(self.backup, self.file.data, like=self.file)
         replace_named(self.file, self.data)
-        if self.spent is not None:
-            remove_named(self.spent)
+        if self.old_backup is not None:
+            remove_named(self.old_backup)
 
 
 State = Literal["installed", "untrusted", "differs", "stale", "no", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class InstallState:
     """The state of one kind of our entries."""
 
     state: State
     path: str = ""  # of the file
     why: str = ""  # names the file if it is about one
-    hint: str = ""  # when reinstalling does not help
+    hint: str = ""  # if reinstalling does not help
 
 
 def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
@@ -174,13 +174,13 @@ def installation(contract: Contract, where: Where, programs: Programs, *, mcp: b
     changes = []
     for real, parts in _files(contract, where, programs, mcp=mcp).items():
         file = _read(real)
-        mark, text, made = _text(file)
-        is_first = not any(_ours(file, section) for section, _ in parts)
+        mark, text, made = _decode(file)
+        is_first = not any(_our_entries(file, section) for section, _ in parts)
         for section, entries in parts:
-            made = _understood(file, partial(with_entries, made, section, entries))
+            made = _explaining(file, partial(with_entries, made, section, entries))
         data = file.data if made == text else mark + made.encode()
-        keep = _kept(real) if is_first and file.seen is not None else None
-        changes.append(Change(file, data, tuple(section.what for section, _ in parts), keep))
+        backup = _backup(real) if is_first and file.seen is not None else None
+        changes.append(Change(file, data, tuple(section.what for section, _ in parts), backup))
     return changes
 
 
@@ -189,39 +189,41 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
     changes = []
     for real, parts in _files(contract, where, Programs(Path("/")), mcp=mcp).items():
         file = _read(real)
-        mark, text, _ = _text(file)
-        ours = [(section, found) for section, _ in parts if (found := _ours(file, section))]
+        mark, text, _ = _decode(file)
+        ours = [(section, found) for section, _ in parts if (found := _our_entries(file, section))]
         if not ours:
             continue
         what = tuple(section.what for section, _ in ours)
-        kept = _kept(real)
-        before = _text(NamedFile(real, kept.data))[2]
-        with contextlib.suppress(JsonError, NotUnderstood):
+        kept = _backup(real)
+        before = _decode(NamedFile(real, kept.data))[2]
+        with contextlib.suppress(JsonError, CannotEdit):
             for section, found in ours:
                 before = with_entries(before, section, found)
         if before == text:  # nothing else has changed since
             back = None if kept.seen is None else kept.data
-            changes.append(Change(file, back, what, spent=kept))
+            changes.append(Change(file, back, what, old_backup=kept))
             continue
         for section, _ in ours:
-            text = _understood(file, partial(with_entries, text, section, {}))
+            text = _explaining(file, partial(with_entries, text, section, {}))
         is_gone = real.suffix == ".js" and not text  # an older version of our plugin
         changes.append(Change(file, None if is_gone else mark + text.encode(), what))
     return changes
 
 
-def standing(contract: Contract, where: Where, programs: Programs | None) -> tuple[Standing, Standing]:
+def install_state(
+    contract: Contract, where: Where, programs: Programs | None
+) -> tuple[InstallState, InstallState]:
     """The state of the hooks and of the MCP server.
 
     Args:
         programs: What an installation would use now; ``None`` if unknown.
     """
-    now = (None, None) if programs is None else wanted(contract, programs.folder, programs.workspace)
+    now = (None, None) if programs is None else desired(contract, programs.folder, programs.workspace)
     hooks, server = sections(contract)
-    stands = _standing(contract, where, contract.hooks, hooks, now[0])
+    state = _state_of(contract, where, contract.hooks, hooks, now[0])
     return (
-        _trusted(contract, where, stands) if stands.state == "installed" and contract.trusted else stands,
-        _standing(contract, where, contract.mcp, server, now[1]),
+        _with_trust(contract, where, state) if state.state == "installed" and contract.trust_file else state,
+        _state_of(contract, where, contract.mcp, server, now[1]),
     )
 
 
@@ -230,52 +232,52 @@ def is_on_this_machine(contract: Contract, where: Where) -> bool:
     return where.folder(contract).is_dir() or find(contract.program) is not None
 
 
-def _standing(
+def _state_of(
     contract: Contract, where: Where, place: Place, section: Section, now: Entries | None
-) -> Standing:
+) -> InstallState:
     path = str(where.file(contract, place))
     try:
-        ours = _ours(_read(_followed(Path(path), where), writes=False), section)
+        ours = _our_entries(_read(_resolved(Path(path), where), writes=False), section)
     except AutopoiesisError as error:
-        return Standing("unreadable", path, str(error))
+        return InstallState("unreadable", path, str(error))
     gone = [each for each in programs_in(ours) if "\0" in each or not os.access(each, os.X_OK)]
     if not ours:
-        return Standing("no", path)
+        return InstallState("no", path)
     if gone:
-        return Standing("stale", path, f"{shown(path)}: {', '.join(gone)} is gone")
+        return InstallState("stale", path, f"{shown(path)}: {', '.join(gone)} is gone")
     if now is not None and ours != now:
-        return Standing("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
-    return Standing("installed", path)
+        return InstallState("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
+    return InstallState("installed", path)
 
 
-def _trusted(contract: Contract, where: Where, stands: Standing) -> Standing:
-    """The state, or ``untrusted`` if the hooks are installed and not run."""
+def _with_trust(contract: Contract, where: Where, state: InstallState) -> InstallState:
+    """The state, or ``untrusted`` if the agent does not run the installed hooks."""
     try:
-        texts = [_text(_read(Path(os.path.realpath(each)), writes=False))[1]
-                 for each in (stands.path, where.folder(contract) / contract.trusted)]  # fmt: skip
+        texts = [_decode(_read(Path(os.path.realpath(each)), writes=False))[1]
+                 for each in (state.path, where.folder(contract) / contract.trust_file)]  # fmt: skip
     except AutopoiesisError:
-        return stands  # unknown
-    waiting, number = untrusted(Path(stands.path), *texts)
+        return state  # unknown
+    waiting, number = untrusted(Path(state.path), *texts)
     if not waiting:
-        return stands
+        return state
     those = "none of these hooks" if waiting == number else f"only {number - waiting} of these {number} hooks"
-    why = f"{shown(stands.path)}: {contract.title} runs {those} until you have trusted them"
-    return replace(stands, state="untrusted", why=why, hint=contract.trust)
+    why = f"{shown(state.path)}: {contract.title} runs {those} until you have trusted them"
+    return replace(state, state="untrusted", why=why, hint=contract.trust_hint)
 
 
 def _files(
     contract: Contract, where: Where, programs: Programs, *, mcp: bool
 ) -> dict[Path, list[tuple[Section, Entries]]]:
-    """The files, symlinks resolved, with the entries that belong in each."""
+    """The files, with symlinks resolved, and the entries that belong in each."""
     found: dict[Path, list[tuple[Section, Entries]]] = {}
-    entries = wanted(contract, programs.folder, programs.workspace)
+    entries = desired(contract, programs.folder, programs.workspace)
     places = (contract.hooks, contract.mcp)[: 1 + mcp]
     for place, section, each in zip(places, sections(contract), entries, strict=False):
-        found.setdefault(_followed(where.file(contract, place), where), []).append((section, each))
+        found.setdefault(_resolved(where.file(contract, place), where), []).append((section, each))
     return found
 
 
-def _followed(path: Path, where: Where) -> Path:
+def _resolved(path: Path, where: Where) -> Path:
     real = Path(os.path.realpath(path))
     if where.project is not None and not real.is_relative_to(os.path.realpath(where.project)):
         hint = f"check it, and pass the real path: {shown(str(real))}"
@@ -284,19 +286,19 @@ def _followed(path: Path, where: Where) -> Path:
 
 
 def _read(real: Path, *, writes: bool = True) -> NamedFile:
-    file = read_named(real, MOST_BYTES) if real.parent.is_dir() else NamedFile(real)
+    file = read_named(real, MAX_BYTES) if real.parent.is_dir() else NamedFile(real)
     if writes and file.seen is not None and not file.seen.st_mode & stat.S_IWUSR:
         raise ReadOnly("is read-only", where=shown(str(real)), hint=f"chmod u+w {shown(str(real))}")
     return file
 
 
-def _kept(real: Path) -> NamedFile:
-    path = real.with_name(real.name + KEPT)
-    return read_named(path, MOST_BYTES) if path.parent.is_dir() else NamedFile(path)
+def _backup(real: Path) -> NamedFile:
+    path = real.with_name(real.name + BACKUP_SUFFIX)
+    return read_named(path, MAX_BYTES) if path.parent.is_dir() else NamedFile(path)
 
 
-def _text(file: NamedFile) -> tuple[bytes, str, str]:
-    """The byte order mark, the text, and the text to start from if it is blank."""
+def _decode(file: NamedFile) -> tuple[bytes, str, str]:
+    """The byte order mark, the text, and the text to edit, which is never blank for JSON."""
     mark = _BOM if file.data.startswith(_BOM) else b""
     try:
         text = file.data.removeprefix(_BOM).decode()
@@ -306,15 +308,15 @@ def _text(file: NamedFile) -> tuple[bytes, str, str]:
     return mark, text, text if text.strip() or not is_json else "{}\n"
 
 
-def _ours(file: NamedFile, section: Section) -> Entries:
-    return _understood(file, partial(section.read, _text(file)[2]))
+def _our_entries(file: NamedFile, section: Section) -> Entries:
+    return _explaining(file, partial(section.read, _decode(file)[2]))
 
 
-def _understood(file: NamedFile, work: Callable[[], _T]) -> _T:
+def _explaining(file: NamedFile, work: Callable[[], _T]) -> _T:
     hint = "fix it and retry; nothing was changed"
     try:
         return work()
     except JsonError as error:
         raise DocumentError(str(error), where=f"{shown(str(file.path))}:{error.line}", hint=hint) from None
-    except NotUnderstood as error:
+    except CannotEdit as error:
         raise DocumentError(str(error), where=shown(str(file.path)), hint=hint) from None

@@ -1,7 +1,7 @@
-"""Answers hooks for a workspace that is open here, over a socket of this machine.
+"""Answers hooks for a workspace that is open in this process, over a local socket.
 
-One program listens for a workspace: the first that opens it. When it ends, another takes its place. What only
-lingers behind a hook leaves when a workbench or server comes.
+The first program to open a workspace listens for it; when it ends, another one takes over. A background
+process that only lingers after a hook stops when a workbench or server starts.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from engine.agents.hooks import Hooks
-from engine.agents.wire import DONE, GREETING, LEAVE, MOST_BYTES, address_of, is_own, socket_folder
+from engine.agents.wire import DONE, GREETING, LEAVE, MAX_BYTES, is_private, socket_folder, socket_path
 
 if TYPE_CHECKING:
     from engine.engine import Engine
 
-_LOOK_AGAIN_S = 2.0
+_RETRY_S = 2.0
 _REQUEST_S = 5.0
-_AT_ONCE = 16
-"""Hooks answered at a time; one beyond does its work itself."""
-_ENDING_S = 10.0
+_MAX_CONCURRENT = 16
+"""Maximum number of concurrent hooks; any further hook does its work itself."""
+_JOIN_S = 10.0
 
 
 @contextlib.contextmanager
 def listening(engine: Engine) -> Iterator[None]:
-    """Answers hooks meanwhile, where what they do can be written down."""
+    """Answers hooks inside the ``with`` block, unless the workspace is read-only."""
     if engine.files.read_only:
         yield
         return
@@ -44,14 +44,14 @@ def listening(engine: Engine) -> Iterator[None]:
 
 
 def linger(engine: Engine, seconds: float) -> None:
-    """Answers hooks until there was none for some seconds, or somebody else wants to."""
+    """Answers hooks until there have been none for ``seconds``, or another program wants to listen."""
     if engine.files.read_only:
         return
     listener = Listener(engine, lingers=True)
     listener.start()
     engine.catch_up_index()
     try:
-        while not listener.wait_to_leave(_LOOK_AGAIN_S) and time.monotonic() - listener.used < seconds:
+        while not listener.wait_to_leave(_RETRY_S) and time.monotonic() - listener.used < seconds:
             pass
     finally:
         listener.stop()
@@ -61,11 +61,11 @@ class Listener:
     """Answers the hooks of one workspace in threads, from ``start`` to ``stop``.
 
     Args:
-        lingers: Leaves when another program wants to listen, or when one does already.
+        lingers: Stop when another program wants to listen, or is already listening.
 
     Attributes:
-        listening: Set while it does.
-        used: When it last answered, by the monotonic clock.
+        listening: Set while listening.
+        used: Time of the last request, by the monotonic clock.
     """
 
     def __init__(self, engine: Engine, *, lingers: bool = False) -> None:
@@ -75,7 +75,7 @@ class Listener:
         self.used = time.monotonic()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._hooks = Hooks(engine, self._jobs.put)
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._slots = threading.BoundedSemaphore(_MAX_CONCURRENT)
         self._stopping = threading.Event()
         self._socket: socket.socket | None = None
         self.listening = threading.Event()
@@ -85,12 +85,12 @@ class Listener:
         ]
 
     def start(self) -> None:
-        """Begins to listen, or to wait until the program that does has ended."""
+        """Starts listening, or waiting for the listening program to end."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Listens no more, and ends what was begun."""
+        """Stops listening, and finishes the work in progress."""
         self._stopping.set()
         if self._socket is not None:
             with contextlib.suppress(OSError):
@@ -98,10 +98,10 @@ class Listener:
         self._jobs.put(None)
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():
-                thread.join(timeout=_ENDING_S)
+                thread.join(timeout=_JOIN_S)
 
     def wait_to_leave(self, seconds: float) -> bool:
-        """Waits so long; whether it is to leave."""
+        """Waits for up to ``seconds``; returns whether to stop listening."""
         return self._leaving.wait(seconds)
 
     def _listen(self) -> None:
@@ -109,17 +109,17 @@ class Listener:
             try:
                 self._serve()
             except OSError as error:
-                self._engine.report_error(f"agents are not listened to: {error}")
+                self._engine.report_error(f"cannot listen for agents: {error}")
                 return
-            self._stopping.wait(_LOOK_AGAIN_S)
+            self._stopping.wait(_RETRY_S)
 
     def _serve(self) -> None:
-        """Answers until it is stopped; returns at once where another program does."""
-        folder, address = socket_folder(), address_of(str(self._engine.workspace.root))
+        """Answers hooks until stopped; returns at once if another program does."""
+        folder, address = socket_folder(), socket_path(str(self._engine.workspace.root))
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)  # noqa: PTH102
-        if not is_own(folder):
-            raise PermissionError(f"{folder} is not yours alone")
+        if not is_private(folder):
+            raise PermissionError(f"other users can access {folder}")
         lock = f"{address}.lock"
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening, os.fdopen(handle):
@@ -131,10 +131,10 @@ class Listener:
                 else:
                     _ask_to_leave(address)
                 return
-            if not _is_still(lock, handle):
-                return  # the program that held it has just taken it away
+            if not _is_same_file(lock, handle):
+                return  # the program that held the lock has just removed it
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(address)  # of a program that was killed  # noqa: PTH108
+                os.unlink(address)  # left by a program that was killed  # noqa: PTH108
             listening.bind(address)
             listening.listen(128)
             self._socket = listening
@@ -155,14 +155,14 @@ class Listener:
                 if self._stopping.is_set():
                     return
                 raise
-            if not self._places.acquire(blocking=False):
+            if not self._slots.acquire(blocking=False):
                 connection.close()
                 continue
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
         try:
-            # Who has gone meanwhile hears nothing, and needs nothing.
+            # A client that has disconnected in the meantime needs no answer.
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(_REQUEST_S)
                 request = _read(connection)
@@ -175,24 +175,24 @@ class Listener:
                     answer = self._hooks.answer(agent.decode("utf-8", "replace"), payload)
                     connection.sendall(DONE + answer.encode("utf-8", "replace"))
         finally:
-            self._places.release()
+            self._slots.release()
 
     def _work(self) -> None:
-        """Captures sessions, one after the other."""
+        """Captures sessions, one at a time."""
         while (job := self._jobs.get()) is not None:
             job()
 
 
 def _ask_to_leave(address: str) -> None:
-    """Has the program that listens leave, if it only lingers."""
+    """Asks the listening program to stop, which it does if it only lingers."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_REQUEST_S)
         connection.connect(address)
         connection.sendall(LEAVE)
 
 
-def _is_still(path: str, handle: int) -> bool:
-    """Whether an open file has the name under which it was opened."""
+def _is_same_file(path: str, handle: int) -> bool:
+    """Whether a path still refers to the open file."""
     try:
         return os.stat(path).st_ino == os.fstat(handle).st_ino  # noqa: PTH116
     except FileNotFoundError:
@@ -202,7 +202,7 @@ def _is_still(path: str, handle: int) -> bool:
 def _read(connection: socket.socket) -> bytes:
     parts: list[bytes] = []
     size = 0
-    while size <= MOST_BYTES and (part := connection.recv(1 << 16)):
+    while size <= MAX_BYTES and (part := connection.recv(1 << 16)):
         parts.append(part)
         size += len(part)
     return b"".join(parts)

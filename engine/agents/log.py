@@ -1,4 +1,4 @@
-"""The hook log: what was injected at which event, why nothing was, and what failed.
+"""The hook log: what was injected at each event, why nothing was, and what failed.
 
 ``logs/hooks-YYYY-MM.jsonl``, append-only.
 """
@@ -16,10 +16,10 @@ from engine.store.monthly import MonthlyLog, Record, list_in, text_in, whole_in
 if TYPE_CHECKING:
     from engine.store.files import Files
 
-_LOOKED_BACK = 512 * 1024
-"""Bytes of each month's file searched for a session; anything older is treated as never injected."""
-GOES_ON = ("resume", "fork")
-"""Sources of a session start that continues an earlier session."""
+_TAIL_BYTES = 512 * 1024
+"""Bytes of each month's file that are searched for a session; anything older counts as never injected."""
+CONTINUATIONS = ("resume", "fork")
+"""Sources of a session start that continue an earlier session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class HookRun:
     project: str = ""  # slug
     source: str = ""  # of a session start: startup, resume, clear, compact or fork
     parent: str = ""  # the session it was forked from
-    ms: int = 0  # the agent waited, without process start
+    ms: int = 0  # time the agent waited, excluding process start
     tokens: int = 0  # injected
     labels: tuple[str, ...] = ()  # of the injected sections
     rules: tuple[str, ...] = ()  # ids of the injected rules
@@ -45,13 +45,13 @@ class HookRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is still in an agent's context of what was injected in its session."""
+class KnownContext:
+    """The injected text that is still in an agent's context."""
 
-    since: str = ""  # when its context last began empty; ISO 8601, UTC; empty if unknown
-    line: int = 0  # the first transcript line in its context; 0 for all of it
-    rules: tuple[str, ...] = ()  # ids of the rules injected then
-    told: frozenset[tuple[str, str]] = frozenset()  # path and lines of everything else
+    since: str = ""  # when its context was last empty; ISO 8601, UTC; empty if unknown
+    line: int = 0  # the first transcript line in its context; 0 for all
+    rules: tuple[str, ...] = ()  # ids of the injected rules
+    sections: frozenset[tuple[str, str]] = frozenset()  # path and lines of everything else
 
 
 class HookLog:
@@ -68,57 +68,58 @@ class HookLog:
         """
         self._months.append({name: value for name, value in asdict(run).items() if value})
 
-    def backwards(self, most: int | None = None) -> Iterator[HookRun]:
+    def backwards(self, max_bytes: int | None = None) -> Iterator[HookRun]:
         """Runs, newest first, from the last ``most`` bytes of each month's file."""
-        found = map(_run_of, self._months.backwards(most))
+        found = map(_run_of, self._months.backwards(max_bytes))
         return (run for run in found if run is not None)
 
-    def known(self, session_id: str) -> Known:
-        """What is still in the context of a session's agent. A fork has what its parent had until then."""
+    def known(self, session_id: str) -> KnownContext:
+        """What is still in the context of a session's agent. A fork starts with its parent's context."""
         runs: list[HookRun] = []
         wanted = session_id
-        for run in self.backwards(_LOOKED_BACK) if session_id else ():
+        for run in self.backwards(_TAIL_BYTES) if session_id else ():
             if run.session_id != wanted:
                 continue
             runs.append(run)
-            if _is_start(run) and run.source not in ("compact", *GOES_ON):
+            if _is_start(run) and run.source not in ("compact", *CONTINUATIONS):
                 break  # its context began empty
             if run.parent and not run.told:
                 wanted = run.parent
         runs.reverse()
         runs.sort(key=lambda run: run.at)  # a capture runs in the background and is logged after later events
-        return _held(runs, session_id)
+        return _replay(runs, session_id)
 
 
 def _is_start(run: HookRun) -> bool:
     return run.moment == "session_start"
 
 
-def _held(runs: Sequence[HookRun], session_id: str) -> Known:
-    """What is in the context after some events, oldest first."""
-    known = Known()
+def _replay(runs: Sequence[HookRun], session_id: str) -> KnownContext:
+    """What is in the context after a sequence of runs, oldest first."""
+    known = KnownContext()
     prompt: HookRun | None = None  # the last one
     for run in runs:
         if run.line:
-            line = (
-                run.line if run.session_id == session_id else 0
-            )  # a parent's lines are of its own transcript
+            # A parent's lines refer to its own transcript.
+            line = run.line if run.session_id == session_id else 0
             # A compaction noticed when the agent stopped came before that turn's prompt.
-            begun = prompt if run.moment == "stop" and prompt is not None else None
-            known = _told_in(begun, line) if begun else Known(since=run.at, line=line)
-        elif run.told or (_is_start(run) and run.source not in GOES_ON):
-            if run.source in GOES_ON and known.since:
-                known = replace(known, rules=run.rules, told=frozenset(run.told))
+            prompt_before = prompt if run.moment == "stop" and prompt is not None else None
+            known = (
+                _known_after(prompt_before, line) if prompt_before else KnownContext(since=run.at, line=line)
+            )
+        elif run.told or (_is_start(run) and run.source not in CONTINUATIONS):
+            if run.source in CONTINUATIONS and known.since:
+                known = replace(known, rules=run.rules, sections=frozenset(run.told))
             else:
-                is_new = _is_start(run) and run.source not in ("compact", *GOES_ON)
-                known = _told_in(run, 0 if is_new else known.line)
+                is_new = _is_start(run) and run.source not in ("compact", *CONTINUATIONS)
+                known = _known_after(run, 0 if is_new else known.line)
         if run.moment == "prompt":
             prompt = run
     return known
 
 
-def _told_in(run: HookRun, line: int) -> Known:
-    return Known(since=run.at, line=line, rules=run.rules, told=frozenset(run.told))
+def _known_after(run: HookRun, line: int) -> KnownContext:
+    return KnownContext(since=run.at, line=line, rules=run.rules, sections=frozenset(run.told))
 
 
 def _run_of(record: Record) -> HookRun | None:

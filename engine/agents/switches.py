@@ -1,6 +1,6 @@
-"""Where agents are told nothing and captured nothing: everywhere, in a project, or in one session.
+"""Where hooks are off: everywhere, in a project, or in one session.
 
-A person's own wish for all workspaces, so it is kept with their settings.
+This is a person's choice for all workspaces, so it is stored with their settings.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from engine.agents.call import HookCall
 
 NAME = "hooks-off.json"
-_MOST_SESSIONS = 200
+_MAX_SESSIONS = 200
 
 
 class Switches:
-    """Reads and changes what is off; reads anew each time, because other programs change it."""
+    """Reads and changes where hooks are off; reads the file each time, because other programs change it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = (folder or settings_folder()) / NAME
 
     def off(self) -> Mapping[str, list[str]]:
-        """``everywhere`` (one empty name where it is so), ``projects`` by folder, ``sessions`` by id."""
+        """``everywhere`` (one empty name if off everywhere), ``projects`` by folder, ``sessions`` by id."""
         try:
             tree = json.loads(read_own(self._path) or b"{}")
             return {name: [str(each) for each in tree.get(name, [])] for name in _KINDS}
         except (OSError, ValueError, AttributeError, TypeError):
-            # A file that cannot be read was meant to turn something off.
+            # An unreadable file was meant to turn something off: err on the side of off.
             return {"everywhere": [""], "projects": [], "sessions": []}
 
     def why_off(self, call: HookCall) -> str:
-        """Why nothing is done for an event; empty where something is."""
+        """Why an event is ignored; empty if it is not."""
         off = self.off()
         if off["everywhere"]:
             return "off everywhere"
@@ -48,16 +48,16 @@ class Switches:
         return ""
 
     def turn(self, kind: str, name: str, *, on: bool) -> bool:
-        """Turns hooks on or off for an ``everywhere``, ``projects`` or ``sessions``; whether that is news.
+        """Turns hooks on or off for a name of a kind, a key of ``off``; returns whether anything changed.
 
         Raises:
-            ConfigError: It cannot be kept.
+            ConfigError: It cannot be saved.
         """
         off = {each: list(names) for each, names in self.off().items()}
         if (name in off[kind]) is not on:
             return False
         off[kind] = [each for each in off[kind] if each != name] if on else [*off[kind], name]
-        off["sessions"] = off["sessions"][-_MOST_SESSIONS:]
+        off["sessions"] = off["sessions"][-_MAX_SESSIONS:]
         try:
             write_own(self._path, json.dumps(off, indent=2).encode())
         except OSError as error:

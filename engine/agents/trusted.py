@@ -1,4 +1,4 @@
-"""Which of our hooks an agent runs: Codex runs one only once the person has trusted it as it stands."""
+"""Which of our hooks an agent runs: Codex runs a hook only after the person has trusted that version."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OURS = {"type", "command", "timeout"}
 
 
 def untrusted(hooks: Path, text: str, settings: str) -> tuple[int, int]:
-    """How many of our hooks the person has still to trust, and how many there are.
+    """The number of our hooks that the person still has to trust, and the number of all our hooks.
 
     Args:
-        hooks: The file that holds them.
-        text: Its text, which was read as settings before.
-        settings: The text of the settings that name what was trusted, as ``[hooks.state]``. Where it cannot
-            be read, nothing is known: none counts.
+        hooks: The file that contains them.
+        text: Its text, which must be valid.
+        settings: The text of the settings that list trusted hooks in ``[hooks.state]``. If it is invalid,
+            trust is unknown and both numbers are 0.
     """
     try:
         state = tomllib.loads(settings).get("hooks", {}).get("state", {})
@@ -39,7 +39,7 @@ def untrusted(hooks: Path, text: str, settings: str) -> tuple[int, int]:
     for event, at, place, group in hooks_in(text):
         label = _WORD.sub("_", event).lower()
         hash_kept, hook = kept.get(f"{label}:{at}:{place}"), group["hooks"][place]
-        # What somebody has added to ours is in the hash in ways of its own.
+        # The hash of a hook with additional keys cannot be computed here.
         is_known = group.keys() == {"hooks"} and hook.keys() == _OURS
         waiting += hash_kept is None or (is_known and hash_kept != _hash_of(label, hook))
         number += 1
@@ -47,7 +47,7 @@ def untrusted(hooks: Path, text: str, settings: str) -> tuple[int, int]:
 
 
 def _hash_of(label: str, hook: dict[str, Any]) -> str:
-    """As Codex 0.169 makes it: of a hook with what is taken where nothing is said, as JSON in keys' order."""
+    """The hash as computed by Codex 0.169: of the hook with defaults filled in, as JSON with sorted keys."""
     identity = {"event_name": label, "hooks": [{**hook, "async": False}]}
     text = json.dumps(identity, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"sha256:{sha256(text.encode()).hexdigest()}"

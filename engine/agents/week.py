@@ -1,4 +1,4 @@
-"""What agents were told in some days, summed up: how much, where, what it cost, and what of it was of use."""
+"""Sums up the injections of some days: how much, where, at what cost, and how much of it was useful."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Telling
+    from engine.agents.audit import AuditEntry
     from engine.agents.log import HookRun
     from engine.engine import Engine
 
 SLOW_MS = 1_000
-"""Milliseconds from which an agent that waits has waited long."""
+"""Milliseconds from which a hook that an agent waits for counts as slow."""
 _WAITED_FOR = ("session_start", "prompt")
 
 
@@ -24,32 +24,32 @@ class Place:
     """An agent in a project."""
 
     agent: str
-    project: str  # slug; empty where it is not known
+    project: str  # slug; empty if unknown
     prompts: int = 0
-    told: int = 0  # of these, those to which something was added
-    tokens: int = 0  # that were added to them
-    starts: int = 0  # of sessions that were told what holds throughout
-    standing: int = 0  # tokens that that took
+    told: int = 0  # prompts with an injection
+    tokens: int = 0  # injected with prompts
+    starts: int = 0  # session starts with standing context
+    standing: int = 0  # tokens of standing context
 
 
 @dataclass(slots=True)
 class Use:
-    """What was told, and what came of it."""
+    """Injections of sections, and how many were used."""
 
-    name: str  # of a topic; empty for sections of all kinds
-    told: int = 0  # times
+    name: str  # the topic; empty for all sections
+    told: int = 0  # injections
     tokens: int = 0
-    known: int = 0  # of the times, those of which it is known what came
-    used: int = 0  # of these, those that the reply took up, or a person called useful
+    known: int = 0  # injections with a known outcome
+    used: int = 0  # of these, those used in the reply or judged useful by a person
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What was told to one model, once, at the price of its input."""
+    """Tokens injected for one model, at the price of uncached input."""
 
-    model: str  # empty where no transcript names it
+    model: str  # empty if no transcript names it
     tokens: int
-    usd: float | None  # ``None`` where the price is not known
+    usd: float | None  # ``None`` if the price is unknown
 
 
 @dataclass(slots=True)
@@ -58,26 +58,26 @@ class Week:
 
     since: str  # ISO 8601
     places: list[Place] = field(default_factory=list)  # most tokens first
-    answered: int = 0  # prompts that were told something and whose replies are known
-    took_up: int = 0  # of these, those whose reply took up something
+    answered: int = 0  # prompts with an injection and a known reply
+    took_up: int = 0  # of these, those whose reply used the injection
     sections: Use = field(default_factory=lambda: Use(""))
-    topics: list[Use] = field(default_factory=list)  # told most and used least first
+    topics: list[Use] = field(default_factory=list)  # most unused injections first
     costs: list[Cost] = field(default_factory=list)  # most tokens first
     failed: list[HookRun] = field(default_factory=list)  # newest first
-    slow: list[HookRun] = field(default_factory=list)  # those for which an agent waited long, newest first
+    slow: list[HookRun] = field(default_factory=list)  # newest first
 
 
-def week_of(engine: Engine, tellings: Iterable[Telling], since: str) -> Week:
-    """Sums up what agents were told since a time (ISO 8601, UTC); prompts of our own are not among it.
+def week_of(engine: Engine, entries: Iterable[AuditEntry], since: str) -> Week:
+    """Sums up the injections since a time (ISO 8601, UTC), excluding prompts sent from here.
 
     Args:
-        tellings: Newest first.
+        entries: Newest first.
     """
     week = Week(since)
     places: dict[tuple[str, str], Place] = {}
     topics = {topic.path: Use(topic.name) for topic in engine.library.topics}
     by_session, paths = Counter[str](), dict[str, str]()
-    for each in tellings:
+    for each in entries:
         if each.at < since:
             break
         if each.run is None:
@@ -88,10 +88,10 @@ def week_of(engine: Engine, tellings: Iterable[Telling], since: str) -> Week:
             continue
         if each.run.ms >= SLOW_MS:
             week.slow.append(each.run)
-        _add(places.setdefault((each.agent, each.project), Place(each.agent, each.project)), each)
+        _add_place(places.setdefault((each.agent, each.project), Place(each.agent, each.project)), each)
         by_session[each.session_id] += each.tokens
         if each.injection is not None:
-            _take(week, each, topics)
+            _add_use(week, each, topics)
             if each.injection.is_claimed:
                 paths[each.session_id] = each.injection.turn.partition("#")[0]
     week.places = sorted(places.values(), key=lambda one: -one.tokens - one.standing)
@@ -106,18 +106,18 @@ def week_of(engine: Engine, tellings: Iterable[Telling], since: str) -> Week:
     return week
 
 
-def _add(place: Place, telling: Telling) -> None:
-    if telling.moment == "session_start":
-        place.starts += bool(telling.tokens)
-        place.standing += telling.tokens
+def _add_place(place: Place, entry: AuditEntry) -> None:
+    if entry.moment == "session_start":
+        place.starts += bool(entry.tokens)
+        place.standing += entry.tokens
     else:
         place.prompts += 1
-        place.told += bool(telling.tokens)
-        place.tokens += telling.tokens
+        place.told += bool(entry.tokens)
+        place.tokens += entry.tokens
 
 
-def _take(week: Week, telling: Telling, topics: dict[str, Use]) -> None:
-    injection = telling.injection
+def _add_use(week: Week, entry: AuditEntry, topics: dict[str, Use]) -> None:
+    injection = entry.injection
     assert injection is not None
     for section in injection.sections:
         topic = topics.get(section.path) if section.priority == 2 else None
@@ -132,7 +132,7 @@ def _take(week: Week, telling: Telling, topics: dict[str, Use]) -> None:
 
 
 def _model(engine: Engine, path: str) -> str:
-    """The model of a session, as its transcript names it."""
+    """The model of a session, according to its transcript."""
     if not path or not engine.workspace.holds(path):
         return ""
     return head_fields(read_head(engine.workspace.root / path), ("model",))["model"]

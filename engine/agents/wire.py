@@ -1,6 +1,6 @@
-"""How a hook reaches the program that has the workspace open: where it listens, and what is said first.
+"""The protocol between a hook and the program that has the workspace open: socket path and messages.
 
-Only modules that cost next to nothing are imported here.
+Only modules that are cheap to import are used here.
 """
 
 from __future__ import annotations
@@ -9,40 +9,42 @@ import os
 import stat
 
 SECONDS = 5.0
-"""After which an agent that waits is let go, whatever has come by then."""
+"""Maximum time for a hook, after which the agent continues in any case."""
 
-MOST_BYTES = 16 * 1024 * 1024
-"""Of what an agent says; more is not read."""
+MAX_BYTES = 16 * 1024 * 1024
+"""Maximum size of an event; more is not read."""
 
 GREETING = b"autopoiesis-hook 1 "
 DONE = b"ok\n"
 LEAVE = GREETING + b"leave"
-"""Said by a program that wants to listen itself."""
+"""Sent by a program that wants to listen itself."""
 
-_OTHERS = 0o077
+_OTHER_USERS = 0o077
 
 
-def address_of(workspace: str) -> str:
-    """Where a workspace is answered for: the same for every name of the folder, and for no other folder.
+def socket_path(workspace: str) -> str:
+    """The socket of a workspace, unique to the folder and the same for every path to it.
 
-    It lies where only the person can, because others who listened there would read every message.
+    It is in a folder that only the person can access: anybody else listening there would read every message.
 
     Raises:
         OSError: There is no such folder.
     """
-    there = os.stat(workspace)  # noqa: PTH116
-    return f"{socket_folder()}/{there.st_dev:x}-{there.st_ino:x}"
+    status = os.stat(workspace)  # noqa: PTH116
+    return f"{socket_folder()}/{status.st_dev:x}-{status.st_ino:x}"
 
 
 def socket_folder() -> str:
-    """The folder of sockets: short, because a socket's name must be."""
+    """The folder of the sockets; its path is short, because the length of a socket's path is limited."""
     return f"/tmp/autopoiesis-{os.geteuid()}"
 
 
-def is_own(folder: str) -> bool:
-    """Whether a folder is the person's, and nobody else can do anything in it."""
+def is_private(folder: str) -> bool:
+    """Whether a folder belongs to the person and nobody else has any access to it."""
     try:
-        there = os.lstat(folder)
+        status = os.lstat(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(there.st_mode) and there.st_uid == os.geteuid() and not there.st_mode & _OTHERS
+    return (
+        stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & _OTHER_USERS
+    )

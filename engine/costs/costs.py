@@ -1,4 +1,4 @@
-"""Accounts for code that makes paid model calls: is a call allowed, and what did it use."""
+"""Accounts for paid model calls: whether a call is allowed, and what it used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.costs.log import FREE, CostLog
 from engine.costs.model import Operation
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers import pricing
-from engine.providers.chat import Asked, ChatReply, Usage
+from engine.providers.chat import ChatReply, ModelService, Usage
 
 if TYPE_CHECKING:
     from engine.providers.pricing import PriceTable
@@ -42,7 +42,7 @@ class Costs:
         return pricing.current()
 
     def account(
-        self, operation: Operation, service: Asked, error: type[AutopoiesisError] = CostLimit
+        self, operation: Operation, service: ModelService, error: type[AutopoiesisError] = CostLimit
     ) -> Account:
         """The account for calls of a service for one purpose; raises ``error`` when the budget is spent."""
         return Account(self, operation, service.name, service.model, service.address, error)

@@ -1,4 +1,4 @@
-"""Cost estimates of a memory at current prices, from the jobs and tokens of spec 12."""
+"""Cost estimates for a memory at current prices, from the jobs and tokens of spec 12."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.providers.pricing import PriceTable
 
 SESSIONS = (5, 15, 30)
-"""Sessions a day: light, medium and heavy use."""
+"""Sessions per day: light, medium and heavy use."""
 SMALL, LARGE, EMBEDDING = "haiku", "sonnet", "text-embedding-3-small"
 """The models of the specification."""
 WINDOW_DAYS = 30
@@ -76,7 +76,7 @@ class Estimated:
 class Monthly:
     """Cost of a month in US dollars; excludes the gate and the flush, as the specification does."""
 
-    sessions: int  # a day
+    sessions: int  # per day
     extraction_usd: float | None
     scheduled_usd: float | None
     embedding_usd: float | None
@@ -93,7 +93,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Cost estimates of a memory."""
+    """Cost estimates for a memory."""
 
     as_of: str  # date of the shipped prices
     jobs: tuple[Estimated, ...]  # cost of one call per job

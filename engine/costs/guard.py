@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetStatus:
     """Spending and limits of the current day and month, UTC."""
 
     today_usd: float
@@ -71,7 +71,7 @@ class CostGuard:
         self._guard = threading.Lock()
         self._month = _Month()
 
-    def standing(self) -> Standing:
+    def status(self) -> BudgetStatus:
         """Current spending.
 
         Raises:
@@ -84,7 +84,7 @@ class CostGuard:
             ("today", today.usd, settings.daily_usd),
             ("this month", month.usd, settings.monthly_usd),
         )
-        said = [
+        warnings = [
             f"{dollars(spent)} of {dollars(limit)} spent {when}"
             for when, spent, limit in pairs
             if limit and spent >= limit * settings.warn_at
@@ -92,15 +92,17 @@ class CostGuard:
         unknown = today.unpriced if settings.daily_usd else month.unpriced if settings.monthly_usd else 0
         if unknown:
             calls = "1 call" if unknown == 1 else f"{unknown:,} calls"
-            said.append(f"the price of {calls} is unknown and not included" if said else _unknown(calls))
-        return Standing(
+            warnings.append(
+                f"the price of {calls} is unknown and not included" if warnings else _unknown(calls)
+            )
+        return BudgetStatus(
             today_usd=today.usd,
             month_usd=month.usd,
             daily_usd=settings.daily_usd,
             monthly_usd=settings.monthly_usd,
             today_unpriced=today.unpriced,
             month_unpriced=month.unpriced,
-            warning="; ".join(said),
+            warning="; ".join(warnings),
         )
 
     def allow(self, estimate_usd: float | None = None) -> None:
@@ -115,7 +117,7 @@ class CostGuard:
         if not settings.daily_usd and not settings.monthly_usd:
             return
         try:
-            standing = self.standing()
+            status = self.status()
         except AutopoiesisError as error:
             raise CostLimit(
                 f"spending is unknown: {error}",
@@ -123,11 +125,11 @@ class CostGuard:
                 hint="make the cost log readable, or set the limit to 0",
             ) from error
         more = max(0.0, estimate_usd or 0.0)
-        _check("day", standing.today_usd, standing.daily_usd, more, "costs.daily_usd", "until midnight UTC")
+        _check("day", status.today_usd, status.daily_usd, more, "costs.daily_usd", "until midnight UTC")
         _check(
             "month",
-            standing.month_usd,
-            standing.monthly_usd,
+            status.month_usd,
+            status.monthly_usd,
             more,
             "costs.monthly_usd",
             "for the next month, UTC",
@@ -136,7 +138,7 @@ class CostGuard:
     def _spent(self, day: str) -> tuple[_Spent, _Spent]:
         month = day[:7]
         with self._guard:
-            # Pending calls may be written meanwhile: read first, they count twice at worst, never not at all.
+            # Pending calls may be written in the meantime: read first, some may count twice, none is lost.
             waiting = self._log.waiting()
             days = self._days()
             # A call is logged in the month in which it was written, and counts on its own day.
@@ -151,25 +153,25 @@ class CostGuard:
     def _days(self) -> dict[str, _Spent]:
         """Spending by day of the calls logged in this month."""
         try:
-            now = self._log.months.last_month()
+            stamp = self._log.months.last_month()
         except OSError as error:
             raise DocumentError(
                 f"cannot be read ({error.strerror})",
                 where=self._log.months.path(),
                 hint="check its permissions",
             ) from error
-        if now is None or now.name != self._month.name:
-            self._month = _Month("" if now is None else now.name)
-        if now is not None and not self._month.mark.is_of(now):
+        if stamp is None or stamp.name != self._month.name:
+            self._month = _Month("" if stamp is None else stamp.name)
+        if stamp is not None and not self._month.mark.is_of(stamp):
             try:
-                self._read(now)
+                self._read(stamp)
             except AnotherFile:
-                self._month = _Month(now.name)
-                self._read(now)
+                self._month = _Month(stamp.name)
+                self._read(stamp)
         return self._month.days
 
-    def _read(self, now: MonthStamp) -> None:
-        added = Added(self._files, now, self._month.mark)
+    def _read(self, stamp: MonthStamp) -> None:
+        added = Added(self._files, stamp, self._month.mark)
         for line in added:
             tree = record_of(line)
             record = None if tree is None else record_in(tree)

@@ -54,7 +54,7 @@ class CostLog:
         self._prices = prices
         self._guard = threading.Lock()
         self._waiting: deque[CostRecord] = deque(maxlen=_MOST_WAITING)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def record(
         self,
@@ -74,10 +74,10 @@ class CostLog:
 
         Args:
             cost_usd: The cost, if the service or the caller knows better than the price table.
-            address: The server; empty for the provider's own. For others only the person's own prices count.
+            address: The server; empty for the provider's own. For others, only the person's own prices count.
             topics: The topics that the call was about.
             estimated: The tokens were counted here.
-            batched: The record stands for many calls, with ``cost_usd`` as their sum by the table.
+            batched: The record represents many calls; ``cost_usd`` is their total by the price table.
 
         Returns:
             The record; ``None`` if it could not be created, which is reported.
@@ -102,7 +102,7 @@ class CostLog:
                 self._waiting.append(record)
             self._write(_LOCK_WAIT_S)
         except Exception as error:  # noqa: BLE001 — a call that was answered must not fail for its bill
-            self._tell(f"a call of {model or provider} was not recorded: {type(error).__name__}: {error}")
+            self._report(f"a call of {model or provider} was not recorded: {type(error).__name__}: {error}")
             return None
         return record
 
@@ -133,7 +133,7 @@ class CostLog:
             return replace(record, cost_usd=0.0, price_from="free")
         table = self._prices()
         for problem in table.problems:
-            self._tell(str(problem))
+            self._report(str(problem))
         price = table.price(record.model, elsewhere=elsewhere)
         saved = 0.0 if price is None or batched else price.saved(record.usage)
         if record.cost_usd is not None:
@@ -159,10 +159,10 @@ class CostLog:
                         if self._waiting and self._waiting[0] is record:
                             self._waiting.popleft()
         except AutopoiesisError as error:
-            self._tell(f"a model call is not in the cost log yet: {error}")
+            self._report(f"a model call is not in the cost log yet: {error}")
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         """Reports each error once, because a background job would repeat it with every call."""
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             self._on_problem(text)

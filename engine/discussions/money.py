@@ -8,7 +8,7 @@ from engine.providers.chat import Usage
 
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
-    from engine.providers.chat import Asked, ChatReply
+    from engine.providers.chat import ChatReply, ModelService
 
 
 class Bills:
@@ -17,7 +17,7 @@ class Bills:
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
 
-    def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
+    def allow(self, service: ModelService, input_tokens: int = 0, output_tokens: int = 0) -> None:
         """Checks that the budget covers a call of at most so many tokens.
 
         Raises:
@@ -26,11 +26,11 @@ class Bills:
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         self._costs.account("chat", service).allow(usage)
 
-    def least_cacheable(self, service: Asked) -> int:
+    def least_cacheable(self, service: ModelService) -> int:
         """Minimum cacheable prefix of the service's model, in tokens."""
         return self._costs.prices.least_cacheable(service.model, service.name)
 
-    def stored(self, service: Asked, discussion: str, tokens: int, seconds: float) -> float | None:
+    def stored(self, service: ModelService, discussion: str, tokens: int, seconds: float) -> float | None:
         """Records cache storage; returns its cost, if known."""
         usage = Usage(cache_write_tokens=tokens)
         cost = None if service.address else self._costs.prices.storage(service.model, tokens, seconds)
@@ -46,7 +46,7 @@ class Bills:
         return cost
 
     def spent(
-        self, service: Asked, reply: ChatReply, discussion: str, *, estimated: bool = False
+        self, service: ModelService, reply: ChatReply, discussion: str, *, estimated: bool = False
     ) -> float | None:
         """Records a call; returns its cost in US dollars, if known.
 

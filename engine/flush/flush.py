@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
     from engine.knowledge.review import ReviewQueue
-    from engine.providers.asking import Asked, Question
+    from engine.providers.asking import Answer, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
     from engine.store.change import ChangeCommit
@@ -215,7 +215,7 @@ class Flusher:
         self.log.append(record)
         return record
 
-    def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
+    def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Answer:
         from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio, and most flushes ask no model
 
         question = Question(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-_CURE = "see: autopoiesis probe list"
+_HINT = "see: autopoiesis probe list"
 _SUBJECT = 36
 """Maximum characters of a question in a commit subject."""
 
@@ -82,7 +82,7 @@ class Probes:
         found = [probe for probe in probes if probe.id == name]
         found = found or [probe for probe in probes if name and probe.id.startswith(name)]
         if not found:
-            raise AutopoiesisError(f"no probe {shown(name)}", where=PROBES_PATH, hint=_CURE)
+            raise AutopoiesisError(f"no probe {shown(name)}", where=PROBES_PATH, hint=_HINT)
         if len(found) > 1:
             what = f"{len(found)} probes match {shown(name)}"
             raise AutopoiesisError(what, where=PROBES_PATH, hint="give more of the id")

@@ -1,7 +1,7 @@
-"""Anthropic's Messages API, through its own client.
+"""Anthropic's Messages API, through the official client.
 
-The stable prefix goes into system blocks, each marked as the end of a cache (``cache-friendly-context.md``
-3.1); the rest is the one message of the user.
+The stable prefix is sent as system blocks, each with a cache breakpoint (``cache-friendly-context.md`` 3.1);
+the rest is a single user message.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, quoted, refusal
-from engine.providers.batches import CANCELED, EXPIRED, BatchService, Outcome, Standing
+from engine.providers.attempts import ServiceFailure, excerpt, http_failure
+from engine.providers.batches import CANCELED, EXPIRED, BatchProgress, BatchService, Outcome
 from engine.providers.chat import ChatRequest
-from engine.providers.outgoing import guarded
-from engine.providers.reply import Told, count_of, tool_use, usage_of
+from engine.providers.outgoing import redacting
+from engine.providers.reply import ReplyInfo, count_of, tool_use, usage_of
 from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from anthropic.types.messages import MessageBatch
 
 BREAKPOINTS = 3
-"""Caches that a request may end, at most; the service allows four."""
+"""Maximum number of cache breakpoints in a request; the service allows four."""
 
 _WITHOUT_TEMPERATURE = re.compile(r"claude-(?:fable|mythos|(?:opus|sonnet|haiku)-5|opus-4-[78])")
 _CUT = ("max_tokens", "model_context_window_exceeded")
-_CACHES_SAID = re.compile(r"cache_control|\bttl\b")
+_CACHE_MESSAGE = re.compile(r"cache_control|\bttl\b")
 _COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 _STATUS = {
     "invalid_request_error": 400,
@@ -43,19 +43,19 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The statuses of errors by their types."""
+"""HTTP status by error type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(ChatForm):
     """The parameters that servers and models differ in."""
 
-    thinking_off: bool = True
-    marks: Literal["ttl", "plain", "none"] = "ttl"
+    thinking_off: bool = True  # thinking can be disabled
+    cache_control: Literal["ttl", "plain", "none"] = "ttl"
 
 
 class Anthropic(BatchService["AsyncAnthropic", Form]):
-    """Anthropic's server, or one with its interface. The key is read from ``ANTHROPIC_API_KEY``."""
+    """Anthropic's server, or a compatible one. The key is read from ``ANTHROPIC_API_KEY``."""
 
     name = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
@@ -67,9 +67,9 @@ class Anthropic(BatchService["AsyncAnthropic", Form]):
         return AsyncAnthropic(
             api_key=self._key(),
             base_url=self.address or None,
-            max_retries=0,  # retries share one deadline, which the client does not know
+            max_retries=0,  # retries share one deadline, which the client does not know about
             timeout=CLIENT_TIMEOUT_S,
-            http_client=guarded(DefaultAsyncHttpxClient()),
+            http_client=redacting(DefaultAsyncHttpxClient()),
         )
 
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -82,59 +82,59 @@ class Anthropic(BatchService["AsyncAnthropic", Form]):
 
         if isinstance(error, anthropic.APIStatusError):
             status = error.status_code
-            if status < 400:  # told within a reply that had begun
+            if status < 400:  # reported in the middle of a streamed reply
                 status = _STATUS.get(str(error.type), 500)
-            return refusal(status, error.body, error.request.headers, error.response.headers)
+            return http_failure(status, error.body, error.request.headers, error.response.headers)
         return ServiceFailure(0 if isinstance(error, anthropic.APIConnectionError) else -1)
 
     def _first_form(self) -> Form:
-        # Recent models refuse a temperature; knowing that saves the first question a round trip.
+        # Recent models reject a temperature; knowing that saves the first request a round trip.
         return Form(temperature=_WITHOUT_TEMPERATURE.match(self.model) is None)
 
     async def _stream(
-        self, client: AsyncAnthropic, form: Form, request: ChatRequest, told: Told
+        self, client: AsyncAnthropic, form: Form, request: ChatRequest, info: ReplyInfo
     ) -> AsyncGenerator[str, None]:
         from anthropic import omit  # noqa: PLC0415 — imported with the client
 
         create: Any = client.messages.create
         if request.at_once:
-            # The client has no such parameter any more; older models still take it.
+            # The client no longer has this parameter; older models still accept it.
             extra = {"temperature": 0.0} if form.temperature else None
-            yield _whole(await create(**self._body(form, request), extra_body=extra), told)
+            yield _read_message(await create(**self._body(form, request), extra_body=extra), info)
             return
         stream = await create(
             model=self.model,
-            max_tokens=form.tokens(request),
+            max_tokens=form.max_tokens_for(request),
             messages=_messages(request),
             system=_system(request, _mark(form, request)) or omit,
-            tools=_tools(request) if form.offers(request) else omit,
+            tools=_tools(request) if form.offers_tools(request) else omit,
             stream=True,
         )
         seen: dict[str, int] = {}
         blocks = _Blocks()
         async with stream:
             async for event in stream:
-                told.has_begun = True
+                info.has_begun = True
                 match event.type:
                     case "message_start":
-                        _begin(event.message, seen, told)
+                        _begin(event.message, seen, info)
                     case "content_block_start":
                         yield blocks.begin(event.content_block)
                     case "content_block_delta":
                         yield blocks.add(event.delta)
                     case "message_delta":
-                        _end(event.delta.stop_reason, told)
-                        _note(event.usage, seen, told)
+                        _end(event.delta.stop_reason, info)
+                        _note_usage(event.usage, seen, info)
                     case "message_stop":
-                        told.has_ended = True
-                        blocks.tell(told)
+                        info.has_ended = True
+                        blocks.finish(info)
                         return
 
     def _body(self, form: Form, request: ChatRequest) -> dict[str, Any]:
-        """What asks for a reply that comes as one, but for a temperature."""
+        """The body of a non-streamed request, without a temperature."""
         return {
             "model": self.model,
-            "max_tokens": form.tokens(request),
+            "max_tokens": form.max_tokens_for(request),
             "messages": _messages(request),
             **({"system": "".join(request.prefix)} if request.prefix else {}),
             **({"thinking": {"type": "disabled"}} if form.thinking_off else {}),
@@ -153,48 +153,50 @@ class Anthropic(BatchService["AsyncAnthropic", Form]):
     async def _find(
         self, client: AsyncAnthropic, label: str, since: datetime, size: int, known: Collection[str]
     ) -> str:
-        # A batch has no name here: it is known by its age and size, and its replies by what they answer.
+        # Batches have no name here: this one is identified by age and size, its replies by their request ids.
         for each in (await client.messages.batches.list(limit=100)).data:
             if each.id not in known and each.created_at >= since and _size(each) == size:
                 return each.id
         return ""
 
-    async def _standing(self, client: AsyncAnthropic, batch: str) -> Standing:
+    async def _progress(self, client: AsyncAnthropic, batch: str) -> BatchProgress:
         found = await client.messages.batches.retrieve(batch)
         total = _size(found)
-        return Standing(total - found.request_counts.processing, total, found.processing_status == "ended")
+        return BatchProgress(
+            total - found.request_counts.processing, total, found.processing_status == "ended"
+        )
 
     async def _outcomes(self, client: AsyncAnthropic, batch: str) -> dict[str, Outcome]:
         outcomes: dict[str, Outcome] = {}
         async for each in await client.messages.batches.results(batch):
             match each.result.type:
                 case "succeeded":
-                    told = Told()
-                    outcomes[each.custom_id] = self._reply(_whole(each.result.message, told), told)
+                    info = ReplyInfo()
+                    outcomes[each.custom_id] = self._reply(_read_message(each.result.message, info), info)
                 case "errored":
-                    outcomes[each.custom_id] = quoted(f"refused ({each.result.error.error.type})")
+                    outcomes[each.custom_id] = excerpt(f"refused ({each.result.error.error.type})")
                 case other:
                     outcomes[each.custom_id] = EXPIRED if other == "expired" else CANCELED
         return outcomes
 
     def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
-        said = failure.said.lower()
-        if _mark(form, request) is not None and _CACHES_SAID.search(said):
-            # Servers with this interface may know no caches, or none for an hour.
-            return replace(form, marks="plain" if form.marks == "ttl" else "none")
-        if request.at_once and form.thinking_off and "thinking" in said:
+        message = failure.message.lower()
+        if _mark(form, request) is not None and _CACHE_MESSAGE.search(message):
+            # Compatible servers may not support caches, or not the one-hour lifetime.
+            return replace(form, cache_control="plain" if form.cache_control == "ttl" else "none")
+        if request.at_once and form.thinking_off and "thinking" in message:
             return replace(form, thinking_off=False)
         return super()._adapt(form, failure, request)
 
 
 def _mark(form: Form, request: ChatRequest) -> dict[str, str] | None:
-    if request.ttl is None or form.marks == "none":
+    if request.ttl is None or form.cache_control == "none":
         return None
-    return {"type": "ephemeral", "ttl": request.ttl} if form.marks == "ttl" else {"type": "ephemeral"}
+    return {"type": "ephemeral", "ttl": request.ttl} if form.cache_control == "ttl" else {"type": "ephemeral"}
 
 
 def _system(request: ChatRequest, mark: dict[str, str] | None) -> list[Any]:
-    """The prefix as blocks, of which the last ones that may are the ends of caches."""
+    """The prefix as blocks; the last ones are cache breakpoints, up to the limit."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": piece} for piece in request.prefix]
     if mark is not None:
         for block in blocks[-BREAKPOINTS:]:
@@ -221,19 +223,19 @@ def _messages(request: ChatRequest) -> list[Any]:
 
 
 class _Blocks:
-    """The blocks of a reply, put together again from what a stream says of them."""
+    """Reassembles the blocks of a streamed reply."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, Any]] = []
         self._arguments: dict[str, str] = {}
 
     def begin(self, block: ContentBlock) -> str:
-        """A block begins; gives the text that it begins with."""
+        """Starts a block; returns its initial text."""
         self._blocks.append(block.to_dict())
         return block.text if block.type == "text" else ""
 
     def add(self, delta: RawContentBlockDelta) -> str:
-        """The last block goes on; gives the text that it goes on with."""
+        """Extends the last block; returns the new text."""
         block = self._blocks[-1]
         match delta.type:
             case "text_delta":
@@ -247,14 +249,14 @@ class _Blocks:
                 self._arguments[block["id"]] = self._arguments.get(block["id"], "") + delta.partial_json
         return ""
 
-    def tell(self, told: Told) -> None:
-        """Nothing more comes: what was called, and the blocks to send back."""
+    def finish(self, info: ReplyInfo) -> None:
+        """Stores the tool calls, and the blocks to send back, in ``info``."""
         for block in self._blocks:
             if block["type"] == "tool_use":
                 call = tool_use(block["name"], self._arguments.get(block["id"], ""), block["id"])
                 block["input"] = call.arguments if isinstance(call.arguments, dict) else {}
-                told.calls.append(call)
-        told.items = [block for block in self._blocks if block["type"] != "text" or block["text"]]
+                info.calls.append(call)
+        info.items = [block for block in self._blocks if block["type"] != "text" or block["text"]]
 
 
 def _size(batch: MessageBatch) -> int:
@@ -262,26 +264,26 @@ def _size(batch: MessageBatch) -> int:
     return sum((counts.processing, counts.succeeded, counts.errored, counts.canceled, counts.expired))
 
 
-def _whole(message: Any, told: Told) -> str:
-    """The text of a reply that came as one; all else goes to ``told``."""
-    _end(message.stop_reason, told)
-    _begin(message, {}, told)
-    told.has_ended = True
+def _read_message(message: Any, info: ReplyInfo) -> str:
+    """The text of a non-streamed reply; everything else is stored in ``info``."""
+    _end(message.stop_reason, info)
+    _begin(message, {}, info)
+    info.has_ended = True
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def _begin(message: Any, seen: dict[str, int], told: Told) -> None:
-    told.model = str(message.model or "")
-    _note(message.usage, seen, told)
+def _begin(message: Any, seen: dict[str, int], info: ReplyInfo) -> None:
+    info.model = str(message.model or "")
+    _note_usage(message.usage, seen, info)
 
 
-def _end(reason: str | None, told: Told) -> None:
-    told.cut = reason in _CUT
-    told.declined = "refusal" if reason == "refusal" else ""
+def _end(reason: str | None, info: ReplyInfo) -> None:
+    info.cut = reason in _CUT
+    info.declined = "refusal" if reason == "refusal" else ""
 
 
-def _note(usage: object, seen: dict[str, int], told: Told) -> None:
-    """Takes over what is said of tokens: later counts stand for the whole call, as the first do."""
+def _note_usage(usage: object, seen: dict[str, int], info: ReplyInfo) -> None:
+    """Updates the usage; every count is cumulative, so later counts replace earlier ones."""
     for name in _COUNTS:
         if isinstance(value := getattr(usage, name, None), int):
             seen[name] = count_of(value)
@@ -289,4 +291,4 @@ def _note(usage: object, seen: dict[str, int], told: Told) -> None:
     if written is not None:
         seen["1h"] = count_of(getattr(written, "ephemeral_1h_input_tokens", None))
     sent, cached, stored, out = (seen.get(name, 0) for name in _COUNTS)
-    told.usage = usage_of(sent + cached + stored, out, cached, stored, seen.get("1h", 0))
+    info.usage = usage_of(sent + cached + stored, out, cached, stored, seen.get("1h", 0))

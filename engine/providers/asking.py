@@ -1,27 +1,27 @@
-"""Asks a model in the background: one question, one deadline, non-fatal errors."""
+"""Asks a model in the background: one question, one deadline, errors as values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from engine.errors import AutopoiesisError
-from engine.providers.attempts import late
+from engine.providers.attempts import timeout_error
 from engine.providers.chat import ChatProvider, ChatReply
 from engine.providers.completion import complete
 from engine.providers.loop import LoopThread
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Result of a question."""
+class Answer:
+    """The outcome of a question."""
 
     completed: ChatReply | None
     error: str = ""  # why there is no reply, in one line
-    lasting: bool = False  # every further question would fail alike until a person changes something
+    lasting: bool = False  # every further question would fail the same way until a person changes something
 
 
 class Question:
-    """One question to a model, asked on an event loop in a thread of its own."""
+    """One question to a model, asked on an event loop in a separate thread."""
 
     def __init__(
         self, provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, deadline_s: float
@@ -34,28 +34,28 @@ class Question:
         self._loop = LoopThread()
         self._given_up = False
 
-    def answer(self) -> Asked:
-        """Waits for the reply, a second longer than the deadline at most. Called once."""
-        within = self._deadline_s
-        asking = complete(
-            self._provider, self._system, self._prompt, max_tokens=self._max_tokens, timeout=within
+    def answer(self) -> Answer:
+        """Waits for the reply, at most a second past the deadline. Call it once."""
+        deadline = self._deadline_s
+        request = complete(
+            self._provider, self._system, self._prompt, max_tokens=self._max_tokens, timeout=deadline
         )
         try:
-            reply = self._loop.run(asking, timeout=within)
+            reply = self._loop.run(request, timeout=deadline)
         except AutopoiesisError as error:
-            return Asked(None, str(error), error.lasting)
-        except Exception as error:  # noqa: BLE001 — whatever a client's package raises
-            # It may quote what it was given, a key among it: only its name is told.
-            return Asked(None, f"unexpected {type(error).__name__}")
+            return Answer(None, str(error), error.lasting)
+        except Exception as error:  # noqa: BLE001 — whatever a client library raises
+            # Its message may quote the request, including a key: only the type is reported.
+            return Answer(None, f"unexpected {type(error).__name__}")
         finally:
             self._loop.close(self._provider.aclose)
         if reply is not None:
-            return Asked(reply)
+            return Answer(reply)
         if self._given_up:
-            return Asked(None, "cancelled: the workspace was closed")
-        return Asked(None, str(late(self._provider.name, within, self._provider.purpose)))
+            return Answer(None, "cancelled: the workspace was closed")
+        return Answer(None, str(timeout_error(self._provider.name, deadline, self._provider.purpose)))
 
     def give_up(self) -> None:
-        """Ends the waiting, from another thread."""
+        """Cancels the request, from another thread."""
         self._given_up = True
         self._loop.close(self._provider.aclose)

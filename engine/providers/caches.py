@@ -1,4 +1,4 @@
-"""Caches that a service keeps under a name of their own (``cache-friendly-context.md`` 3.2)."""
+"""Named caches: prefixes that a service stores under a name (``cache-friendly-context.md`` 3.2)."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from engine.providers.chat import ChatProvider, ChatRequest
 
 
 class CacheGone(SendFailed):
-    """The named cache no longer exists, or not for this model: create a new one."""
+    """The named cache no longer exists, or not for this model; create a new one."""
 
 
 class StoredCache(NamedTuple):
-    """A cache as the service tells of it."""
+    """A cache as reported by the service."""
 
-    name: str  # what requests call it, ``ChatRequest.cached_content``
+    name: str  # for ``ChatRequest.cached_content``
     expires_at: datetime  # UTC
-    tokens: int  # what it holds; 0 where the service does not say
+    tokens: int  # 0 if the service does not report them
 
 
 @runtime_checkable
 class NamedCaches(ChatProvider, Protocol):
-    """A provider whose service keeps caches under names; storage is charged while they stay."""
+    """A provider whose service offers named caches; their storage is billed while they exist."""
 
     async def create_cache(
         self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:
         """Stores the prefix and the tools of a request for ``ttl_s`` seconds.
 
-        The ``display_name`` is what ``find_cache`` finds it by, should the answer be lost; no content, no
-        name of a person, at most 128 characters. One that an attempt before has left there is taken.
+        ``find_cache`` finds it by its ``display_name`` if the response is lost; the name must not contain any
+        content or a person's name and has at most 128 characters. A cache left by an earlier attempt is
+        reused.
 
         Raises:
             SendFailed: It was not stored, as far as is known.
@@ -39,8 +40,8 @@ class NamedCaches(ChatProvider, Protocol):
         ...
 
     async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
-        """The cache that was made under a display name, of those there are for this model the one that stays
-        longest; ``None`` without one.
+        """The cache with a display name and this model, of several the one that expires last; ``None`` if
+        there is none.
 
         Raises:
             SendFailed: The service did not answer.
@@ -48,7 +49,7 @@ class NamedCaches(ChatProvider, Protocol):
         ...
 
     async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
-        """Keeps a cache for ``ttl_s`` seconds from now on.
+        """Extends a cache to ``ttl_s`` seconds from now.
 
         Raises:
             CacheGone: It no longer exists.

@@ -1,8 +1,8 @@
-"""Requests and replies: the one protocol of all chat providers (design 5).
+"""Requests, replies and the protocol of all chat providers (design 5).
 
-A compiled prompt is sent as its stable prefix, in pieces after which a cache may end, and the rest; a
-completion is a chat of one message. Each provider requests caching in its own way; usage has the same form
-for all.
+A compiled prompt is sent as its stable prefix, in pieces that may each end with a cache breakpoint, and the
+rest; a completion is a chat of one message. Each provider requests caching in its own way; usage is reported
+in the same form for all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from engine.providers.keys import Purpose
 
 Ttl = Literal["5m", "1h"]
-"""Requested cache lifetime, from its last use."""
+"""Requested lifetime of a cache after its last use."""
 
 TTL_SECONDS: dict[Ttl, int] = {"5m": 300, "1h": 3600}
 
@@ -36,51 +36,51 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a tool by a model."""
+    """A tool call by a model."""
 
     name: str
-    arguments: Any  # read from JSON; ``None`` where that cannot be read
-    id: str = ""  # what the service tells calls apart by; empty where it does not
+    arguments: Any  # parsed JSON; ``None`` if it is invalid
+    id: str = ""  # the service's id of the call; empty if it has none
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
     """A reply with tool calls, and the tools' answers."""
 
-    items: tuple[Mapping[str, Any], ...]  # the reply in the service's own form, to be sent back as it came
+    items: tuple[Mapping[str, Any], ...]  # the reply in the service's own format, to be sent back unchanged
     answers: tuple[tuple[ToolUse, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request: prefix and rest joined are the prompt."""
+    """A request; the prompt is the prefix followed by the rest."""
 
     prefix: tuple[str, ...]
     """The stable prefix in pieces; a cache may end after each. At most three, none of them empty."""
-    rest: str  # what follows it, the message included; not empty
+    rest: str  # everything after the prefix, including the message; not empty
     max_tokens: int  # of the reply
-    ttl: Ttl | None = None  # how long a cache is asked to stay; ``None`` to ask for none
+    ttl: Ttl | None = None  # requested lifetime of the cache; ``None`` for no cache
     cache_key: str = ""
-    """What requests with the same prefix have in common, for services that route by it; no content, no name
-    of a person. Empty for none."""
+    """Shared by requests with the same prefix, for services that route by it; must not contain any content or
+    a person's name. Empty for none."""
     cached_content: str = ""
-    """The name of a cache that the service holds for exactly this prefix and these tools; empty for none."""
-    tools: tuple[Tool, ...] = ()  # what the model may call, where the service ``takes_tools``
-    rounds: tuple[Round, ...] = ()  # what it has called since the message, oldest first
+    """The name of a stored cache of exactly this prefix and these tools; empty for none."""
+    tools: tuple[Tool, ...] = ()  # offered to the model if the service ``takes_tools``
+    rounds: tuple[Round, ...] = ()  # tool calls since the message, oldest first
     at_once: bool = False
-    """The reply is wanted whole and soon: not in pieces, at temperature 0 and without thinking first,
-    wherever a model can be told so. Such a request has neither tools nor caches."""
+    """The reply is wanted whole and soon: not streamed, at temperature 0 and without thinking, as far as the
+    model allows. Such a request has neither tools nor caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call, the same for all services (``cache-friendly-context.md`` 3.1)."""
+    """Tokens of one call, in the same form for all services (``cache-friendly-context.md`` 3.1)."""
 
-    input_tokens: int = 0  # all that were sent, those of the cache included
-    cached_tokens: int = 0  # of these, read from a cache
-    cache_write_tokens: int = 0  # of these, written to a cache, for however long
-    cache_write_1h_tokens: int = 0  # of those written, the ones that stay an hour
-    output_tokens: int = 0  # thinking included
+    input_tokens: int = 0  # including cached ones
+    cached_tokens: int = 0  # of the input, read from a cache
+    cache_write_tokens: int = 0  # of the input, written to a cache with any lifetime
+    cache_write_1h_tokens: int = 0  # of those written, with a lifetime of one hour
+    output_tokens: int = 0  # including thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +88,22 @@ class ChatReply:
     """A model's reply."""
 
     text: str
-    usage: Usage  # zeros where the service does not say
-    model: str  # as the service names it
+    usage: Usage  # zeros if the service does not report it
+    model: str  # as reported by the service
     cut: bool = False  # it ended at the token limit
     cost_usd: float | None = None
-    """What the service itself says that the call cost, of a completion what it costs by the table of prices
-    otherwise; ``None`` where neither is known."""
-    calls: tuple[ToolUse, ...] = ()  # the tools that the model waits for
-    items: tuple[Mapping[str, Any], ...] = ()  # the reply as ``Round.items``, where it has calls
+    """The cost reported by the service, otherwise, for a completion, the cost by the price table; ``None`` if
+    neither is known."""
+    calls: tuple[ToolUse, ...] = ()  # the tool calls the model is waiting for
+    items: tuple[Mapping[str, Any], ...] = ()  # the reply as ``Round.items``, if it has calls
 
 
-class Asked(Protocol):
-    """A service that is asked."""
+class ModelService(Protocol):
+    """A model on a server."""
 
     @property
     def name(self) -> str:
-        """As the settings call it."""
+        """The provider's name in the settings."""
         ...
 
     @property
@@ -111,44 +111,44 @@ class Asked(Protocol):
 
     @property
     def address(self) -> str:
-        """The server asked; empty for the provider's own."""
+        """The server's address; empty for the provider's own."""
         ...
 
 
-class ChatProvider(Asked, Protocol):
+class ChatProvider(ModelService, Protocol):
     """A service that answers prompts."""
 
     @property
     def purpose(self) -> Purpose:
-        """What it is asked for; every error names the settings of this."""
+        """The use; errors name its settings."""
         ...
 
     @property
     def takes_tools(self) -> bool:
-        """Whether its models can be offered tools, as far as is known."""
+        """Whether its models accept tools, as far as is known."""
         ...
 
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """One reply, streamed.
+        """Requests one reply.
 
-        Cancelling the task ends the call within a second. Failures are retried only while no text has
-        arrived. For a request at once, a refusal by the model is an error.
+        Cancelling the task ends the call within a second. Failures are retried only until text has arrived.
+        With ``at_once``, a refusal by the model is an empty reply.
 
         Args:
             timeout: Seconds in total, including retries and pauses.
-            on_text: Gets each piece of the reply as it arrives; joined they are its text.
+            on_text: Called with each piece of the reply as it arrives; joined, they are its text.
 
         Raises:
-            AutopoiesisError: That of the purpose: there is no whole reply; the message says why and what to
-                do, and never holds a key. Of a ``SendFailed``, ``partial`` is the text that had come,
-                ``usage`` what it took.
+            AutopoiesisError: The purpose's error: the reply is missing or incomplete. The message says why
+                and what to do, and never contains a key. In a ``SendFailed``, ``partial`` is the text
+                received so far and ``usage`` the tokens used.
         """
         ...
 
     async def aclose(self) -> None:
-        """Closes the connections that were opened on the running event loop."""
+        """Closes the connections opened on the running event loop."""
         ...
 
 

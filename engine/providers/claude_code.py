@@ -1,9 +1,9 @@
-"""The ``claude`` command line, which answers with the login or key it has itself.
+"""The ``claude`` command line, which uses its own login or key.
 
-Its output is one JSON object a line: pieces of the text as events of a stream, each block of the reply once
-more as a whole, and at the end what was used. A completion is a chat of one message, without the pieces. The
-stable prefix is its system prompt, which it keeps in Anthropic's cache on its own account; it stands in a
-file, since arguments are shown to everybody and short.
+It prints one JSON object per line: stream events with pieces of the text, each block of the reply again as a
+whole, and finally the usage. A completion is a chat of one message without stream events. The stable prefix
+is passed as the system prompt, which Claude Code caches itself; it is passed in a file, since arguments are
+visible to every user and limited in length.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import AutopoiesisError, SendFailed
-from engine.providers.attempts import late
+from engine.providers.attempts import timeout_error
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.claude_process import (
     FLAGS,
     WHERE,
     WITHIN_VARIABLE,
-    Unusable,
+    NoReply,
     command_for,
-    cost_told,
-    failed,
+    failure_for,
+    provider_setting,
+    reported_cost,
     run,
-    setting_of,
 )
 from engine.providers.keys import CHAT, CLAUDE_GATE, GATE, Purpose
 from engine.providers.pricing import CHAT_MODELS
@@ -34,22 +34,22 @@ from engine.providers.reply import Pieces, count_of, usage_of
 
 DEFAULT_MODEL = "haiku"
 CHAT_LIMIT = 64 * 1024 * 1024
-"""Bytes of output read of a chat; a piece of some characters takes some hundred bytes."""
+"""Maximum bytes of output of a chat; a piece of a few characters takes a few hundred bytes."""
 COMPLETION_LIMIT = 1024 * 1024
-"""Bytes of output read of a completion; one has a few thousand."""
+"""Maximum bytes of output of a completion, which has a few thousand."""
 
 _PREFIX_FILE = "prefix.txt"
 _STREAM = ("--output-format", "stream-json", "--verbose")
 _NO_PREFIX = "You answer messages."
-"""Without a system prompt it would take its own, about tools that it does not have here."""
+"""Without a system prompt it would use its default, about tools that it does not have here."""
 
 
 class ClaudeCode:
-    """Asks a Claude model through Claude Code, as ``ChatProvider``.
+    """Asks a Claude model through Claude Code; a ``ChatProvider``.
 
-    Longest reply and temperature cannot be set there and are ignored. Claude Code repeats what fails for a
-    while by itself, so nothing is tried twice. The model is one or an alias that ``claude --model`` knows;
-    empty for the default of the purpose.
+    Token limit and temperature cannot be set and are ignored. Claude Code retries for a while itself, so
+    nothing is retried here. The model is a name or alias known to ``claude --model``; empty for the purpose's
+    default.
     """
 
     name = WHERE
@@ -64,7 +64,7 @@ class ClaudeCode:
         return f"ClaudeCode(model={self.model!r})"
 
     async def aclose(self) -> None:
-        """Nothing stays open between questions."""
+        """Does nothing: no connection stays open between requests."""
 
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
@@ -79,7 +79,7 @@ class ClaudeCode:
             if purpose is not CHAT:
                 what = "called from within one of our own calls"
                 hint = "nothing to do: the outer call needs no other"
-            raise purpose.error(what, where=setting_of(purpose), hint=hint)
+            raise purpose.error(what, where=provider_setting(purpose), hint=hint)
         command = command_for(purpose)
         prefix = "".join(request.prefix)
         system = ("--system-prompt-file", _PREFIX_FILE) if prefix else ("--system-prompt", _NO_PREFIX)
@@ -89,25 +89,25 @@ class ClaudeCode:
                 status, errors = await run(
                     (command, *FLAGS, *_STREAM, *pieces, "--model", self.model, *system),
                     request.rest,
-                    output.take,
+                    output.feed,
                     model_setting=purpose.model,
                     files={_PREFIX_FILE: prefix} if prefix else {},
                     variables=variables,
                 )
             return output.reply(status, errors, model=self.model)
         except TimeoutError:
-            wrong = late(self.name, timeout, purpose)
-        except Unusable as error:
+            wrong = timeout_error(self.name, timeout, purpose)
+        except NoReply as error:
             refused = purpose.error(error.what, where=error.where, hint=error.hint)
             wrong = refused.until_changed() if error.lasting else refused
-        # Outside of the handlers: a chained traceback would lead to frames that hold what was asked.
+        # Outside the handlers: a chained traceback would lead to frames that hold the prompt.
         if isinstance(wrong, SendFailed):
             wrong.partial = output.pieces.text
         raise wrong
 
 
 class _Output:
-    """What the command writes, line by line."""
+    """Parses the command's output line by line."""
 
     def __init__(self, on_text: Callable[[str], None], *, at_once: bool) -> None:
         self.pieces = Pieces(on_text)
@@ -120,15 +120,15 @@ class _Output:
         self._model = ""
         self._result: Mapping[str, Any] | None = None
 
-    def take(self, more: bytes) -> None:
-        """Reads on.
+    def feed(self, more: bytes) -> None:
+        """Parses the next bytes of output.
 
         Raises:
-            Unusable: There is too much of it, or a part of the reply was begun anew.
+            NoReply: There is too much output, or the reply was restarted.
         """
         self._bytes += len(more)
         if self._bytes > self._limit:
-            raise Unusable(
+            raise NoReply(
                 f"wrote more than {self._limit >> 20} MiB", "check that claude is the Claude Code command"
             )
         self._line += more
@@ -139,23 +139,23 @@ class _Output:
                 self._read(line)
 
     def reply(self, status: int, errors: bytes, *, model: str) -> ChatReply:
-        """The reply.
+        """The reply, once the command has ended.
 
         Raises:
-            Unusable: It says that it failed, or is none.
+            NoReply: The command reports a failure, or there is no valid reply.
         """
         self._read(bytes(self._line))
         self._line.clear()
         self.pieces.end()
         result = self._result or {}
-        said = result.get("result")
-        text = said if isinstance(said, str) else ""
+        answer = result.get("result")
+        text = answer if isinstance(answer, str) else ""
         wrong = result.get("is_error", False) is not False or str(result.get("subtype")).startswith("error")
         if status != 0 or wrong:
-            raise failed(status, text or errors.decode("utf-8", "replace"))
-        if not isinstance(said, str):
-            what = "the reply broke off" if self.pieces.text else "the reply could not be read"
-            raise Unusable(what, "update it with claude update")
+            raise failure_for(status, text or errors.decode("utf-8", "replace"))
+        if not isinstance(answer, str):
+            what = "the reply was cut off" if self.pieces.text else "the reply could not be read"
+            raise NoReply(what, "update it with claude update")
         if not self.pieces.text:
             self.pieces.add(text)
             self.pieces.end()
@@ -164,7 +164,7 @@ class _Output:
             usage=_usage(result.get("usage")),
             model=model if self._at_once else self._model or model,
             cut="max_tokens" in (result.get("stop_reason"), self._stop_reason),
-            cost_usd=cost_told(result.get("total_cost_usd")),
+            cost_usd=reported_cost(result.get("total_cost_usd")),
         )
 
     def _read(self, line: bytes) -> None:
@@ -172,7 +172,7 @@ class _Output:
             event = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return
-        # Lines of other kinds and forms are left to newer versions.
+        # Other lines, such as those of newer versions, are ignored.
         match event:
             case {"type": "stream_event", "event": {"delta": {"type": "text_delta", "text": str(text)}}}:
                 self._block += text
@@ -180,20 +180,20 @@ class _Output:
             case {"type": "stream_event", "event": {"delta": {"stop_reason": str(reason)}}}:
                 self._stop_reason = reason
             case {"type": "assistant", "message": {"content": list(blocks), "model": str(model)}}:
-                # Its own words about an error come as those of a model, too.
+                # Its own error messages are also presented as a model's.
                 if model != "<synthetic>":
                     self._model = model
-                    self._whole("".join(_text(block) for block in blocks))
+                    self._complete_block("".join(_text(block) for block in blocks))
             case {"type": "result"}:
                 if self._result is not None and self._at_once:
-                    raise Unusable("the reply could not be read", "update it with claude update")
+                    raise NoReply("the reply could not be read", "update it with claude update")
                 self._result = event
 
-    def _whole(self, text: str) -> None:
-        """A block that may have come in pieces before: what is missing is added."""
+    def _complete_block(self, text: str) -> None:
+        """Adds the part of a complete block that has not been streamed yet."""
         before, self._block = self._block, ""
         if text and not text.startswith(before):
-            raise Unusable("the reply broke off and started over", "try again")
+            raise NoReply("the reply was cut off and restarted", "try again")
         if text:
             self.pieces.add(text[len(before) :])
         else:

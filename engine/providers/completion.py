@@ -1,4 +1,4 @@
-"""A completion: a chat of one message, answered at once, with what it cost."""
+"""Completions: a chat of one message, answered at once, with its cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from engine.providers.pricing import current
 async def complete(
     provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, timeout: float
 ) -> ChatReply:
-    """A completion: the reply, all at once, to one message, with what it cost where a price is known.
+    """Requests the reply to one message, with its cost if the price is known.
 
-    ``system`` may be empty; ``max_tokens`` is raised where the model refuses so few.
+    ``system`` may be empty; ``max_tokens`` is raised if the model refuses so few.
 
     Raises:
         AutopoiesisError: As ``ChatProvider.chat``.

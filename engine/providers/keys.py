@@ -1,4 +1,4 @@
-"""Keys: from the environment, to whom they belong, and shown nowhere."""
+"""API keys: read from the environment, sent only to their own server, never shown."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from urllib.parse import urlsplit, urlunsplit
 from engine.errors import AutopoiesisError, EmbeddingFailed, GateError, SendFailed
 
 GATE_KEY_VARIABLE = "AUTOPOIESIS_GATE_API_KEY"
-"""Environment variable with the key for the server that ``gate.base_url`` names."""
+"""Environment variable with the key for the server in ``gate.base_url``."""
 SEARCH_KEY_VARIABLE = "AUTOPOIESIS_SEARCH_API_KEY"
-"""Environment variable with the key for the server that ``search.embedding_base_url`` names."""
+"""Environment variable with the key for the server in ``search.embedding_base_url``."""
 CHAT_KEY_VARIABLE = "AUTOPOIESIS_CHAT_API_KEY"
-"""Environment variable with the key for the server that ``chat.base_url`` names."""
+"""Environment variable with the key for the server in ``chat.base_url``."""
 PURPOSE_KEY_VARIABLES = (GATE_KEY_VARIABLE, SEARCH_KEY_VARIABLE, CHAT_KEY_VARIABLE)
-"""Environment variables with the keys of servers that settings name."""
+"""Environment variables with the keys for servers named in the settings."""
 OWN_KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 """Environment variables with the keys of the providers' own servers."""
 NO_KEY = "none"
-"""What is sent where a server needs no key; the clients insist on something."""
+"""Sent if a server needs no key, since the clients require one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a service is asked for: the settings that its errors name, the key for a server of one's own."""
+    """A use of a service: its error type, the settings named in errors, and the key for a custom server."""
 
-    error: type[AutopoiesisError]  # what is raised
-    key_variable: str  # environment variable with the key for the server that ``address`` names
-    address: str  # the setting with the address of another server; likewise those that follow
-    model: str
-    deadline: str  # empty where no setting says it
-    less: str  # what sends fewer requests at once, as an instruction; empty where nothing does
-    without: str  # the setting that needs no key, with its value
-    shorter: str = ""  # what makes a request shorter, as an instruction; empty where nothing does
+    error: type[AutopoiesisError]
+    key_variable: str  # environment variable with the key for a custom server
+    address: str  # name of the setting with a custom server's address
+    model: str  # name of the setting with the model
+    deadline: str  # name of the setting with the deadline; empty if there is none
+    concurrency_hint: str  # how to send fewer concurrent requests, as an instruction; empty if impossible
+    keyless_setting: str  # a setting and its value that need no key
+    shorten_hint: str = ""  # how to shorten a request, as an instruction; empty if impossible
 
 
 GATE = Purpose(
@@ -43,8 +43,8 @@ GATE = Purpose(
     address="gate.base_url",
     model="gate.model",
     deadline="gate.deadline_s",
-    less="lower gate.concurrency",
-    without="gate.provider: local",
+    concurrency_hint="lower gate.concurrency",
+    keyless_setting="gate.provider: local",
 )
 SEARCH = Purpose(
     error=EmbeddingFailed,
@@ -52,62 +52,62 @@ SEARCH = Purpose(
     address="search.embedding_base_url",
     model="search.embedding_model",
     deadline="search.embedding_deadline_s",
-    less="",
-    without="search.embedding: local",
+    concurrency_hint="",
+    keyless_setting="search.embedding: local",
 )
 
 
-def _like_gate(prefix: str, without: str = "none") -> Purpose:
-    """What is asked with the gate's key by settings of its own, whose names begin with ``prefix``."""
+def _with_gate_key(prefix: str, keyless_setting: str = "none") -> Purpose:
+    """A purpose that shares the gate's key, with its own settings, whose names start with ``prefix``."""
     return replace(
         GATE,
         model=f"{prefix}model",
         address=f"{prefix}base_url",
         deadline=f"{prefix}deadline_s",
-        less="",
-        without=f"{prefix}provider: {without}",
+        concurrency_hint="",
+        keyless_setting=f"{prefix}provider: {keyless_setting}",
     )
 
 
-FLUSH = _like_gate("flush.")
-HARVEST = _like_gate("harvest.", without="markers")
-COMMIT = _like_gate("git.commit_message_")
-CONDENSE = _like_gate("condensing.")
-RULES = _like_gate("rules.")
-EXTRACTION = _like_gate("extraction.")
+FLUSH = _with_gate_key("flush.")
+HARVEST = _with_gate_key("harvest.", keyless_setting="markers")
+COMMIT = _with_gate_key("git.commit_message_")
+CONDENSE = _with_gate_key("condensing.")
+RULES = _with_gate_key("rules.")
+EXTRACTION = _with_gate_key("extraction.")
 CLAUDE_GATE = replace(GATE, deadline="gate.claude_code_deadline_s")
-"""The gate asked through the ``claude`` command, which takes longer to start."""
+"""The gate through the ``claude`` command, which takes longer to start."""
 CHAT = Purpose(
     error=SendFailed,
     key_variable=CHAT_KEY_VARIABLE,
     address="chat.base_url",
     model="chat.model",
     deadline="chat.deadline_s",
-    less="",
-    without="chat.provider: local",
-    shorter="lower context_compiler.token_budget or chat.max_tokens",
+    concurrency_hint="",
+    keyless_setting="chat.provider: local",
+    shorten_hint="lower context_compiler.token_budget or chat.max_tokens",
 )
 
 
 def key_for(key_variable: str, address: str, address_variable: str, purpose: Purpose) -> str:
     """The key to send to a server; from the environment only.
 
-    The address stands in a file of the workspace, which may come from somebody else. The provider's key
-    therefore goes to the provider and to the server that the environment itself names; another server, one of
-    this machine too, gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
-    ``AUTOPOIESIS_SEARCH_API_KEY``, ``AUTOPOIESIS_CHAT_API_KEY``), or none.
+    The address comes from a file in the workspace, which somebody else may have written. The provider's key
+    is therefore only sent to the provider and to the server named in the environment itself; any other
+    server, including one on this machine, gets the key from the purpose's variable
+    (``AUTOPOIESIS_GATE_API_KEY``, ``AUTOPOIESIS_SEARCH_API_KEY``, ``AUTOPOIESIS_CHAT_API_KEY``), or none.
 
     Raises:
-        AutopoiesisError: ``purpose.error``: the provider's own server is meant and there is no key, the key
-            cannot be one, or the address is none.
+        AutopoiesisError: The purpose's error: the provider's own server needs a key and there is none, or the
+            key or the address is invalid.
     """
     if not address:
-        if _has(key_variable):
-            return _checked(key_variable, purpose)
+        if _is_set(key_variable):
+            return _read_key(key_variable, purpose)
         raise purpose.error(
-            "there is no key",
+            "no key found",
             where=key_variable,
-            hint=f"set {key_variable}, or {purpose.without}, which needs no key",
+            hint=f"set {key_variable}, or {purpose.keyless_setting}, which needs no key",
         ).until_changed()
     if not _is_address(address):
         raise purpose.error(
@@ -115,25 +115,25 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
             where=purpose.address,
             hint="give it as http://host:port/v1",
         ).until_changed()
-    if _has(purpose.key_variable):
-        return _checked(purpose.key_variable, purpose)
+    if _is_set(purpose.key_variable):
+        return _read_key(purpose.key_variable, purpose)
     named = os.environ.get(address_variable, "")
-    trusted = named and _server(named) == _server(address)
-    return _checked(key_variable, purpose) if trusted and _has(key_variable) else NO_KEY
+    trusted = named and _origin(named) == _origin(address)
+    return _read_key(key_variable, purpose) if trusted and _is_set(key_variable) else NO_KEY
 
 
-def key_sent(headers: Mapping[str, str]) -> str:
-    """The key that a request carried, to recognise it in what comes back."""
+def sent_key(headers: Mapping[str, str]) -> str:
+    """The key in a request's headers, to recognize it in the response."""
     named = headers.get("x-api-key", "") or headers.get("x-goog-api-key", "")
     return named or headers.get("authorization", "").removeprefix("Bearer ")
 
 
-def _has(variable: str) -> bool:
+def _is_set(variable: str) -> bool:
     return bool(os.environ.get(variable, "").strip())
 
 
-def _checked(variable: str, purpose: Purpose) -> str:
-    # The key is never a variable here: crash reports show the variables of the frames of an error.
+def _read_key(variable: str, purpose: Purpose) -> str:
+    # The key is never stored in a local variable: crash reports show the variables of an error's frames.
     if any(not ("!" <= character <= "~") for character in os.environ[variable].strip()):
         raise purpose.error(
             "the key contains invalid characters",
@@ -152,7 +152,7 @@ def _is_address(address: str) -> bool:
 
 
 def shown_address(address: str) -> str:
-    """A server's address without what may stand in it as name, password or query."""
+    """A server's address without user name, password and query."""
     if not address:
         return ""
     try:
@@ -164,7 +164,7 @@ def shown_address(address: str) -> str:
     return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), "", ""))
 
 
-def _server(address: str) -> tuple[str, str, int | None]:
+def _origin(address: str) -> tuple[str, str, int | None]:
     try:
         parts = urlsplit(address)
         return parts.scheme, parts.hostname or "", parts.port

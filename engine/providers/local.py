@@ -1,7 +1,7 @@
-"""Replies without a model: the lines of the prompt that are nearest to the message, with their sources.
+"""Replies without a model: the lines of the prompt that match the message best, with their sources.
 
-Nothing is connected and nothing is made up. What a line has in common with the message counts the more the
-fewer lines have it; the same prompt always gets the same reply.
+Nothing is connected and nothing is invented. A word shared with the message counts more the fewer lines
+contain it; the same prompt always gets the same reply.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from engine.providers.keys import CHAT
 from engine.search.query import STOP_WORDS, literal_terms, words
 
 LINES = 6
-"""Lines of a reply, at most."""
+"""Maximum lines in a reply."""
 
 _CHARACTERS = 300
 _NEAR = 0.4
-"""Share of the best line's weight that a line needs to stand beside it."""
+"""Minimum score of a line as a share of the best line's."""
 _MARKER = re.compile(r"<!-- (.*) -->")
 _PLACE = re.compile(r"§(\d+)(?:-\d+)?(?= |$) ?(.*)")
 _UNTOLD = ("system:", "identity:", "discussion", "steering", "topic:", "history:")
-"""Sections that are no memory: instructions, and what the conversation itself has said."""
+"""Sections that are not memory: instructions and the conversation itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Line:
 
 
 class LocalChat:
-    """Answers from the prompt alone, as ``ChatProvider``. Without a ``count`` of tokens all counts are 0."""
+    """Answers from the prompt alone; a ``ChatProvider``. Without ``count``, all token counts are 0."""
 
     name = "local"
     model = "local"
@@ -50,7 +50,7 @@ class LocalChat:
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """As ``ChatProvider.chat``; it cannot fail."""
+        """As ``ChatProvider.chat``; never fails."""
         prompt = "".join((*request.prefix, request.rest))
         pieces = list(_answer(prompt))
         for piece in pieces:
@@ -62,7 +62,7 @@ class LocalChat:
         return ChatReply(text, usage, self.model)
 
     async def aclose(self) -> None:
-        """Nothing is ever open."""
+        """Does nothing: no connection is ever open."""
 
 
 def _answer(prompt: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _nearest(lines: list[_Line], message: str) -> list[_Line]:
 
 
 def _lines(context: str) -> Iterator[_Line]:
-    """The lines of the sections that are memory; each with its file, and its line where that is known."""
+    """The lines of memory sections, each with its file and, if known, its line number."""
     source, place = "", ""
     within = False
     for text in context.split("\n"):

@@ -1,7 +1,7 @@
-"""The one way from threads, which cannot await, to the event loop on which models are asked.
+"""Runs coroutines for model calls from threads, which cannot await.
 
-A loop of its own in a thread of its own, and not ``asyncio.run``: that waits at its end for the loop's helper
-threads, such as a name look-up that hangs. Connections live as long as their loop.
+The event loop has its own thread instead of ``asyncio.run``, which on exit waits for the loop's helper
+threads, such as a hanging DNS lookup. Connections live as long as their loop.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 GRACE_S = 0.4
-"""How long what is cancelled may take to let go, and connections to close, seconds."""
+"""Seconds for cancelled tasks to finish, and for connections to close."""
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class LoopThread:
-    """An event loop in a daemon thread that starts with the first work. Safe to use from several threads."""
+    """An event loop in a daemon thread that starts on first use. Safe to use from several threads."""
 
     def __init__(self, name: str = "model calls") -> None:
         self._name = name
         self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._under_way: set[Future[Any]] = set()
+        self._pending: set[Future[Any]] = set()
         self._closed = False
 
-    def start(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
-        """Begins some work; the future is cancelled where the loop has been closed."""
-        future: Future[Answer]
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Starts a coroutine; if the loop is closed, the future is already cancelled."""
+        future: Future[T]
         with self._guard:
             if self._closed:
                 work.close()
@@ -47,12 +47,12 @@ class LoopThread:
                 self._thread.start()
             assert self._loop is not None
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
-            self._under_way.add(future)
-        future.add_done_callback(self._under_way.discard)
+            self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
         return future
 
-    def run(self, work: Coroutine[Any, Any, Answer], *, timeout: float | None = None) -> Answer | None:
-        """What some work gives; ``None`` when it is not there in ``timeout`` seconds or was given up."""
+    def run(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T | None:
+        """Runs a coroutine; ``None`` if it takes more than ``timeout`` seconds or is cancelled."""
         future = self.start(work)
         try:
             return future.result(timeout)
@@ -61,39 +61,38 @@ class LoopThread:
         finally:
             future.cancel()
 
-    def close(self, last: Callable[[], Awaitable[object]] | None = None) -> None:
-        """Gives up what is under way, then ends the thread. Takes a second at most.
+    def close(self, cleanup: Callable[[], Awaitable[object]] | None = None) -> None:
+        """Cancels everything in progress, then ends the thread. Takes at most a second.
 
-        ``last`` is still done on the loop, such as closing connections.
+        ``cleanup``, such as closing connections, still runs on the loop.
         """
         with self._guard:
             self._closed = True
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is not None and thread is not None and thread.is_alive():
-            asyncio.run_coroutine_threadsafe(_finish(last), loop)
+            asyncio.run_coroutine_threadsafe(_finish(cleanup), loop)
             thread.join(1.0)
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             loop.run_forever()
         finally:
-            for future in tuple(self._under_way):  # of work that would not let go
+            for future in tuple(self._pending):  # of tasks that resisted cancellation
                 future.cancel()
             loop.close()
 
 
-async def _finish(last: Callable[[], Awaitable[object]] | None) -> None:
+async def _finish(cleanup: Callable[[], Awaitable[object]] | None) -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.sleep(
-        0
-    )  # what a task was given to await is lost where it is cancelled before its first step
+    # A task that is cancelled before its first step would never await its coroutine.
+    await asyncio.sleep(0)
     for task in others:
         task.cancel()
     if others:
         await asyncio.wait(others, timeout=GRACE_S)
-    if last is not None:
+    if cleanup is not None:
         with suppress(Exception):
             async with asyncio.timeout(GRACE_S):
-                await last()
+                await cleanup()
     asyncio.get_running_loop().stop()

@@ -1,15 +1,15 @@
-"""OpenAI, or any server with its chat interface, through OpenAI's own client.
+"""OpenAI, or any server with its chat API, through the official client.
 
-OpenAI itself is asked by its ``responses`` interface, and nothing of it is stored there. Compatible servers
-(Ollama, vLLM, llama.cpp, gateways) are asked by chat completions, which all of them have; so is one that
-stands in OpenAI's place and has nothing else, and so is every model that is to answer at once. Servers share
-the interface, not the parameters: a request starts in the form that fits the server best and is adapted when
-something in it is refused. What is asked for at once is not streamed either: organizations that OpenAI has
-not verified may ask its newer models, but not have their replies streamed.
+OpenAI itself is called through the Responses API, without storing anything there. Compatible servers (Ollama,
+vLLM, llama.cpp, gateways) are called through chat completions, which all of them support; the same goes for a
+proxy of OpenAI that has nothing else, and for all ``at_once`` requests. Servers share the API, not the
+parameters: a request starts in the form most likely to be accepted and is adapted when a parameter is
+rejected. ``at_once`` requests are not streamed: organizations that OpenAI has not verified may use its newer
+models, but not stream their replies.
 
-Caching is the same with both. Models from GPT-5.6 on find a cache only where a breakpoint ended it, and
-charge for writing: the ends of the prefix pieces are marked for them, and nothing else is kept, since what
-follows changes with every message.
+Caching works the same way in both APIs. Models from GPT-5.6 on only find a cache that ends at a breakpoint,
+and bill cache writes: the ends of the prefix pieces become breakpoints, and nothing else is cached, since the
+rest changes with every message.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, quoted, refusal, told_within
-from engine.providers.batches import CANCELED, EXPIRED, BatchService, Outcome, Standing
+from engine.providers.attempts import ServiceFailure, excerpt, http_failure, stream_failure
+from engine.providers.batches import CANCELED, EXPIRED, BatchProgress, BatchService, Outcome
 from engine.providers.chat import ChatRequest
 from engine.providers.openai_form import (
     NEXT_EFFORT,
     OpenAIForm,
-    add_piece,
-    called,
-    function,
-    functions,
-    items_of,
-    limit,
-    messages_of,
-    take_item,
-    usage_said,
+    add_call_delta,
+    add_item,
+    chat_messages,
+    finish_calls,
+    function_schema,
+    response_input,
+    response_tools,
+    token_limit,
+    usage_from,
 )
-from engine.providers.outgoing import guarded
-from engine.providers.reply import Told
-from engine.providers.transport import CLIENT_TIMEOUT_S, LIMIT_SAID, Form, Service
+from engine.providers.outgoing import redacting
+from engine.providers.reply import ReplyInfo
+from engine.providers.transport import CLIENT_TIMEOUT_S, LIMIT_MESSAGE, Form, Service
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,27 +46,27 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _REASONING = re.compile(r"gpt-[5-9]|o\d")
-_MARKED = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
-"""Models that take breakpoints."""
-_TOO_FEW_SAID = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
-_KEPT_THOUGHTS: Any = ["reasoning.encrypted_content"]
+_SUPPORTS_BREAKPOINTS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
+"""Models that support cache breakpoints."""
+_TOO_FEW_MESSAGE = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
+_INCLUDE_REASONING: Any = ["reasoning.encrypted_content"]
 _COMPLETIONS: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 _LABEL = "autopoiesis"
 _FILE_S = 2 * 24 * 3600
-"""How long the service keeps what it was asked: a batch takes a day at most."""
+"""Seconds the service keeps the input file: a batch takes at most a day."""
 _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
-_UNDONE = {"batch_expired": EXPIRED, "batch_cancelled": CANCELED}
+_NOT_PROCESSED = {"batch_expired": EXPIRED, "batch_cancelled": CANCELED}
 _STATUS = {
     "rate_limit_exceeded": 429,
     "insufficient_quota": 402,
     "invalid_prompt": 400,
     "context_length_exceeded": 400,
 }
-"""The statuses of errors within a reply by their codes; all others are the service's own."""
+"""HTTP status by code of an error within a reply; all others count as errors of the service."""
 
 
 class OpenAIServer(Service["AsyncOpenAI", Form]):
-    """OpenAI's server, or a compatible one, whatever it is asked for.
+    """OpenAI's server, or a compatible one, for any kind of request.
 
     The key is read from ``OPENAI_API_KEY``; see ``keys`` for other servers.
     """
@@ -81,9 +81,9 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
         return AsyncOpenAI(
             api_key=self._key(),
             base_url=self.address or None,
-            max_retries=0,  # retries share one deadline, which the client does not know
+            max_retries=0,  # retries share one deadline, which the client does not know about
             timeout=CLIENT_TIMEOUT_S,
-            http_client=guarded(DefaultAsyncHttpxClient()),
+            http_client=redacting(DefaultAsyncHttpxClient()),
         )
 
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -95,139 +95,141 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
         import openai  # noqa: PLC0415 — imported with the client
 
         if isinstance(error, openai.APIStatusError):
-            return refusal(error.status_code, error.body, error.request.headers, error.response.headers)
-        if type(error) is openai.APIError and isinstance(error.body, Mapping):  # told within a reply
+            return http_failure(error.status_code, error.body, error.request.headers, error.response.headers)
+        if type(error) is openai.APIError and isinstance(error.body, Mapping):  # within a reply
             code = error.body.get("code")
-            return told_within(error.body, _STATUS.get(str(code), code), error.request.headers)
+            return stream_failure(error.body, _STATUS.get(str(code), code), error.request.headers)
         return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
 
 
 class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
-    """Asks a model of OpenAI, or of a compatible server. Tokens are not counted by it beforehand."""
+    """Asks a model of OpenAI, or of a compatible server; it cannot count tokens in advance."""
 
     def _first_form(self) -> OpenAIForm:
-        at_home = not self.address
+        is_official = not self.address
         reasons = _REASONING.match(self.model) is not None
         return OpenAIForm(
-            api="responses" if at_home else "completions",
-            limit="max_completion_tokens" if at_home else "max_tokens",
-            temperature=not (at_home and reasons),
-            effort="none" if at_home and reasons else None,
-            least_tokens=16 if at_home and reasons else 1,
-            marked=at_home and _MARKED.match(self.model) is not None,
-            keyed=at_home,
-            thoughts=reasons,
+            api="responses" if is_official else "completions",
+            token_limit="max_completion_tokens" if is_official else "max_tokens",
+            temperature=not (is_official and reasons),
+            effort="none" if is_official and reasons else None,
+            min_tokens=16 if is_official and reasons else 1,
+            breakpoints=is_official and _SUPPORTS_BREAKPOINTS.match(self.model) is not None,
+            cache_key=is_official,
+            reasoning=reasons,
         )
 
     async def _stream(
-        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told
+        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, info: ReplyInfo
     ) -> AsyncGenerator[str, None]:
         if request.at_once:
-            yield await self._at_once(client, form, request, told)
+            yield await self._at_once(client, form, request, info)
             return
         ask = self._responses if form.api == "responses" else self._completions
-        async for text in ask(client, form, request, told):
+        async for text in ask(client, form, request, info):
             yield text
 
-    async def _at_once(self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told) -> str:
+    async def _at_once(
+        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, info: ReplyInfo
+    ) -> str:
         create: Any = client.chat.completions.create
-        return _whole(await create(**self._body(form, request)), told)
+        return _read_completion(await create(**self._body(form, request)), info)
 
     def _body(self, form: OpenAIForm, request: ChatRequest) -> dict[str, Any]:
-        """What asks for a reply that comes as one, by chat completions."""
+        """The body of a non-streamed chat completion request."""
         return {
             "model": self.model,
-            "messages": messages_of(form, request),
+            "messages": chat_messages(form, request),
             **({"temperature": 0.0} if form.temperature else {}),
             **({"reasoning_effort": form.effort} if form.effort else {}),
-            **limit(form, request),
+            **token_limit(form, request),
         }
 
     async def _responses(
-        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told
+        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, info: ReplyInfo
     ) -> AsyncGenerator[str, None]:
         from openai import omit  # noqa: PLC0415 — imported with the client
 
-        offered = form.offers(request)
-        # Of what a model may say there are some sixty kinds of events.
+        offered = form.offers_tools(request)
+        # Typed as Any: there are some sixty kinds of events.
         stream: Any = await client.responses.create(
             model=self.model,
-            input=items_of(form, request),
-            max_output_tokens=form.tokens(request),
-            prompt_cache_key=(request.cache_key or omit) if form.keyed else omit,
-            # Without a breakpoint this means: keep nothing.
-            prompt_cache_options={"mode": "explicit"} if form.marked else omit,
-            tools=functions(request) if offered else omit,
-            # What is not stored there has to come back with the answers of tools.
-            include=_KEPT_THOUGHTS if offered and form.thoughts else omit,
+            input=response_input(form, request),
+            max_output_tokens=form.max_tokens_for(request),
+            prompt_cache_key=(request.cache_key or omit) if form.cache_key else omit,
+            # Without a breakpoint, this disables caching.
+            prompt_cache_options={"mode": "explicit"} if form.breakpoints else omit,
+            tools=response_tools(request) if offered else omit,
+            # Since nothing is stored, reasoning has to be sent back with the tools' answers.
+            include=_INCLUDE_REASONING if offered and form.reasoning else omit,
             store=False,
             stream=True,
         )
         async with stream:
             async for event in stream:
-                told.has_begun = True
+                info.has_begun = True
                 match event.type:
                     case "response.created":
-                        told.model = str(event.response.model or "")
+                        info.model = str(event.response.model or "")
                     case "response.output_text.delta" | "response.refusal.delta":
                         yield event.delta
                     case "response.output_item.done":
-                        take_item(event.item.to_dict(), told)
+                        add_item(event.item.to_dict(), info)
                     case "response.completed" | "response.incomplete":
                         why = getattr(event.response.incomplete_details, "reason", None)
-                        told.usage = usage_said(event.response.usage, "input", "output")
-                        told.has_ended = True
-                        told.cut = why == "max_output_tokens"
-                        told.declined = "content filter" if why == "content_filter" else ""
+                        info.usage = usage_from(event.response.usage, "input", "output")
+                        info.has_ended = True
+                        info.cut = why == "max_output_tokens"
+                        info.declined = "content filter" if why == "content_filter" else ""
                         return
                     case "response.failed":
-                        told.usage = usage_said(event.response.usage, "input", "output")
-                        raise _failed(event.response.error, stream.response.request.headers)
+                        info.usage = usage_from(event.response.usage, "input", "output")
+                        raise _error_event(event.response.error, stream.response.request.headers)
                     case "error":
-                        raise _failed(event, stream.response.request.headers)
+                        raise _error_event(event, stream.response.request.headers)
 
     async def _completions(
-        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told
+        self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, info: ReplyInfo
     ) -> AsyncGenerator[str, None]:
         from openai import omit  # noqa: PLC0415 — imported with the client
 
         create: Any = client.chat.completions.create
-        nested = [{"type": "function", "function": function(tool)} for tool in request.tools]
+        nested = [{"type": "function", "function": function_schema(tool)} for tool in request.tools]
         stream = await create(
             model=self.model,
-            messages=messages_of(form, request),
-            prompt_cache_key=(request.cache_key or omit) if form.keyed else omit,
-            prompt_cache_options={"mode": "explicit"} if form.marked else omit,  # as above
-            tools=nested if form.offers(request) else omit,
+            messages=chat_messages(form, request),
+            prompt_cache_key=(request.cache_key or omit) if form.cache_key else omit,
+            prompt_cache_options={"mode": "explicit"} if form.breakpoints else omit,  # as above
+            tools=nested if form.offers_tools(request) else omit,
             stream=True,
-            stream_options={"include_usage": True} if form.with_usage else omit,
-            **limit(form, request),
+            stream_options={"include_usage": True} if form.include_usage else omit,
+            **token_limit(form, request),
         )
-        said, calls = "", list[dict[str, Any]]()
+        content, calls = "", list[dict[str, Any]]()
         async with stream:
             async for chunk in stream:
                 usage = getattr(chunk, "usage", None)
                 if usage is not None:
-                    told.usage = usage_said(usage, "prompt", "completion")
+                    info.usage = usage_from(usage, "prompt", "completion")
                 for choice in getattr(chunk, "choices", None) or ():
-                    told.has_begun = True
-                    told.model = str(chunk.model or "")
+                    info.has_begun = True
+                    info.model = str(chunk.model or "")
                     for text in (choice.delta.content, choice.delta.refusal):
                         if isinstance(text, str):
-                            said += text
+                            content += text
                             yield text
                     for piece in choice.delta.tool_calls or ():
-                        add_piece(calls, piece)
+                        add_call_delta(calls, piece)
                     if choice.finish_reason:
-                        told.has_ended = True
-                        told.cut = choice.finish_reason == "length"
+                        info.has_ended = True
+                        info.cut = choice.finish_reason == "length"
                         if choice.finish_reason == "content_filter":
-                            told.declined = "content filter"
-                        called(said, calls, told)
-                if told.has_ended and (usage is not None or not form.with_usage):
+                            info.declined = "content filter"
+                        finish_calls(content, calls, info)
+                if info.has_ended and (usage is not None or not form.include_usage):
                     return
 
-    # Batches: a file of requests, and files of what came of them.
+    # Batches: a file of requests, and files with the outcomes.
 
     async def _submit(
         self, client: AsyncOpenAI, form: OpenAIForm, requests: Mapping[str, ChatRequest], label: str
@@ -259,13 +261,13 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
         ours = [each for each in found if (each.metadata or {}).get(_LABEL) == label]
         return next((each.id for each in ours if each.id not in known and each.status != "failed"), "")
 
-    async def _standing(self, client: AsyncOpenAI, batch: str) -> Standing:
+    async def _progress(self, client: AsyncOpenAI, batch: str) -> BatchProgress:
         found = await client.batches.retrieve(batch)
         counts = found.request_counts
         done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
         why = [each.message or each.code or "" for each in (found.errors and found.errors.data) or ()]
-        refused = (quoted("; ".join(why[:3])) or "no reason given") if found.status == "failed" else ""
-        return Standing(done, total, found.status in _ENDED, refused)
+        refused = (excerpt("; ".join(why[:3])) or "no reason given") if found.status == "failed" else ""
+        return BatchProgress(done, total, found.status in _ENDED, refused)
 
     async def _outcomes(self, client: AsyncOpenAI, batch: str) -> dict[str, Outcome]:
         from openai.types.chat import ChatCompletion  # noqa: PLC0415 — imported with the client
@@ -278,56 +280,56 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
                 response, error = each.get("response") or {}, each.get("error") or {}
                 key, status = str(each["custom_id"]), response.get("status_code")
                 if status == 200:
-                    told = Told()
+                    info = ReplyInfo()
                     outcomes[key] = self._reply(
-                        _whole(ChatCompletion.construct(**response["body"]), told), told
+                        _read_completion(ChatCompletion.construct(**response["body"]), info), info
                     )
                 else:
-                    outcomes[key] = _UNDONE.get(str(error.get("code")), f"refused ({status})")
+                    outcomes[key] = _NOT_PROCESSED.get(str(error.get("code")), f"refused ({status})")
         return outcomes
 
     def _adapt(self, form: OpenAIForm, failure: ServiceFailure, request: ChatRequest) -> OpenAIForm | None:
-        said = failure.said.lower()
-        not_there = failure.status in (404, 405)
+        message = failure.message.lower()
+        not_found = failure.status in (404, 405)
         if not request.at_once and form.api == "responses":
-            if (not_there and "model" not in said) or "responses" in said:
+            if (not_found and "model" not in message) or "responses" in message:
                 return replace(form, api="completions")
-            if form.thoughts and "encrypted" in said:
-                return replace(form, thoughts=False)
-        if not_there:
+            if form.reasoning and "encrypted" in message:
+                return replace(form, reasoning=False)
+        if not_found:
             return None
-        if request.at_once and form.effort is not None and "reasoning" in said:
+        if request.at_once and form.effort is not None and "reasoning" in message:
             return replace(form, effort=NEXT_EFFORT[form.effort])
-        if form.with_usage and ("stream_options" in said or "include_usage" in said):
-            return replace(form, with_usage=False)
-        if form.marked and ("prompt_cache_options" in said or "breakpoint" in said):
-            return replace(form, marked=False)
-        if form.keyed and "prompt_cache_key" in said:
-            return replace(form, keyed=False)
+        if form.include_usage and ("stream_options" in message or "include_usage" in message):
+            return replace(form, include_usage=False)
+        if form.breakpoints and ("prompt_cache_options" in message or "breakpoint" in message):
+            return replace(form, breakpoints=False)
+        if form.cache_key and "prompt_cache_key" in message:
+            return replace(form, cache_key=False)
         other = super()._adapt(form, failure, request)
         about_name = other is None or (
-            other.least_tokens != form.least_tokens and _TOO_FEW_SAID.search(said) is None
+            other.min_tokens != form.min_tokens and _TOO_FEW_MESSAGE.search(message) is None
         )
-        if about_name and not form.swapped and LIMIT_SAID.search(said):
+        if about_name and not form.limit_swapped and LIMIT_MESSAGE.search(message):
             name: Literal["max_tokens", "max_completion_tokens"] = (
-                "max_completion_tokens" if form.limit == "max_tokens" else "max_tokens"
+                "max_completion_tokens" if form.token_limit == "max_tokens" else "max_tokens"
             )
-            return replace(form, limit=name, swapped=True)
+            return replace(form, token_limit=name, limit_swapped=True)
         return other
 
 
-def _whole(reply: Any, told: Told) -> str:
-    """The text of a reply that came as one; all else goes to ``told``."""
+def _read_completion(reply: Any, info: ReplyInfo) -> str:
+    """The text of a non-streamed reply; everything else is stored in ``info``."""
     choice = reply.choices[0]
     text = choice.message.content
-    told.usage = usage_said(reply.usage, "prompt", "completion")
-    told.model = str(reply.model or "")
-    told.cut = choice.finish_reason == "length"
-    told.has_ended = True
+    info.usage = usage_from(reply.usage, "prompt", "completion")
+    info.model = str(reply.model or "")
+    info.cut = choice.finish_reason == "length"
+    info.has_ended = True
     return text if isinstance(text, str) else ""
 
 
-def _failed(error: object, sent: Mapping[str, str]) -> ServiceFailure:
-    """An error that was told within a response."""
+def _error_event(error: object, sent: Mapping[str, str]) -> ServiceFailure:
+    """The failure reported by an error event within a response."""
     code = str(getattr(error, "code", ""))
-    return told_within({"message": getattr(error, "message", "") or code}, _STATUS.get(code), sent)
+    return stream_failure({"message": getattr(error, "message", "") or code}, _STATUS.get(code), sent)

@@ -1,6 +1,6 @@
-"""How a request is put for OpenAI's interfaces, and calls of tools are put together again.
+"""Builds requests for OpenAI's APIs and reassembles tool calls.
 
-Servers share the interface, not the parameters: what they differ in is the form.
+Servers share the API, not the parameters: the form describes how they differ.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.providers.chat import ChatRequest, Tool, Usage
-from engine.providers.reply import Told, tool_use, usage_of
+from engine.providers.reply import ReplyInfo, tool_use, usage_of
 from engine.providers.transport import ChatForm
 
 Effort = Literal["none", "minimal", "low"]
@@ -21,22 +21,22 @@ class OpenAIForm(ChatForm):
     """The parameters that models and servers differ in."""
 
     api: Literal["responses", "completions"]
-    limit: Literal["max_tokens", "max_completion_tokens"]
+    token_limit: Literal["max_tokens", "max_completion_tokens"]
     effort: Effort | None
-    marked: bool
-    keyed: bool
-    thoughts: bool
-    with_usage: bool = True
-    swapped: bool = False
+    breakpoints: bool
+    cache_key: bool
+    reasoning: bool
+    include_usage: bool = True
+    limit_swapped: bool = False
 
 
-def limit(form: OpenAIForm, request: ChatRequest) -> dict[str, int]:
-    """The longest reply, by the name that the server knows it by."""
-    return {form.limit: form.tokens(request)}
+def token_limit(form: OpenAIForm, request: ChatRequest) -> dict[str, int]:
+    """The token limit of the reply, under the server's name for it."""
+    return {form.token_limit: form.max_tokens_for(request)}
 
 
-def function(tool: Tool) -> dict[str, Any]:
-    """A tool as chat completions name it."""
+def function_schema(tool: Tool) -> dict[str, Any]:
+    """A tool in the format of chat completions."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -45,24 +45,24 @@ def function(tool: Tool) -> dict[str, Any]:
     }
 
 
-def functions(request: ChatRequest) -> list[Any]:
-    """The tools of a request as responses name them."""
-    return [{"type": "function", **function(tool)} for tool in request.tools]
+def response_tools(request: ChatRequest) -> list[Any]:
+    """The tools of a request in the format of the Responses API."""
+    return [{"type": "function", **function_schema(tool)} for tool in request.tools]
 
 
 def _system(form: OpenAIForm, request: ChatRequest, kind: str) -> list[Any]:
-    """The prefix as a message; none where there is none."""
+    """The prefix as a system message; no message if it is empty."""
     if not request.prefix:
         return []
-    if form.marked and request.cache_key:
+    if form.breakpoints and request.cache_key:
         mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
         parts = [{"type": kind, "text": piece, **mark} for piece in request.prefix]
         return [{"role": "system", "content": parts}]
     return [{"role": "system", "content": "".join(request.prefix)}]
 
 
-def items_of(form: OpenAIForm, request: ChatRequest) -> list[Any]:
-    """A request as responses take it."""
+def response_input(form: OpenAIForm, request: ChatRequest) -> list[Any]:
+    """A request in the format of the Responses API."""
     items = [*_system(form, request, "input_text"), {"role": "user", "content": request.rest}]
     for each in request.rounds:
         items += each.items
@@ -73,8 +73,8 @@ def items_of(form: OpenAIForm, request: ChatRequest) -> list[Any]:
     return items
 
 
-def messages_of(form: OpenAIForm, request: ChatRequest) -> list[Any]:
-    """A request as chat completions take it."""
+def chat_messages(form: OpenAIForm, request: ChatRequest) -> list[Any]:
+    """A request in the format of chat completions."""
     messages = [*_system(form, request, "text"), {"role": "user", "content": request.rest}]
     for each in request.rounds:
         messages += each.items
@@ -84,20 +84,20 @@ def messages_of(form: OpenAIForm, request: ChatRequest) -> list[Any]:
     return messages
 
 
-def take_item(item: dict[str, Any], told: Told) -> None:
-    """Takes over a finished item of a reply; a thought that cannot come back is left out."""
+def add_item(item: dict[str, Any], info: ReplyInfo) -> None:
+    """Stores a finished item of a reply, except reasoning that cannot be sent back."""
     if item["type"] == "function_call":
-        told.calls.append(tool_use(item["name"], item["arguments"], item["call_id"]))
+        info.calls.append(tool_use(item["name"], item["arguments"], item["call_id"]))
     if item["type"] != "reasoning" or item.get("encrypted_content"):
-        told.items.append(item)
+        info.items.append(item)
 
 
-def add_piece(calls: list[dict[str, Any]], piece: Any) -> None:
-    """Puts a piece of a call to those before it; some servers number all calls alike and name each."""
-    place = piece.index or 0
-    call = next((each for each in reversed(calls) if each["place"] == place), None)
+def add_call_delta(calls: list[dict[str, Any]], piece: Any) -> None:
+    """Appends a piece to its tool call; some servers give all calls the same index but different ids."""
+    index = piece.index or 0
+    call = next((each for each in reversed(calls) if each["index"] == index), None)
     if call is None or (piece.id and call["id"] and piece.id != call["id"]):
-        call = {"place": place, "id": "", "name": "", "arguments": ""}
+        call = {"index": index, "id": "", "name": "", "arguments": ""}
         calls.append(call)
     call["id"] = piece.id or call["id"]
     if piece.function is not None:
@@ -105,10 +105,10 @@ def add_piece(calls: list[dict[str, Any]], piece: Any) -> None:
         call["arguments"] += piece.function.arguments or ""
 
 
-def called(said: str, calls: list[dict[str, Any]], told: Told) -> None:
-    """Takes over the calls of a reply that has ended."""
-    told.calls = [tool_use(call["name"], call["arguments"], call["id"]) for call in calls]
-    functions = [
+def finish_calls(content: str, calls: list[dict[str, Any]], info: ReplyInfo) -> None:
+    """Stores the tool calls of a finished reply."""
+    info.calls = [tool_use(call["name"], call["arguments"], call["id"]) for call in calls]
+    tool_calls = [
         {
             "type": "function",
             "id": call["id"],
@@ -116,11 +116,11 @@ def called(said: str, calls: list[dict[str, Any]], told: Told) -> None:
         }
         for call in calls
     ]
-    told.items = [{"role": "assistant", "content": said or None, "tool_calls": functions}]
+    info.items = [{"role": "assistant", "content": content or None, "tool_calls": tool_calls}]
 
 
-def usage_said(usage: object, sent: str, written: str) -> Usage:
-    """The tokens of a call; ``sent`` and ``written`` are what the interface calls its two sides."""
+def usage_from(usage: object, sent: str, written: str) -> Usage:
+    """The tokens of a call; ``sent`` and ``written`` are the API's names for input and output."""
     details = getattr(usage, f"{sent}_tokens_details", None)
     return usage_of(
         getattr(usage, f"{sent}_tokens", None),

@@ -1,8 +1,8 @@
-"""The one place that every request to a service passes: what looks like a secret does not leave (N3, X6).
+"""Redacts likely secrets from every outgoing request (N3, X6).
 
-Each HTTP client of a provider is made here, whatever package it is of, and looks through the body of every
-request it sends, so that chats, the gate, embeddings, the flush and the harvest cannot differ. The ``claude``
-command, which is asked through a pipe, gets its text from ``sendable`` too.
+Every provider's HTTP client, from whatever package, is wrapped here and redacts the body of each request it
+sends, so that chats, the gate, embeddings, the flush and the harvest cannot differ. The ``claude`` command,
+which reads from a pipe, gets its text from ``sendable`` too.
 """
 
 from __future__ import annotations
@@ -18,38 +18,42 @@ if TYPE_CHECKING:
     import httpx2
 
 _JSON_LINE = re.compile(r"^(\{.*\})$", re.MULTILINE)
-"""As in the file of a batch of requests."""
+"""As in the input file of a batch."""
 
 
 def sendable(text: str) -> str:
-    """A text as it may leave: without what looks like a secret, and without lone surrogates."""
+    """The text without likely secrets and lone surrogates."""
     return redacted(text.encode("utf-8", "replace").decode())
 
 
-def guarded(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
-    """The client, which from now on sends no request whose body was not looked through."""
+def redacting(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    """Makes a client redact the body of every request; returns it."""
     send = client.send
 
     async def send_clean(request: httpx2.Request, **options: Any) -> httpx2.Response:
-        return await send(await _cleaned(request), **options)
+        return await send(await _redact_body(request), **options)
 
     client.send = send_clean  # type: ignore[method-assign]
     return client
 
 
-async def _cleaned(request: httpx2.Request) -> httpx2.Request:
-    """The request, or one that differs from it in its body alone."""
+async def _redact_body(request: httpx2.Request) -> httpx2.Request:
+    """The request, or a copy with a redacted body."""
     body = await request.aread()
     if not body:
         return request
     try:
-        said = json.loads(body)
-        clean = without_secrets(said)
-        changed = b"" if clean == said else json.dumps(clean, ensure_ascii=False).encode("utf-8", "replace")
+        parsed = json.loads(body)
+        redacted_value = without_secrets(parsed)
+        changed = (
+            b""
+            if redacted_value == parsed
+            else json.dumps(redacted_value, ensure_ascii=False).encode("utf-8", "replace")
+        )
     except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace")
-        shown = "".join(map(_line_cleaned, _JSON_LINE.split(text)))
-        changed = b"" if shown == text else shown.encode()
+        redacted_text = "".join(map(_redact_line, _JSON_LINE.split(text)))
+        changed = b"" if redacted_text == text else redacted_text.encode()
     if not changed:
         return request
     from httpx2 import Request  # noqa: PLC0415 — imported with the client
@@ -64,11 +68,11 @@ async def _cleaned(request: httpx2.Request) -> httpx2.Request:
     )
 
 
-def _line_cleaned(text: str) -> str:
-    """A text without secrets. A line of JSON stays one: what it holds is written with escapes."""
+def _redact_line(text: str) -> str:
+    """Redacts a line of text; JSON stays valid, because its strings are redacted unescaped."""
     if _JSON_LINE.fullmatch(text):
         with contextlib.suppress(ValueError, RecursionError):
-            said = json.loads(text)
-            clean = without_secrets(said)
-            return text if clean == said else json.dumps(clean, ensure_ascii=False)
+            parsed = json.loads(text)
+            redacted_value = without_secrets(parsed)
+            return text if redacted_value == parsed else json.dumps(redacted_value, ensure_ascii=False)
     return redacted(text)

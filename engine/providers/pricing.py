@@ -1,4 +1,4 @@
-"""What calls of models cost (spec 12): a dated table, and what a person's own file says otherwise."""
+"""Prices of model calls (spec 12): a dated table, which a person's own file can override."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.store import yamltext
 
 PRICES_FILE = "prices.yaml"
-"""A person's own prices, in their settings folder."""
+"""File with a person's own prices, in their settings folder."""
 
 DEFAULT_MODELS = {
     "anthropic": "claude-haiku-5-5",
@@ -33,7 +33,7 @@ CHAT_MODELS = {
     "gemini": "gemini-3.5-flash",
     "claude-code": "sonnet",
 }
-"""The model of each provider that conversations are sent to."""
+"""The default model of each provider for conversations."""
 
 ALIASES = {
     "haiku": "claude-haiku-5-5",
@@ -41,13 +41,13 @@ ALIASES = {
     "opus": "claude-opus-5-5",
     "flash-lite": "gemini-3.5-flash-lite",
 }
-"""Short names, as the specification's ``gate_model: haiku``."""
+"""Short names of models, as in the specification's ``gate_model: haiku``."""
 
 LEAST_CACHEABLE = {"anthropic": 1024, "openai": 1024, "gemini": 1024}
-"""Tokens below which a provider keeps nothing, for models that the table does not know."""
+"""Minimum tokens of a cached prefix, for models that are not in the table."""
 
 BATCH_SHARE = 0.5
-"""What a call costs in a batch, as a share of what it costs alone, with all services that have batches."""
+"""Price of a batched call as a share of the normal price, with every service that has batches."""
 
 _SHIPPED = Path(__file__).parent / "data" / PRICES_FILE
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
@@ -58,7 +58,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars per million tokens; the fields of ``data/prices.yaml``."""
+    """The price of a model in US dollars per million tokens; the fields of ``data/prices.yaml``."""
 
     input: float
     output: float
@@ -73,10 +73,10 @@ class Price:
     long_input: float = 1.0
     long_output: float = 1.0
     source: str = ""  # ``prices of 2026-11``, or the person's own file
-    own: bool = False  # it is the person's own
+    own: bool = False  # from the person's own file
 
     def cost(self, usage: Usage) -> float:
-        """US dollars for a call."""
+        """The cost of a call in US dollars."""
         written_1h = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
         full = max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens)
         sent = (
@@ -91,7 +91,7 @@ class Price:
         return (sent + written) / _MILLION
 
     def saved(self, usage: Usage) -> float:
-        """US dollars that caches saved of a call: negative where writing cost more than reading saved."""
+        """Savings by caches in a call, in US dollars; negative if writes cost more than reads saved."""
         without = Usage(
             input_tokens=max(usage.input_tokens, usage.cached_tokens + usage.cache_write_tokens),
             output_tokens=usage.output_tokens,
@@ -106,16 +106,16 @@ _FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
 class PriceTable:
     """Prices by model.
 
-    Use ``PriceTable.load``, or ``current`` for the table with the person's own file.
+    Use ``PriceTable.load``, or ``current`` to include the person's own file.
     """
 
     as_of: str  # year and month of the providers' price pages
     prices: Mapping[str, Price]
-    problems: tuple[Problem, ...] = ()  # what in the person's own file cannot be used
+    problems: tuple[Problem, ...] = ()  # in the person's own file
 
     @classmethod
     def load(cls, override: Path | None = None) -> PriceTable:
-        """The shipped prices, and over them those of a file of the same form, which need not exist."""
+        """The shipped prices, overridden by a file in the same format, which need not exist."""
         as_of, shipped = _shipped()
         if override is None:
             return cls(as_of, shipped)
@@ -128,26 +128,27 @@ class PriceTable:
         return cls(as_of, prices, tuple(problems))
 
     def price(self, model: str, *, elsewhere: bool = False) -> Price | None:
-        """The price of a model, or of a short name; ``None`` where it is not known. Snapshots cost the same.
+        """The price of a model or short name; ``None`` if unknown. A dated snapshot costs the same.
 
-        Asked ``elsewhere``, of another server than its provider's, only a price of the person's own counts.
+        ``elsewhere``: the model is on another server than its provider's, so only the person's own price
+        counts.
         """
         name = ALIASES.get(model, model).removeprefix("models/")
         price = self.prices.get(name) or self.prices.get(_SNAPSHOT.sub("", name))
         return None if price is None or (elsewhere and not price.own) else price
 
     def cost(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
-        """US dollars for a call; ``None`` where the price is not known."""
+        """The cost of a call in US dollars; ``None`` if the price is unknown."""
         price = self.price(model, elsewhere=elsewhere)
         return None if price is None else price.cost(usage)
 
     def storage(self, model: str, tokens: int, seconds: float) -> float | None:
-        """US dollars for keeping a cache that was asked for by name; ``None`` where it is not known."""
+        """The storage cost of a named cache in US dollars; ``None`` if the price is unknown."""
         price = self.price(model)
         return None if price is None else tokens * price.storage * seconds / 3600 / _MILLION
 
     def least_cacheable(self, model: str, provider: str) -> int:
-        """Tokens of a prefix below which the provider keeps nothing; 0 for one that has no cache."""
+        """Minimum tokens of a cached prefix; 0 for a provider without caches."""
         price = self.price(model)
         if price is not None and price.least_cacheable:
             return price.least_cacheable
@@ -155,14 +156,14 @@ class PriceTable:
 
 
 def current() -> PriceTable:
-    """The table with the person's own prices as their file is now. Looking costs microseconds."""
+    """The current table, including the person's own prices; checking their file takes microseconds."""
     path = own_file()
     return _loaded(path, _stamp(path))
 
 
 def own_file() -> Path:
-    """Where a person's own prices are; the file need not exist."""
-    from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only where a price is asked
+    """The file with the person's own prices; it need not exist."""
+    from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only if a price is needed
 
     return settings_folder() / PRICES_FILE
 
@@ -195,13 +196,13 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _parsed(data: bytes) -> yamltext.Mapping:
-    from engine.store import yamltext  # noqa: PLC0415 — the parser; only where a price is asked
+    from engine.store import yamltext  # noqa: PLC0415 — the parser; only if a price is needed
 
     return yamltext.parse(data.decode("utf-8-sig"), max_bytes=_LIMIT)
 
 
 def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
-    """The models of a person's own file with what it says of each; ``problems`` gets what is wrong."""
+    """The entries in a person's own file, by model; problems are appended to ``problems``."""
     from engine.store.yamltext import YamlError  # noqa: PLC0415 — as above
 
     try:
@@ -242,7 +243,7 @@ def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
 def _merged(
     known: Price | None, name: str, values: Any, path: Path | None, problems: list[Problem]
 ) -> Price | None:
-    """What an entry makes of what is known of its model; ``None`` where something in it is wrong."""
+    """The known price of a model, if any, updated by an entry; ``None`` if the entry is invalid."""
     before = len(problems)
 
     def wrong(field: str, what: str, hint: str) -> None:

@@ -1,4 +1,4 @@
-"""Which provider the settings mean."""
+"""Selects the provider for given settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ServiceSettings = (
     | ChatSettings
     | WordingSettings
 )
-"""Settings that name a service."""
+"""Settings with a provider and a model."""
 
 _PURPOSES: dict[type[ServiceSettings], Purpose] = {
     GateSettings: GATE,
@@ -46,9 +46,9 @@ _PURPOSES: dict[type[ServiceSettings], Purpose] = {
 
 
 def completer_for(settings: ServiceSettings) -> ChatProvider | None:
-    """The service that settings mean, whose errors name these settings; ``None`` when they need none.
+    """The service for given settings, whose errors name these settings; ``None`` if they need none.
 
-    Nothing is connected and no key is read yet: a missing key shows when the first question is asked.
+    Nothing is connected and no key is read yet: a missing key is reported by the first request.
     """
     model, purpose = settings.model, _PURPOSES[type(settings)]
     match settings.provider:
@@ -73,10 +73,9 @@ def completer_for(settings: ServiceSettings) -> ChatProvider | None:
 
 
 def chat_provider_for(settings: ChatSettings, count: Callable[[str], int] | None = None) -> ChatProvider:
-    """The service that answers prompts, as ``completer_for``; ``local`` asks none.
+    """The service for chats, as ``completer_for``; for ``local``, one that uses no model.
 
     Args:
-        settings: Those of chats.
         count: Counts tokens for ``local``.
     """
     found = completer_for(settings)

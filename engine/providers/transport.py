@@ -1,7 +1,7 @@
-"""How a service is asked, the same for all: its connections, one deadline, retries, the words of errors.
+"""What all services share: connections, one deadline, retries, error messages.
 
-A client says how to connect, what one request is, what its errors mean, and which other form to give one that
-was refused. What leaves is looked through by ``outgoing``; what a failure leads to is for ``attempts``.
+A subclass defines how to connect, a single request, the meaning of its client's errors, and how to adapt a
+rejected request. ``outgoing`` redacts what is sent; ``attempts`` decides what follows a failure.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from engine.errors import AutopoiesisError, SendFailed
-from engine.providers.attempts import ServiceFailure, explained, late, named, pause_after
+from engine.providers.attempts import ServiceFailure, display_name, final_error, pause_after, timeout_error
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.keys import CHAT, Purpose, key_for, shown_address
 from engine.providers.pricing import ALIASES, CHAT_MODELS, DEFAULT_MODELS
-from engine.providers.reply import Pieces, Told
+from engine.providers.reply import Pieces, ReplyInfo
 
 CLIENT_TIMEOUT_S = 600.0
-"""A client's own limit, out of the way: its limits are for parts of a response, ours is for the whole."""
+"""Timeout of the client, long enough never to apply: it limits parts of a response, ours the whole."""
 REPLY_LIMIT = 16_000_000
-"""Characters of a reply that comes in pieces; the longest that models write have some hundred thousand."""
+"""Maximum characters of a streamed reply; models write a few hundred thousand at most."""
 ADAPTATIONS = 6
-"""Times a request is put in another form because the model refuses a parameter."""
-LIMIT_SAID = re.compile(r"max_?(?:completion_?|output_?)?tokens")
-_TOOLS_SAID = re.compile(r"function.?(?:call|declaration)|tool")
+"""How often a request is adapted because the model rejects a parameter."""
+LIMIT_MESSAGE = re.compile(r"max_?(?:completion_?|output_?)?tokens")
+_TOOLS_MESSAGE = re.compile(r"function.?(?:call|declaration)|tool")
 _NUMBER = re.compile(r"\d[\d,]*")
-_LEAST_LIMITS = (16, 256)
-"""Tokens that the shortest reply is given, one after the other, where a service refuses fewer."""
+_MIN_LIMITS = (16, 256)
+"""Token limits to try, in this order, if a service rejects a smaller one."""
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class Closable(Protocol):
@@ -47,10 +47,10 @@ Client = TypeVar("Client", bound=Closable)
 
 
 class Connections(Generic[Client]):
-    """One client per event loop, made when it is first needed.
+    """One client per event loop, created on first use.
 
-    A client's connections belong to the loop they were opened on. Making one imports its package and reads
-    the system's certificates, which takes up to two seconds: that happens in a thread.
+    A client's connections belong to the loop they were opened on. Creating one imports its package and reads
+    the system's certificates, which takes up to two seconds, so it happens in a thread.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
@@ -61,7 +61,7 @@ class Connections(Generic[Client]):
         """The client of the running loop.
 
         Raises:
-            AutopoiesisError: As ``connect``; it is tried again the next time.
+            AutopoiesisError: As ``connect``, which is called again the next time.
         """
         loop = asyncio.get_running_loop()
         for other in [other for other in self._clients if other.is_closed()]:
@@ -82,16 +82,16 @@ Form = TypeVar("Form")
 
 
 class Service(ABC, Generic[Client, Form]):
-    """A server that is asked with a client of its own.
+    """A server and its client.
 
-    Nothing is connected and no key is read before the first question. ``address`` is another server with the
-    same interface (``gate.base_url``, ``chat.base_url``); empty for the provider's own, or the one that the
-    ``address_variable`` of the environment names. The errors name the settings of the ``purpose``.
+    Nothing is connected and no key is read before the first request. ``address`` is another server with the
+    same API (``gate.base_url``, ``chat.base_url``); empty for the provider's own, or the one named by the
+    environment variable ``address_variable``. Errors name the settings of the ``purpose``.
     """
 
-    name = ""  # as the settings call it
+    name = ""  # the provider's name in the settings
     key_variable = ""  # environment variable with the provider's own key
-    address_variable = ""  # environment variable that moves the provider's own address
+    address_variable = ""  # environment variable that overrides the provider's own address
 
     def __init__(self, model: str, address: str, purpose: Purpose) -> None:
         self.model = model
@@ -104,58 +104,60 @@ class Service(ABC, Generic[Client, Form]):
         return f"{type(self).__name__}(model={self.model!r}, address={shown_address(self.address)!r})"
 
     async def aclose(self) -> None:
-        """Closes the connections that were opened on the running event loop."""
+        """Closes the connections opened on the running event loop."""
         await self._connections.close()
 
-    async def _asked(
+    async def _request(
         self,
-        ask: Callable[[Client, Form], Awaitable[Answer]],
+        ask: Callable[[Client, Form], Awaitable[T]],
         timeout: float,
         *,
         adapt: Callable[[Form, ServiceFailure], Form | None] = lambda _form, _failure: None,
         purpose: Purpose | None = None,
-    ) -> Answer:
-        """The answer to a request.
+    ) -> T:
+        """The response to a request.
 
         Raises:
-            AutopoiesisError: That of the purpose: there is none.
+            AutopoiesisError: The purpose's error: there is none.
         """
 
-        async def connected(form: Form) -> Answer:
+        async def connected(form: Form) -> T:
             return await ask(await self._connections.get(), form)
 
-        return await self._persisted(lambda form: self._tried(connected(form)), adapt, timeout, purpose)
+        return await self._with_retries(
+            lambda form: self._translated(connected(form)), adapt, timeout, purpose
+        )
 
-    async def _persisted(
+    async def _with_retries(
         self,
-        attempt: Callable[[Form], Awaitable[Answer]],
+        attempt: Callable[[Form], Awaitable[T]],
         adapt: Callable[[Form, ServiceFailure], Form | None],
         timeout: float,
         purpose: Purpose | None = None,
-    ) -> Answer:
-        """Attempts until there is an answer or no hope, all within ``timeout`` seconds.
+    ) -> T:
+        """Retries until there is a response or no hope of one, within ``timeout`` seconds in total.
 
-        The form that got the answer is where the next request begins. Errors are raised anew, outside the
-        handlers of those they stand for: a chained traceback would lead to frames that hold the key, and a
-        crash report shows the variables of frames.
+        The next request starts with the form that succeeded. Errors are raised outside the handlers of the
+        errors that caused them: a chained traceback would lead to frames that hold the key, and crash reports
+        show the variables of frames.
 
         Args:
             attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
-            adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
+            adapt: Another form after a rejected request; ``None`` if the form is not the reason.
 
         Raises:
-            AutopoiesisError: That of the purpose; the message says why and what to do, and holds no key.
+            AutopoiesisError: The purpose's error; the message says why and what to do, and contains no key.
         """
         purpose = purpose or self.purpose
         form = before = self._form
-        verdict: AutopoiesisError | None = None
+        final: AutopoiesisError | None = None
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout) as limit:
                 adaptations = retries = 0
-                while verdict is None:
+                while final is None:
                     try:
                         answer = await attempt(form)
-                        if form != before:  # or what another request has found out meanwhile would be lost
+                        if form != before:  # do not overwrite what a concurrent request has found out
                             self._form = form
                         return answer
                     except ServiceFailure as error:
@@ -169,31 +171,31 @@ class Service(ABC, Generic[Client, Form]):
                     pause = pause_after(failure, retries)
                     left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
                     if pause is None or pause >= left:
-                        verdict = explained(failure, self, self.key_variable, retries, purpose)
+                        final = final_error(failure, self, self.key_variable, retries, purpose)
                     else:
                         retries += 1
                         await asyncio.sleep(pause)
-        raise verdict or late(self.name, timeout, purpose)
+        raise final or timeout_error(self.name, timeout, purpose)
 
-    async def _tried(self, step: Awaitable[Answer]) -> Answer:
-        """What a step of an attempt gives.
+    async def _translated(self, step: Awaitable[T]) -> T:
+        """The result of a step of an attempt, with errors translated.
 
         Raises:
-            ServiceFailure: In the place of whatever else the step raises.
+            ServiceFailure: Instead of any other error of the step.
             AutopoiesisError: As the step.
         """
         failure: ServiceFailure
         try:
             return await step
         except (AutopoiesisError, ServiceFailure, asyncio.CancelledError):
-            raise  # first: asking for the client's errors would wait for an import that is under way
+            raise  # first: looking up the client's errors would wait for an import in progress
         except (*self._errors(), *_transport_errors()) as error:
             lost = isinstance(error, _transport_errors())
             failure = _transport_failure(error) if lost else self._failure(error)
         except OSError:
             failure = ServiceFailure(0)
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-            failure = ServiceFailure(-1)  # a reply of another form than the interface promises
+            failure = ServiceFailure(-1)  # the reply does not have the documented format
         raise failure
 
     def _key(self) -> str:
@@ -201,36 +203,36 @@ class Service(ABC, Generic[Client, Form]):
 
     @abstractmethod
     def _connect(self) -> Client:
-        """A client. Called in a thread, since importing the client's package takes long."""
+        """Creates a client. Called in a thread, since importing the client's package is slow."""
 
     @abstractmethod
     def _first_form(self) -> Form:
-        """The form of a request that fits the model best, as far as that is known."""
+        """The form of a request most likely to be accepted by the model."""
 
     def _errors(self) -> tuple[type[Exception], ...]:
-        """The client's own exceptions, where it has any beside those of the HTTP client under it."""
+        """The client's own exceptions, besides those of the underlying HTTP client."""
         return ()
 
     def _failure(self, error: Exception) -> ServiceFailure:
-        """What one of them means; not asked where there are none."""
+        """Translates one of ``_errors``; not called if there are none."""
         raise error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatForm:
-    """What models and servers differ in, whichever service it is."""
+    """What models and servers of any service differ in."""
 
-    temperature: bool = True  # one may be given
-    tools: bool = True  # functions may be offered
-    least_tokens: int = 1  # the shortest reply that may be asked for
-    most_tokens: int | None = None  # the longest; ``None`` where nothing is known of one
+    temperature: bool = True  # accepted
+    tools: bool = True  # accepted
+    min_tokens: int = 1  # lowest accepted token limit of the reply
+    max_tokens: int | None = None  # highest accepted token limit; ``None`` if unknown
 
-    def tokens(self, request: ChatRequest) -> int:
-        """The longest reply to a request."""
-        return min(max(request.max_tokens, self.least_tokens), self.most_tokens or sys.maxsize)
+    def max_tokens_for(self, request: ChatRequest) -> int:
+        """The token limit for the reply to a request."""
+        return min(max(request.max_tokens, self.min_tokens), self.max_tokens or sys.maxsize)
 
-    def offers(self, request: ChatRequest) -> bool:
-        """Whether functions are offered with a request."""
+    def offers_tools(self, request: ChatRequest) -> bool:
+        """Whether a request offers tools."""
         return self.tools and bool(request.tools)
 
 
@@ -238,9 +240,10 @@ F = TypeVar("F", bound=ChatForm)
 
 
 class ChatService(Service[Client, F]):
-    """A ``ChatProvider`` that asks a server.
+    """A ``ChatProvider`` that calls a server.
 
-    ``model`` may be an alias; empty for the provider's default for chats, and its cheapest for all else.
+    ``model`` may be an alias; if empty, chats use the provider's default chat model, everything else its
+    cheapest one.
     """
 
     def __init__(self, model: str = "", address: str = "", *, purpose: Purpose) -> None:
@@ -249,7 +252,7 @@ class ChatService(Service[Client, F]):
 
     @property
     def takes_tools(self) -> bool:
-        """Whether tools may be offered: a server with the same interface may have models that take none."""
+        """Whether tools may be offered; models on a compatible server may not support them."""
         return not self.address and self._form.tools
 
     async def chat(
@@ -260,7 +263,7 @@ class ChatService(Service[Client, F]):
         pieces = Pieces(on_text)
         failed: AutopoiesisError
         try:
-            return await self._persisted(
+            return await self._with_retries(
                 lambda form: self._attempt(form, sent, pieces),
                 lambda form, failure: self._adapt(form, failure, sent),
                 timeout,
@@ -269,114 +272,116 @@ class ChatService(Service[Client, F]):
             failed = error
         if isinstance(failed, SendFailed):
             failed.partial = pieces.text
-            failed.usage = pieces.told.usage if pieces.told.usage != Usage() else None
+            failed.usage = pieces.info.usage if pieces.info.usage != Usage() else None
         raise failed
 
     async def _attempt(self, form: F, request: ChatRequest, pieces: Pieces) -> ChatReply:
         failure: ServiceFailure
         try:
-            return await self._heard(form, request, pieces)
+            return await self._receive(form, request, pieces)
         except ServiceFailure as error:
             failure = error
-        pieces.forget_half()
+        pieces.discard_half()
         if pieces.text:
-            broke_off = failure.status in (0, -1)  # whatever ended it, there was a reply
+            was_cut_off = failure.status in (0, -1)  # whatever ended it, there was a reply
             failure = ServiceFailure(
-                -2 if broke_off else failure.status, failure.said, failure.retry_after, is_final=True
+                -2 if was_cut_off else failure.status, failure.message, failure.retry_after, is_final=True
             )
         raise failure
 
-    async def _heard(self, form: F, request: ChatRequest, pieces: Pieces) -> ChatReply:
-        told = pieces.told = Told()
-        client = await self._tried(self._connections.get())
-        stream = self._stream(client, form, request, told)
+    async def _receive(self, form: F, request: ChatRequest, pieces: Pieces) -> ChatReply:
+        info = pieces.info = ReplyInfo()
+        client = await self._translated(self._connections.get())
+        stream = self._stream(client, form, request, info)
         try:
-            # What the listener raises is no failure of the service: it is called outside of ``_tried``.
-            while (text := await self._tried(anext(stream, None))) is not None:
+            # An error of the callback is not a failure of the service: call it outside ``_translated``.
+            while (text := await self._translated(anext(stream, None))) is not None:
                 pieces.add(text)
                 if pieces.characters > REPLY_LIMIT and not request.at_once:
-                    raise self._refuse(
+                    raise self._error(
                         f"wrote more than {REPLY_LIMIT:,} characters", "check which server answers"
                     )
         finally:
             with suppress(ServiceFailure):
-                await self._tried(stream.aclose())
-        if told.declined and not request.at_once:
-            raise self._refuse(
-                f"{self.model} declined to answer ({told.declined})",
+                await self._translated(stream.aclose())
+        if info.declined and not request.at_once:
+            raise self._error(
+                f"{self.model} declined to answer ({info.declined})",
                 f"rephrase the message, or choose another {self.purpose.model}",
             )
-        if not told.has_ended:
-            raise ServiceFailure(-2 if told.has_begun else -1)
+        if not info.has_ended:
+            raise ServiceFailure(-2 if info.has_begun else -1)
         pieces.end()
         return ChatReply(
             pieces.text,
-            told.usage,
-            told.model or self.model,
-            told.cut,
-            calls=tuple(told.calls),
-            items=tuple(told.items) if told.calls else (),
+            info.usage,
+            info.model or self.model,
+            info.cut,
+            calls=tuple(info.calls),
+            items=tuple(info.items) if info.calls else (),
         )
 
-    def _refuse(self, what: str, hint: str) -> AutopoiesisError:
-        return self.purpose.error(what, where=named(self), hint=hint)
+    def _error(self, what: str, hint: str) -> AutopoiesisError:
+        return self.purpose.error(what, where=display_name(self), hint=hint)
 
     @abstractmethod
-    def _stream(self, client: Client, form: F, request: ChatRequest, told: Told) -> AsyncGenerator[str, None]:
-        """One attempt: the pieces of the text, of a reply at once a single one; all else goes to ``told``.
+    def _stream(
+        self, client: Client, form: F, request: ChatRequest, info: ReplyInfo
+    ) -> AsyncGenerator[str, None]:
+        """One attempt: yields the text in pieces, or at once; everything else is stored in ``info``.
 
-        May raise ``ServiceFailure``, and whatever reading events of another form raises.
+        May raise ``ServiceFailure``, and whatever reading malformed events raises.
         """
 
     def _adapt(self, form: F, failure: ServiceFailure, request: ChatRequest) -> F | None:
-        """Another form after a refusal; ``None`` when the refusal is not about the form."""
-        said = failure.said.lower()
-        if request.at_once and form.temperature and "temperature" in said:
+        """Another form after a rejected request; ``None`` if the form is not the reason."""
+        message = failure.message.lower()
+        if request.at_once and form.temperature and "temperature" in message:
             return replace(form, temperature=False)
-        if form.offers(request) and _TOOLS_SAID.search(said):
+        if form.offers_tools(request) and _TOOLS_MESSAGE.search(message):
             return replace(form, tools=False)
-        if LIMIT_SAID.search(said) is None:
+        if LIMIT_MESSAGE.search(message) is None:
             return None
-        asked = form.tokens(request)
-        allowed = lower_limit(said, asked)
+        asked = form.max_tokens_for(request)
+        allowed = lower_limit(message, asked)
         if allowed is not None:
-            return replace(form, most_tokens=allowed)
-        more = next((least for least in _LEAST_LIMITS if asked < least), None)
-        return None if more is None else replace(form, least_tokens=more)
+            return replace(form, max_tokens=allowed)
+        more = next((least for least in _MIN_LIMITS if asked < least), None)
+        return None if more is None else replace(form, min_tokens=more)
 
 
-def lower_limit(said: str, asked: int) -> int | None:
-    """The longest reply that a refusal of ``asked`` tokens allows; ``None`` where it names none."""
-    if "context" in said:  # prompt and reply together: nothing is known of the reply alone
+def lower_limit(message: str, asked: int) -> int | None:
+    """The highest token limit allowed by a rejection of ``asked`` tokens; ``None`` if it names none."""
+    if "context" in message:  # prompt and reply together: it says nothing about the reply alone
         return None
-    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
-    allowed = max((number for number in numbers if _LEAST_LIMITS[0] <= number < asked), default=None)
-    return allowed - 1 if allowed is not None and "exclusive" in said else allowed
+    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(message)]
+    allowed = max((number for number in numbers if _MIN_LIMITS[0] <= number < asked), default=None)
+    return allowed - 1 if allowed is not None and "exclusive" in message else allowed
 
 
 def without_surrogates(request: ChatRequest) -> ChatRequest:
-    """The request without lone surrogates, which no service takes."""
+    """The request without lone surrogates, which no service accepts."""
     rounds = (
-        replace(each, answers=tuple((call, _characters(answer)) for call, answer in each.answers))
+        replace(each, answers=tuple((call, _encodable(answer)) for call, answer in each.answers))
         for each in request.rounds
     )
-    prefix = tuple(map(_characters, request.prefix))
-    return replace(request, prefix=prefix, rest=_characters(request.rest), rounds=tuple(rounds))
+    prefix = tuple(map(_encodable, request.prefix))
+    return replace(request, prefix=prefix, rest=_encodable(request.rest), rounds=tuple(rounds))
 
 
-def _characters(text: str) -> str:
+def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """What the HTTP client under all clients raises; theirs let some of it through while a reply streams."""
+    """Errors of the HTTP client that all clients use, some of which they let through while streaming."""
     from httpx2 import HTTPError, InvalidURL, StreamError  # noqa: PLC0415 — imported with the client
 
     return (HTTPError, InvalidURL, StreamError)
 
 
 def _transport_failure(error: Exception) -> ServiceFailure:
-    """What one of these means."""
+    """Translates one of ``_transport_errors``."""
     from httpx2 import DecodingError, SSEError, TransportError  # noqa: PLC0415 — imported with the client
 
     lost = isinstance(error, TransportError) and not isinstance(error, DecodingError | SSEError)

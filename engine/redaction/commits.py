@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from engine.redaction.detect import Secret, secrets_in
 
 _BINARY_CHECK_BYTES = 8000
-CURE = "remove it, or if it is not a secret, commit the file yourself: git commit --no-verify"
+HINT = "remove it, or if it is not a secret, commit the file yourself: git commit --no-verify"
 
 
 def secrets_of(data: bytes) -> tuple[Secret, ...]:
@@ -34,7 +34,7 @@ def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iter
     known = {old[each.start : each.end] for each in secrets_in(old)}
     for each in found:
         if text[each.start : each.end] not in known:
-            yield each.line, f"contains what looks like a {each.kind}"
+            yield each.line, f"contains what looks like a secret ({each.kind})"
 
 
 def refuse_secrets(path: str, data: bytes, before: Callable[[], bytes | None]) -> str:
@@ -44,7 +44,7 @@ def refuse_secrets(path: str, data: bytes, before: Callable[[], bytes | None]) -
         return ""
     line, what = found[0]
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{f'line {line} ' if line else ''}{what}{more}; {CURE}"
+    return f"{f'line {line} ' if line else ''}{what}{more}; {HINT}"
 
 
 def _text(data: bytes) -> str:

@@ -23,7 +23,7 @@ _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTU
 _BEFORE = 64
 _CHARACTER = re.compile(r"[^\n]")
 _FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
-"""Stands for a key in examples."""
+"""A placeholder for a key in examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def secrets_in(text: str) -> tuple[Secret, ...]:
-    """All likely secrets, in order."""
+    """All likely secrets, in order of position."""
     found: list[Secret] = []
     line, counted = 1, 0
     for start, end, kind in _spans(text):
@@ -84,34 +84,34 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
 def _spans(text: str) -> list[tuple[int, int, str]]:
     """Spans of secrets with their kinds, sorted and not overlapping."""
     shaped: list[tuple[int, int, str]] = []
-    hints: list[tuple[int, int, Named]] = []
-    over = 0
+    named_anchors: list[tuple[int, int, Named]] = []
+    covered_to = 0
     for start, end, rules in _anchors(text):
         for rule in rules:
             if isinstance(rule, Named):
-                hints.append((start, end, rule))
-            elif start >= over and (span := _shape(text, start, rule)) is not None:
+                named_anchors.append((start, end, rule))
+            elif start >= covered_to and (span := _shape(text, start, rule)) is not None:
                 shaped.append((*span, rule.name))
-                over = span[1]
+                covered_to = span[1]
     shaped = _disjoint(sorted(shaped))
-    if not hints:
+    if not named_anchors:
         return shaped
-    begins = [span[0] for span in shaped]
+    starts = [span[0] for span in shaped]
     named: list[tuple[int, int, str]] = []
-    over = 0
-    for start, end, hint in hints:
-        place = bisect_right(begins, start) - 1
-        if start < over or (place >= 0 and start < shaped[place][1]):
+    covered_to = 0
+    for start, end, hint in named_anchors:
+        index = bisect_right(starts, start) - 1
+        if start < covered_to or (index >= 0 and start < shaped[index][1]):
             continue
         found = hint.find(text, start, end)
         if found is None:
             continue
         first, value, last = found
-        place = bisect_right(begins, value) - 1
-        if place >= 0 and last <= shaped[place][1]:
+        index = bisect_right(starts, value) - 1
+        if index >= 0 and last <= shaped[index][1]:
             continue  # already found by its own shape, which names the kind better
         named.append((first, last, hint.name))
-        over = last
+        covered_to = last
     return _disjoint(sorted((*shaped, *named))) if named else shaped
 
 
@@ -144,7 +144,7 @@ def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:
-    """True if no word character precedes the anchor, apart from the end of an escape or colour sequence."""
+    """True if no word character precedes the anchor, except the end of an escape or color sequence."""
     before = text[start - 1 : start] if start else ""
     if not (before.isalnum() or before == "_" or (before == "-" and anchor == "eyj")):
         return True
@@ -157,11 +157,11 @@ def _begins_word(text: str, start: int, anchor: str) -> bool:
 
 
 def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind | Named, ...]]]:
-    """Start, end and rules of the anchors in a text, in the order of their ends."""
-    low = text.lower()
-    if len(low) != len(text):  # the lower case of a few letters is longer, which would shift positions
-        low = text.translate(_ASCII_LOWER)
-    for last, (length, rules) in _automaton().iter(low):
+    """Start, end and rules of each anchor in a text, ordered by end."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
+        lowered = text.translate(_ASCII_LOWER)
+    for last, (length, rules) in _automaton().iter(lowered):
         yield last + 1 - length, last + 1, rules
 
 

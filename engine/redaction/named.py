@@ -16,39 +16,39 @@ Finder = Callable[[str, int, int], Span | None]
 """Finds a secret in a text, given the start and end of an anchor."""
 
 _MAX_VALUE = 200
-"""Characters of a value that are checked; what follows belongs to it."""
+"""Maximum characters of a value that are checked; the rest still belongs to it."""
 _PLAIN = r"[^\s\"'`“”<>,;\\&]"
 _VALUE = (
     r"(?:(?P<quote>\\?[\"'`]|“)(?P<inner>[^\n\"'`“”]{1,256}?)(?:\\?[\"'`]|”)"
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
     rf"{_PLAIN}{{0,{_MAX_VALUE}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_MAX_VALUE}}}){{0,8}}))"
 )
-_MORE = expression(rf"{_PLAIN}*")
+_REMAINDER = expression(rf"{_PLAIN}*")
 _TAIL = (
     r"(?:[_. -]?(?:access|key|base|value|string|text|production|prod|dev|staging|test|live|main|old|new|"
     r"phrase|\d{1,3}(?!\d)))*(?![A-Za-z])"
 )
-_SIGN = (
+_OPERATOR = (
     r"(?:\\?[\"'`\]]){0,3}(?:"
     r"[ \t]{0,3}:[ \t]?[A-Za-z_][\w.\[\]| ]{0,40}?[ \t]?=[ \t]{0,3}(?=[\"'])"  # password: str = "…"
     r"|[ \t]{0,3}(?::=|=>|={1,3}|:(?!:)|：|＝)\s{0,3}"
     r"|,?\s{1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
     r")"
 )
-_SIGNED = expression(f"{_TAIL}{_SIGN}{_VALUE}", re.IGNORECASE)
+_AFTER_OPERATOR = expression(f"{_TAIL}{_OPERATOR}{_VALUE}", re.IGNORECASE)
 _TAGGED = expression(rf"{_TAIL}>(?P<bare>[^<>\n]{{3,200}})</", re.IGNORECASE)
-_SPOKEN = expression(
+_IN_PROSE = expression(
     rf"{_TAIL}[\"'`]?(?: (?:for|of|to|on|at|in|pour|für|para)(?: [\w@.'’/-]{{1,40}}){{1,4}}?)?"
     r" (?:is|was|are|will be|remains|ist|lautet|est|es|è|é)"
     rf"(?: (?:now|still|currently|again|just|set to|jetzt)){{0,2}}:? (?P<rest>{_VALUE})",
     re.IGNORECASE,
 )
-_SPACED = expression(rf"{_TAIL}[\"'`]?[ \t]{{1,3}}{_VALUE}", re.IGNORECASE)
-_SOON = expression(r"[^\n]{0,60}?(?<![\w/.+-])(?P<bare>[\w+/=~.-]{16,200})", re.IGNORECASE)
+_AFTER_SPACE = expression(rf"{_TAIL}[\"'`]?[ \t]{{1,3}}{_VALUE}", re.IGNORECASE)
+_NEARBY = expression(r"[^\n]{0,60}?(?<![\w/.+-])(?P<bare>[\w+/=~.-]{16,200})", re.IGNORECASE)
 _ENVIRONMENT = expression(r"(?:[A-Z][A-Z0-9]*_)*[A-Z]*$")
 _OPTION = expression(r"(?:^|\s)-{1,2}[\w-]{0,40}$|configure set [\w.-]{0,40}$|setx? [\w-]{0,40}$")
-_LOGIN = expression(r"login \S{1,80}\s{1,9}$|(?:identified by|with) $", re.IGNORECASE)
-_OF_A_KEY = tuple(
+_LOGIN_COMMAND = expression(r"login \S{1,80}\s{1,9}$|(?:identified by|with) $", re.IGNORECASE)
+_KEY_QUALIFIERS = tuple(
     """
     api access secret private signing sign encryption encrypt master account shared preshared auth app
     application service hmac storage deploy license licence jwt crypto webhook admin anon role subscription
@@ -71,88 +71,98 @@ class Named:
     find: Finder
 
 
-def _password(text: str, start: int, end: int) -> Span | None:
-    return _behind(text, start, end, is_strong=True)
+def _find_password(text: str, start: int, end: int) -> Span | None:
+    return _find_after_word(text, start, end, is_strong=True)
 
 
-def _token(text: str, start: int, end: int) -> Span | None:
-    return _behind(text, start, end, is_strong=False)
+def _find_token(text: str, start: int, end: int) -> Span | None:
+    return _find_after_word(text, start, end, is_strong=False)
 
 
-def _key(text: str, start: int, end: int) -> Span | None:
+def _find_key(text: str, start: int, end: int) -> Span | None:
     before = text[max(0, start - 16) : start].lower()
     bare = before[:-1] if before[-1:] in ("_", "-", " ") else before
-    word = next((each for each in _OF_A_KEY if bare.endswith(each)), None)
+    word = next((each for each in _KEY_QUALIFIERS if bare.endswith(each)), None)
     if word is not None:
-        return _behind(text, start - len(word) - len(before) + len(bare), end, is_strong=False)
+        return _find_after_word(text, start - len(word) - len(before) + len(bare), end, is_strong=False)
     if text[start:end] == "KEY" and before[-1:] == "_":
-        found = _behind(text, start, end, is_strong=False)
+        found = _find_after_word(text, start, end, is_strong=False)
         value = text[found[1] : found[2]] if found is not None else ""
         return found if is_random(value) or (len(value) >= 32 and _HEX.fullmatch(value)) else None
     return None
 
 
-def _short(text: str, start: int, end: int) -> Span | None:
-    """For ``pass`` and ``pw``, which are parts of many words."""
+def _find_short_word(text: str, start: int, end: int) -> Span | None:
+    """Finds a password after ``pass`` or ``pw``, which are parts of many words."""
     before = text[start - 1 : start]
     if before.isalpha() and not (before.islower() and text[start].isupper()):
         return None
-    match = _SIGNED.match(text, end)
+    match = _AFTER_OPERATOR.match(text, end)
     value = "" if match is None else (match["inner"] or match["bare"])
-    return None if not value or value.isdigit() or "pass" in value.lower() else _password(text, start, end)
+    return (
+        None if not value or value.isdigit() or "pass" in value.lower() else _find_password(text, start, end)
+    )
 
 
-def _behind(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
-    """The secret after a naming word."""
+def _find_after_word(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
+    """Finds the secret after a naming word."""
     before = text[max(0, start - 60) : start]
-    signed = _SIGNED.match(text, end)
-    if signed is not None:
+    operator_match = _AFTER_OPERATOR.match(text, end)
+    if operator_match is not None:
         environment = text[start:end].isupper() and _ENVIRONMENT.search(before) is not None
-        tight = not signed[0][: signed.start("bare") - end].endswith((" ", "\t")) if signed["bare"] else True
+        tight = (
+            not operator_match[0][: operator_match.start("bare") - end].endswith((" ", "\t"))
+            if operator_match["bare"]
+            else True
+        )
         assigned = (environment and tight) or _OPTION.search(before) is not None
-        is_unpacked = before.endswith(", ") and "=" in signed[0]
-        found = _judged(
-            text, signed, is_strong=is_strong, assigned=assigned, is_unpacked=is_unpacked and not assigned
+        is_unpacked = before.endswith(", ") and "=" in operator_match[0]
+        found = _secret_span(
+            text,
+            operator_match,
+            is_strong=is_strong,
+            assigned=assigned,
+            is_unpacked=is_unpacked and not assigned,
         )
         return None if found is None else (start, found[0], found[1])
     tagged = _TAGGED.match(text, end) if text[end : end + 40].find(">") >= 0 else None
     if tagged is not None:
         value = tagged["bare"].strip()
-        good = (
+        is_secret = (
             is_password(value, quoted=True, assigned=True, ends=True)
             if is_strong
             else is_key(value, quoted=True, assigned=True)
         )
-        return (tagged.start("bare"), tagged.start("bare"), tagged.end("bare")) if good else None
-    spoken = _SPOKEN.match(text, end)
-    if spoken is not None:
-        found = _judged(text, spoken, is_strong=is_strong, assigned=False)
+        return (tagged.start("bare"), tagged.start("bare"), tagged.end("bare")) if is_secret else None
+    prose = _IN_PROSE.match(text, end)
+    if prose is not None:
+        found = _secret_span(text, prose, is_strong=is_strong, assigned=False)
         if found is not None:
             return found[0], found[0], found[1]
-    spaced = _SPACED.match(text, end)
-    if spaced is not None and spoken is None:
+    spaced = _AFTER_SPACE.match(text, end)
+    if spaced is not None and prose is None:
         value = spaced["inner"] or spaced["bare"]
-        sure = _OPTION.search(before) is not None or (is_strong and _LOGIN.search(before) is not None)
+        sure = _OPTION.search(before) is not None or (is_strong and _LOGIN_COMMAND.search(before) is not None)
         likely = (
             is_strong and len(value) >= 7 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
         )
         if sure or likely:
-            found = _judged(text, spaced, is_strong=is_strong, assigned=sure)
+            found = _secret_span(text, spaced, is_strong=is_strong, assigned=sure)
             if found is not None:
                 return found[0], found[0], found[1]
-    soon = _SOON.match(text, end)
-    while soon is not None and soon.end() - end < 120:
-        value = soon["bare"].rstrip(_TRAILING)
+    nearby = _NEARBY.match(text, end)
+    while nearby is not None and nearby.end() - end < 120:
+        value = nearby["bare"].rstrip(_TRAILING)
         if is_random(value):
-            return soon.start("bare"), soon.start("bare"), soon.start("bare") + len(value)
-        soon = _SOON.match(text, soon.end())
+            return nearby.start("bare"), nearby.start("bare"), nearby.start("bare") + len(value)
+        nearby = _NEARBY.match(text, nearby.end())
     return None
 
 
-def _judged(
+def _secret_span(
     text: str, match: re.Match[str], *, is_strong: bool, assigned: bool, is_unpacked: bool = False
 ) -> tuple[int, int] | None:
-    """The span of a match's value if it is a secret; ``name, password = both`` assigns none."""
+    """The span of a match's value if it is a secret; unpacking such as ``name, password = both`` is not."""
     quoted = match["inner"] is not None
     name = "inner" if quoted else "bare"
     start, end = match.span(name)
@@ -167,15 +177,20 @@ def _judged(
         return None
     if is_strong:
         ends = _CLAUSE_ENDS.match(text, end) is not None and not is_unpacked
-        good = is_password(value, quoted=quoted, assigned=assigned, ends=ends)
+        is_secret = is_password(value, quoted=quoted, assigned=assigned, ends=ends)
     else:
-        good = is_key(value, quoted=quoted, assigned=assigned)
-    if good and not quoted and len(value) > _MAX_VALUE and (more := _MORE.match(text, end)) is not None:
+        is_secret = is_key(value, quoted=quoted, assigned=assigned)
+    if (
+        is_secret
+        and not quoted
+        and len(value) > _MAX_VALUE
+        and (more := _REMAINDER.match(text, end)) is not None
+    ):
         end = more.end()
-    return (start, end) if good else None
+    return (start, end) if is_secret else None
 
 
-def _by(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECASE) -> Finder:
+def _finder(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECASE) -> Finder:
     """A finder for group ``value`` of a pattern that starts with the anchor."""
 
     def find(text: str, start: int, _end: int) -> Span | None:
@@ -187,8 +202,8 @@ def _by(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECAS
     return find
 
 
-def _login(value: str) -> bool:
-    """True for a name and password that are not placeholders or two numbers."""
+def _is_login(value: str) -> bool:
+    """True for ``name:password`` unless they are placeholders or two numbers."""
     name, _, password = value.partition(":")
     if not _is_real(password) or (name.isdigit() and password.isdigit()):
         return False
@@ -206,18 +221,18 @@ def _has_digits(value: str) -> bool:
     return has_digit(value) and _is_real(value) and any(map(str.isalpha, value))
 
 
-def _encoded(value: str) -> bool:
+def _is_credential(value: str) -> bool:
     name = value.replace("_", "").replace("-", "")
     return len(value) >= 8 and not (is_placeholder(value) or is_reference(value) or name.isalpha())
 
 
-def _address(text: str, start: int, _end: int) -> Span | None:
+def _find_user_info(text: str, start: int, _end: int) -> Span | None:
     match = _USER_INFO.match(text, start)
     if match is None:
         return None
     value = match["value"]
-    good = _login(value) if ":" in value else len(value) >= 20 and _has_digits(value)
-    return (match.start("value"), match.start("value"), match.end("value")) if good else None
+    is_secret = _is_login(value) if ":" in value else len(value) >= 20 and _has_digits(value)
+    return (match.start("value"), match.start("value"), match.end("value")) if is_secret else None
 
 
 _USER_INFO = expression(r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])")
@@ -229,62 +244,62 @@ _COOKIES = (
 )
 
 
-def _cookies(value: str) -> bool:
+def _has_secret_cookie(value: str) -> bool:
     values = [part.partition("=")[2] for part in value.split(";")]
     return any(len(each) >= 12 and _has_digits(each) for each in values)
 
 
 NAMED: tuple[Named, ...] = (
     *(
-        Named("password", anchor, _password)
+        Named("password", anchor, _find_password)
         for anchor in (
             *("password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "contraseña"),
             *("contrasena", "mot de passe", "senha", "пароль", "密码", "パスワード"),
         )
     ),
-    Named("password", "pass", _short),
-    Named("password", "_pw", _short),
-    *(Named("secret or token", anchor, _token) for anchor in ("secret", "token", "credential")),
-    Named("key", "key", _key),
-    Named("password", "identified by", _password),
+    Named("password", "pass", _find_short_word),
+    Named("password", "_pw", _find_short_word),
+    *(Named("secret or token", anchor, _find_token) for anchor in ("secret", "token", "credential")),
+    Named("key", "key", _find_key),
+    Named("password", "identified by", _find_password),
     Named(
         "authorization header",
         "authorization",
-        _by(
+        _finder(
             r"authorization\\?[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\?[\"']?"
             r"(?:(?:basic|bearer|token|bot|apikey|digest|negotiate|ssws|key|genie-?key)[ =]{1,2})?"
             r"(?P<value>[\w.~+/=:-]{8,4000})",
-            _encoded,
+            _is_credential,
         ),
     ),
-    Named("bearer token", "bearer ", _by(r"bearer (?P<value>[\w.~+/=-]{16,4000})", _has_digits)),
-    Named("cookie", "cookie", _by(_COOKIES, _cookies)),
-    Named("cookie", "sessid", _by(r"sessid=(?P<value>[\w-]{16,200})", _has_digits)),
-    Named("cookie", "connect.sid", _by(r"connect\.sid=(?P<value>[\w%.+/-]{16,200})", _has_digits)),
-    Named("address with a password", "://", _address),
-    Named("address with a password", "@tcp(", lambda text, start, _end: _before_tcp(text, start)),
+    Named("bearer token", "bearer ", _finder(r"bearer (?P<value>[\w.~+/=-]{16,4000})", _has_digits)),
+    Named("cookie", "cookie", _finder(_COOKIES, _has_secret_cookie)),
+    Named("cookie", "sessid", _finder(r"sessid=(?P<value>[\w-]{16,200})", _has_digits)),
+    Named("cookie", "connect.sid", _finder(r"connect\.sid=(?P<value>[\w%.+/-]{16,200})", _has_digits)),
+    Named("address with a password", "://", _find_user_info),
+    Named("address with a password", "@tcp(", lambda text, start, _end: _find_before_tcp(text, start)),
     Named(
         "password on a command line",
         "curl",
-        _by(
+        _finder(
             rf"curl\b{_REST}\s(?:-u|--user|--proxy-user)[ =]?[\"']?"
             r"(?P<value>[^\s:\"']{0,64}:[^\s\"']{3,200})",
-            _login,
+            _is_login,
         ),
     ),
     Named(
         "password on a command line",
         "curl",
-        _by(
+        _finder(
             rf"curl\b{_REST}\s(?:-b|--cookie)[ =][\"']?(?P<value>[\w.-]{{1,80}}=[^\s\"']{{12,999}})",
-            _cookies,
+            _has_secret_cookie,
         ),
     ),
     *(
         Named(
             "password on a command line",
             command,
-            _by(rf"{re.escape(command)}\w{{0,10}}\b{_REST}\s{option}{_ARGUMENT}", _is_real),
+            _finder(rf"{re.escape(command)}\w{{0,10}}\b{_REST}\s{option}{_ARGUMENT}", _is_real),
         )
         for command, option in (
             ("mysql", "-p(?![ =-])"),
@@ -308,21 +323,25 @@ NAMED: tuple[Named, ...] = (
             ("oc login", "-p ?"),
         )
     ),
-    Named("password file", ":5432:", _by(r":5432:(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", _is_real)),
+    Named(
+        "password file",
+        ":5432:",
+        _finder(r":5432:(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", _is_real),
+    ),
     *(
         Named(
             "seed phrase",
             anchor,
-            _by(rf"{anchor}\W{{0,6}}(?:is )?(?P<value>(?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})\b", bool),
+            _finder(rf"{anchor}\W{{0,6}}(?:is )?(?P<value>(?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})\b", bool),
         )
         for anchor in ("seed phrase", "recovery phrase", "mnemonic", "seed_phrase")
     ),
 )  # fmt: skip
 
 
-def _before_tcp(text: str, start: int) -> Span | None:
-    """Name and password in an address of the form used by Go programs."""
+def _find_before_tcp(text: str, start: int) -> Span | None:
+    """Finds name and password in a Go data source name, such as ``name:password@tcp(…)``."""
     value = re.split(r"[\s\"'`/=]", text[max(0, start - 180) : start])[-1]
-    if ":" not in value or not _login(value):
+    if ":" not in value or not _is_login(value):
         return None
     return start - len(value), start - len(value), start

@@ -1,4 +1,4 @@
-"""Tells a secret after a naming word from a placeholder, reference, type or plain word."""
+"""Distinguishes a secret after a naming word from a placeholder, reference, type or plain word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 from engine.startup.lazy import expression
 
-_STOP = frozenset(
+_WORDS = frozenset(
     """
     str string text bytes bool boolean int integer float number none null nil true false undefined
     void any object array list dict optional required mandatory needed unknown empty missing invalid
@@ -29,7 +29,7 @@ _STOP = frozenset(
 )
 _PLACEHOLDER = expression(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
 _FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???")
-_SPOKEN = expression(
+_PHRASE = expression(
     r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
     r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
     re.IGNORECASE,
@@ -55,20 +55,20 @@ _RUN = expression(r"[\w+/=~.-]{16,}")
 _HEX = expression(r"[0-9a-fA-F-]+")
 
 
-def bits(text: str) -> float:
+def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
     total = len(text)
     return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if text else 0.0
 
 
 def is_placeholder(value: str) -> bool:
-    """True if it stands for a value, refers to one, or is a keyword or plain word."""
+    """True for a placeholder, a reference to a value, a keyword or a plain word."""
     return (
-        value.lower() in _STOP
+        value.lower() in _WORDS
         or _PLACEHOLDER.fullmatch(value) is not None
         or _is_filled(value)
         or len(set(value)) <= 2
-        or _SPOKEN.fullmatch(value) is not None
+        or _PHRASE.fullmatch(value) is not None
         or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
         or _CONSTANT.fullmatch(value) is not None
         or "${" in value
@@ -78,9 +78,9 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_filled(value: str) -> bool:
-    """True if it contains filler. Substring tests, for speed: values overlap where naming words are dense."""
-    small = value.lower()
-    return value.endswith("000000") or any(each in small for each in _FILLERS)
+    """True if it contains filler. Substring tests for speed: dense naming words have overlapping values."""
+    lowered = value.lower()
+    return value.endswith("000000") or any(each in lowered for each in _FILLERS)
 
 
 def has_digit(value: str) -> bool:
@@ -99,24 +99,24 @@ def _is_code(value: str) -> bool:
 
 
 def _is_encoded(value: str) -> bool:
-    """True if something that begins like a path is base64."""
+    """True if a value that starts like a path is base64."""
     return value.startswith("/") and ("+" in value or value.endswith("="))
 
 
 def is_reference(value: str) -> bool:
-    """True if it is an identifier or an expression of a program."""
+    """True for an identifier or an expression in source code."""
     if _is_code(value):
         return True
     if not _DOTTED.fullmatch(value):
         return False
     return not any(
-        len(part) >= 16 and not part.islower() and _CAMEL.fullmatch(part) is None and bits(part) >= 3.3
+        len(part) >= 16 and not part.islower() and _CAMEL.fullmatch(part) is None and entropy(part) >= 3.3
         for part in re.split(r"\.|::|->", value)
     )
 
 
 def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool:
-    """True if the value after a word for password is one.
+    """True if the value after a word for password is a password.
 
     Args:
         value: Without quotes.
@@ -137,7 +137,7 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
 
 
 def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
-    """True if the value after a word for key, token or secret is one; arguments as for ``is_password``."""
+    """True if the value after a word such as key or token is a secret; arguments as for ``is_password``."""
     is_numbered = has_digit(value)
     if not (is_numbered or assigned) and value in (value.lower(), value.upper()):
         return False
@@ -150,7 +150,7 @@ def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
     if _JOINED.fullmatch(value):
         return assigned and _NAMES_ITSELF.search(value) is None
     mixed = value.lower() != value and value.upper() != value and not _CAMEL.fullmatch(value)
-    return (mixed and len(value) >= 16 and bits(value) >= 3.2) or (assigned and "." not in value)
+    return (mixed and len(value) >= 16 and entropy(value) >= 3.2) or (assigned and "." not in value)
 
 
 def _is_type(value: str) -> bool:
@@ -165,4 +165,4 @@ def is_random(value: str) -> bool:
     if "/" in value or _DOTTED.fullmatch(value) or _NUMBERED_WORDS.fullmatch(value):
         return False
     kinds = sum(any(test(letter) for letter in value) for test in (str.isdigit, str.islower, str.isupper))
-    return kinds == 3 and bits(value) >= 3.5
+    return kinds == 3 and entropy(value) >= 3.5

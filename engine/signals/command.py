@@ -1,4 +1,4 @@
-"""The user's command, run once per event: reads the prompt on stdin, its output is kept (spec 4.4)."""
+"""Runs the user's command once per event, with the prompt on stdin, and keeps its output (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def run_command(
     prompt: str,
     deadline_s: float,
     variables: Mapping[str, str],
-    leaving: Callable[[], bool],
+    is_closing: Callable[[], bool],
 ) -> tuple[bool, str] | None:
-    """Runs a command without a shell, in the home folder, so that no workspace file can be picked up by name.
+    """Runs a command without a shell, in the home folder, so that it cannot pick up a workspace file by name.
 
-    It is killed with its children when its time is up or the program exits.
+    It is killed with its children when its time is up or this program exits.
 
     Args:
         prompt: Written to its stdin.
         variables: Added to its environment.
 
     Returns:
-        True if it succeeded, and the end of its output; ``None`` when the program exits.
+        True if it succeeded, and the end of its output; ``None`` if this program exits.
     """
-    found = programs.find(argv[0])
-    if found is None:
+    program = programs.find(argv[0])
+    if program is None:
         return False, f"{argv[0]} not found on PATH; give its full path in events.command"
     end = time.monotonic() + deadline_s
     with tempfile.TemporaryFile() as stdin:
@@ -46,7 +46,7 @@ def run_command(
         stdin.seek(0)
         try:
             process = subprocess.Popen(
-                [found, *argv[1:]],
+                [program, *argv[1:]],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -60,7 +60,7 @@ def run_command(
     output, reason, is_open = b"", "", True
     with process.stdout:
         while is_open or process.poll() is None:
-            if leaving() or time.monotonic() > end:
+            if is_closing() or time.monotonic() > end:
                 reason = f"timed out after {deadline_s:g} s"
                 break
             if not is_open:  # it closed its output but is still running
@@ -71,7 +71,7 @@ def run_command(
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     status = process.wait()
-    if reason and leaving():
+    if reason and is_closing():
         return None
     text = output.decode("utf-8", "replace").strip()
     text = f"{text}\n{reason}".strip() if reason else text or f"status {status}"

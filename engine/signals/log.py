@@ -1,7 +1,8 @@
 """Due schedules, webhooks and their outcomes: ``logs/events-YYYY-MM.jsonl``, append-only (design 2).
 
 All state is read from this log, so any process can hand out an arrival and no two hand out the same one.
-An arrival that was taken but not ended becomes available again after its lease: its taker may have crashed.
+An arrival that was taken but not completed becomes available again after its lease: its taker may have
+crashed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND = "events"
 MONTHS = 2
-"""Monthly files that are read: repeated deliveries are recognized for this long."""
+"""Number of monthly files that are read: repeated deliveries are recognized for this long."""
 OUTPUT_CHARS = 2_000
 """Characters kept from the end of a command's output."""
 
@@ -31,7 +32,7 @@ _NEWS = 500
 _KEPT_TEXT = 200
 
 State = Literal["arrived", "nothing", "waiting", "taken", "done", "failed"]
-"""``nothing``: no playbook is triggered by it. ``taken``: handed out; ``waiting`` again from ``until`` on."""
+"""``nothing``: it triggers no playbook. ``taken``: handed out; available again from ``until`` on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Arrival:
     why: str = ""
     tokens: int = 0  # of the prompt on arrival
     by: str = ""  # who took it
-    taken: int = 0  # times handed out
+    taken: int = 0  # number of hand-outs
     until: datetime | None = None  # end of the lease
     said: str = ""  # the reported result, or the end of a command's output
 
@@ -117,7 +118,7 @@ class SignalLog:
         """Hands out the oldest open arrival; ``None`` if there is none. Raises as ``arrive``.
 
         Args:
-            lease: Time until it is handed out again, unless ``end`` is called first.
+            lease: Time after which it can be handed out again unless ``end`` is called first.
         """
         if self.next() is None:
             return None

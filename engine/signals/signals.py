@@ -1,4 +1,4 @@
-"""From an arrival to an agent: the playbooks it triggers, its prompt, and its hand-out (spec 4.4)."""
+"""From an arrival to an agent: triggered playbooks, the prompt, and hand-out (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
 
 POLL_S = 1.0
-"""Seconds between looks at what other processes received."""
+"""Seconds between checks for arrivals in other processes."""
 LEASE = timedelta(minutes=15)
 """How long a taken event is reserved for its taker."""
 _ORPHANED = timedelta(seconds=30)
-"""Age at which an arrival that another process recorded but did not trace is traced here."""
+"""Age at which an arrival recorded but not traced by another process is traced here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Signals:
         """Records a webhook; it is processed soon if ``start`` was called.
 
         Args:
-            text: The message for an agent; untrusted text is marked in it.
+            text: The message for an agent, with untrusted text marked as such.
             delivery: The sender's id of the delivery; a known one is ignored.
 
         Raises:
@@ -195,7 +195,7 @@ class Signals:
                     )
 
     def _report(self, text: str) -> None:
-        """Reports each error once: it would recur at every look."""
+        """Reports each error once: it would recur with every poll."""
         if text not in self._reported:
             self._reported.add(text)
             self._parts.report_error(text)

@@ -1,7 +1,7 @@
 """Checks the byte contract of the stable prefix on a live workspace (``cache-friendly-context.md`` 2).
 
-It checks whether a message gives the same bytes in two processes, which turns of a discussion kept the prefix
-and what broke the others, and whether the next prompt would still find the cache of the last one.
+It checks whether a message compiles to the same bytes in two processes, which turns of a discussion kept the
+prefix and what broke it in the others, and whether the next prompt would still hit the cache of the last one.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def check(
         here: Compiles the message in this process.
         there: Compiles it in another process.
         discussion: The session to check; by default that of the last prompt.
-        dollars: The cost of tokens that are sent again instead of being read from a cache.
+        dollars: The extra cost of tokens sent again instead of read from a cache.
 
     Raises:
         AutopoiesisError: The workspace keeps changing.
@@ -117,7 +117,7 @@ def check(
     if discussion is None:
         newest = log.last(1)
         discussion = newest[0].discussion if newest else None
-    # One more than shown, so that the first has a previous one.
+    # One more than shown, so that the first turn has a predecessor.
     uses = log.last(last + 1, discussion) if discussion is not None else ()
     turns = _turns(uses, files)[-last:]
     now = log.prefix_of(compiled)
@@ -165,7 +165,7 @@ def repeat(one: Compiled, other: Compiled) -> Repeat:
 
 
 def _twice(here: Callable[[], Compiled], there: Callable[[], Compiled]) -> tuple[Compiled, Compiled]:
-    """A prompt from both processes while nothing changed: an edit in between is not a defect."""
+    """A prompt from both processes, without changes in between: an edit is not a defect."""
     for _ in range(_ATTEMPTS):
         compiled, other = here(), there()
         if compiled.text == other.text or here().text == compiled.text:

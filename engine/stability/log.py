@@ -105,19 +105,19 @@ class PrefixLog:
                 yield use
 
     def _keep(self, prefix: Prefix) -> None:
-        """Keeps a text, and removes all but those used last."""
+        """Stores a text, and removes all but the last used ones."""
         if prefix.text is None or not self._files.create(_path(prefix.sha256), encoded(prefix.text)):
             return
-        there = self._kept()
-        if len(there) <= KEPT_TEXTS:
+        existing = self._kept()
+        if len(existing) <= KEPT_TEXTS:
             return
         used: dict[str, None] = {}
         for use in self._backwards():
             used[use.prefix.sha256] = None
             if len(used) >= KEPT_TEXTS:
                 break
-        for name in sorted(there - used.keys()):
-            # Another process may have removed it meanwhile.
+        for name in sorted(existing - used.keys()):
+            # Another process may have removed it in the meantime.
             with contextlib.suppress(FileNotFoundError):
                 self._files.remove(_path(name))
 

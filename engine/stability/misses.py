@@ -1,4 +1,4 @@
-"""The costs of broken prefixes: turns that a cache would have served without an edit."""
+"""The costs of broken prefixes: turns that would have hit the cache but for an edit."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Misses:
 
     ttl_s: float  # assumed lifetime of a cache, seconds
     turns: int  # prompts in the log
-    followed: int  # those that followed another one of their discussion within the lifetime
-    kept: int  # of these, those with the same prefix, or one sent by any discussion within the lifetime
-    lost: int  # tokens that were sent again in the others
+    followed: int  # prompts within the lifetime of the previous one in their discussion
+    kept: int  # of these, prompts whose prefix was the same, or sent by any discussion within the lifetime
+    lost: int  # tokens sent again by the others
     dollars: float | None  # their cost; ``None`` without a known price
     culprits: tuple[Culprit, ...]  # the most expensive first
 
@@ -44,11 +44,11 @@ class Misses:
 def misses(
     uses: Iterable[PrefixUse], ttl_s: float, dollars: Callable[[int], float | None] | None = None
 ) -> Misses:
-    """Counts the misses among prefixes in the order of use.
+    """Counts the misses among prefixes, given in the order of use.
 
     Args:
         ttl_s: How long a cache lasts after its last use, seconds.
-        dollars: The cost of tokens that are sent again instead of being read from a cache, if known.
+        dollars: The extra cost of tokens sent again instead of read from a cache, if known.
     """
     before: dict[str, PrefixUse] = {}
     sent: dict[str, datetime] = {}

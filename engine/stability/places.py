@@ -16,7 +16,7 @@ Read = Callable[[str], bytes]
 
 
 def first_line(section: Section, read: Read) -> int | None:
-    """The line of its file on which a section's text starts, if it is there."""
+    """The line of its file on which a section's text starts; ``None`` if not found."""
     document = _document(section.source, read)
     if document is None:
         return None
@@ -30,7 +30,7 @@ def first_line(section: Section, read: Read) -> int | None:
 
 
 def located(found: Break, read: Read) -> Break:
-    """A break; in a catalog with the changed line of the entry's header."""
+    """A break; for a catalog entry, with the changed line of the entry's header."""
     if found.line or not found.source or not found.label.startswith(CATALOG):
         return found
     document = _document(found.source, read)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from engine.errors import AutopoiesisError, Problem
 from engine.history import UNDOING
-from engine.redaction.commits import CURE, refusals, refuse_secrets
+from engine.redaction.commits import HINT as SECRET_HINT
+from engine.redaction.commits import refusals, refuse_secrets
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
@@ -282,7 +283,7 @@ def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Itera
 def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
     for path in paths:
         for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
-            yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", CURE)
+            yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", SECRET_HINT)
 
 
 def _secrets(files: Files) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ def agent(engine: Engine, tmp_path: Path) -> Agent:
 
 def test_each_section_says_why_and_an_old_record_is_read_without(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
-    (prompt,) = (each for each in audit.tellings() if each.injection)
+    (prompt,) = (each for each in audit.entries() if each.injection)
     assert prompt.agent == "claude-code" and prompt.project == "tidemark" and prompt.session_id == SESSION
     pieces = audit.pieces(prompt)
     assert [piece.topic for piece in pieces[:2]] == [TOPIC, ""] and "## Instructions" in pieces[0].text
@@ -45,7 +45,7 @@ def test_each_section_says_why_and_an_old_record_is_read_without(engine: Engine,
     for section in old["sections"]:
         del section["why"]
     month.write_text("\n".join((json.dumps(old), *notes, "")))
-    (prompt,) = (each for each in audit.tellings() if each.injection)
+    (prompt,) = (each for each in audit.entries() if each.injection)
     assert [piece.section.why for piece in audit.pieces(prompt)] == [""] * len(pieces)
 
 
@@ -55,7 +55,7 @@ def test_all_that_hooks_did_is_there_and_found_by_its_id(engine: Engine, agent: 
     agent.hears("ok, do it")
     engine.compile("What is Odile Ferrand waiting for?", ask=False, record=True)
     audit = Audit(engine)
-    found = list(audit.tellings())
+    found = list(audit.entries())
     assert [(each.agent, each.moment, each.tokens > 0) for each in found][::-1] == [
         ("claude-code", "session_start", True), ("claude-code", "prompt", True),
         ("claude-code", "stop", False), ("claude-code", "session_start", True),
@@ -63,7 +63,7 @@ def test_all_that_hooks_did_is_there_and_found_by_its_id(engine: Engine, agent: 
     ]  # fmt: skip
     assert [each.at for each in found] == sorted((each.at for each in found), reverse=True)
     assert audit.find(found[0].id[:8]) == found[0] and audit.find(SESSION) == found[3]
-    assert f"rule: {rule.text}" in audit.beside(found[3])
+    assert f"rule: {rule.text}" in audit.extras(found[3])
     standing = {piece.section.path: piece.text for piece in audit.pieces(found[3])}
     assert "Marit Oksanen" in standing["knowledge/identity/USER.md"]
     for name in ("abc", "zzzzzzzz"):
@@ -73,7 +73,7 @@ def test_all_that_hooks_did_is_there_and_found_by_its_id(engine: Engine, agent: 
 
 def test_a_person_says_what_was_noise_and_that_stays(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
-    prompt = next(each for each in audit.tellings() if each.injection)
+    prompt = next(each for each in audit.entries() if each.injection)
     assert engine.injections.references() == {PROCEDURE: 1}
     assert audit.judge(prompt, (1, 2), False) == (TOPIC,)
     assert engine.injections.references() == {}
@@ -93,14 +93,14 @@ def test_a_person_says_what_was_noise_and_that_stays(engine: Engine, agent: Agen
 
 def test_what_cannot_be_judged_says_why(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
-    *_, prompt, start = audit.tellings()
+    *_, prompt, start = audit.entries()
     for telling, numbers in ((start, ()), (prompt, (99,))):
         with pytest.raises(AutopoiesisError, match="no such section"):
             audit.judge(telling, numbers, True)
     engine.configuration.change("hooks.capture", "false")
     agent.fires("UserPromptSubmit", prompt="Why did we choose SVG for the chart?")
-    with pytest.raises(AutopoiesisError, match="in no transcript yet"):
-        audit.judge(next(audit.tellings()), (), True)
+    with pytest.raises(AutopoiesisError, match="not in a transcript yet"):
+        audit.judge(next(audit.entries()), (), True)
 
 
 def test_a_week_is_summed_up(engine: Engine, agent: Agent) -> None:
@@ -108,17 +108,17 @@ def test_a_week_is_summed_up(engine: Engine, agent: Agent) -> None:
     Hooks(engine).answer("claude-code", b"{")
     own_file().parent.mkdir(parents=True, exist_ok=True)
     own_file().write_text("models:\n  claude-opus-4-5: {input: 5.00, output: 25.00}\n")
-    tellings = list(Audit(engine).tellings())
-    week = week_of(engine, tellings, "2020-01-01")
+    entries = list(Audit(engine).entries())
+    week = week_of(engine, entries, "2020-01-01")
     place = next(each for each in week.places if each.project)
     assert (place.agent, place.project, place.prompts, place.told, place.starts) == (
         "claude-code", "tidemark", 2, 1, 1,
     )  # fmt: skip
-    assert place.tokens + place.standing == sum(each.tokens for each in tellings)
+    assert place.tokens + place.standing == sum(each.tokens for each in entries)
     assert (week.answered, week.took_up, week.sections.used) == (1, 1, 1)
     (topic,) = week.topics
     assert (topic.name, topic.told, topic.known, topic.used) == (TOPIC, 1, 1, 0)
     (cost,) = week.costs
     assert cost.tokens == place.tokens + place.standing and cost.usd == pytest.approx(5e-6 * cost.tokens)
     assert [run.said[:11] for run in week.failed] == ["Claude Code"]
-    assert week_of(engine, tellings, "2999").places == []
+    assert week_of(engine, entries, "2999").places == []

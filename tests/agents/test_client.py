@@ -78,12 +78,12 @@ def alone(indexed_sample: Path) -> Path:
 def test_behind_the_first_hook_a_process_stays_until_a_workbench_comes(
     indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.agents.listener._LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.05)
     assert "topic:github-pr-review" in run(indexed_sample, "claude-code", PROMPT)
-    address = wire.address_of(str(indexed_sample))
+    address = wire.socket_path(str(indexed_sample))
     wait_until(lambda: os.path.exists(address))
     until = time.monotonic() + 60
-    assert client._asked(str(indexed_sample), "claude-code", PROMPT, until) == b"", "it was told before"
+    assert client._request(str(indexed_sample), "claude-code", PROMPT, until) == b"", "it was told before"
     with Engine.open(indexed_sample) as engine:
         listener = Listener(engine)
         listener.start()
@@ -135,12 +135,12 @@ def test_it_does_not_wait_for_the_end_of_what_is_said(listener: Listener, indexe
 
 def test_who_listens_and_never_answers_is_not_waited_for(indexed_sample: Path) -> None:
     Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
-    address = wire.address_of(str(indexed_sample))
+    address = wire.socket_path(str(indexed_sample))
     with closing(socket.socket(socket.AF_UNIX)) as silent:
         silent.bind(address)
         silent.listen()
         with pytest.raises(TimeoutError):
-            client._asked(str(indexed_sample), "claude-code", PROMPT, time.monotonic())
+            client._request(str(indexed_sample), "claude-code", PROMPT, time.monotonic())
     os.unlink(address)
 
 
@@ -149,19 +149,19 @@ def test_a_folder_that_others_can_enter_is_not_used(
 ) -> None:
     folder = tmp_path / "s"
     folder.mkdir(mode=0o755)
-    assert not wire.is_own(str(folder)) and not wire.is_own(str(tmp_path / "none"))
+    assert not wire.is_private(str(folder)) and not wire.is_private(str(tmp_path / "none"))
     folder.chmod(0o700)
-    assert wire.is_own(str(folder))
+    assert wire.is_private(str(folder))
     (tmp_path / "link").symlink_to(folder)
-    assert not wire.is_own(str(tmp_path / "link"))
-    monkeypatch.setattr(client, "is_own", lambda _folder: False)
-    assert client._asked(str(indexed_sample), "claude-code", PROMPT, time.monotonic() + 5) is None
+    assert not wire.is_private(str(tmp_path / "link"))
+    monkeypatch.setattr(client, "is_private", lambda _folder: False)
+    assert client._request(str(indexed_sample), "claude-code", PROMPT, time.monotonic() + 5) is None
 
 
 def test_one_listens_and_when_it_ends_the_next_does(
     indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.agents.listener._LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
     with Engine.open(indexed_sample) as one, Engine.open(indexed_sample) as other:
         first, second = Listener(one), Listener(other)
         first.start()
@@ -171,7 +171,7 @@ def test_one_listens_and_when_it_ends_the_next_does(
         first.stop()
         assert second.listening.wait(20)
         second.stop()
-    assert not os.path.exists(wire.address_of(str(indexed_sample)))
+    assert not os.path.exists(wire.socket_path(str(indexed_sample)))
 
 
 def test_what_is_said_at_once_is_answered_each(listener: Listener, indexed_sample: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_is_said_at_once_is_answered_each(listener: Listener, indexed_sampl
 
     def ask() -> None:
         until = time.monotonic() + 60
-        answers.append(client._asked(str(indexed_sample), "claude-code", PROMPT, until))
+        answers.append(client._request(str(indexed_sample), "claude-code", PROMPT, until))
 
     threads = [threading.Thread(target=ask) for _ in range(12)]
     for thread in threads:

@@ -118,7 +118,7 @@ def test_what_was_told_after_a_compaction_is_held_although_its_notes_took_longer
     waiting.pop()()
     assert [moment for moment, _ in notes(hooks)][-2:] == ["session_start", "pre_compact"]
     known = hooks.log.known(SESSION)
-    assert rule.id in known.rules and known.told and known.line > 1
+    assert rule.id in known.rules and known.sections and known.line > 1
     assert "topic:github-pr-review" in agent.hears(REVIEW), "that was forgotten"
 
 
@@ -143,7 +143,7 @@ def test_a_log_that_is_written_behind_the_hook_is_waited_for(
         with log.open("ab") as file:
             file.write(next(writes))
 
-    monkeypatch.setattr("engine.agents.behind.time.sleep", behind)
+    monkeypatch.setattr("engine.agents.log_wait.time.sleep", behind)
     stop = {
         "hook_event_name": "Stop",
         "transcript_path": str(log),
@@ -180,7 +180,7 @@ def test_what_a_task_in_the_background_ends_with_is_not_the_persons_words(hooks:
     agent.starts()
     ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
     assert agent.fires("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
-    assert notes(hooks)[-1] == ("prompt", "not a prompt of a person")
+    assert notes(hooks)[-1] == ("prompt", "not a person's prompt")
     assert "topic:github-pr-review" in agent.fires("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 
 
@@ -350,7 +350,9 @@ def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks)
     said(hooks, hook_event_name="Stop", transcript_path="")
     assert [run.failed for run in hooks.log.backwards()] == [False, True, True]
     assert "bytes that are not JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
-    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith("names no session log")
+    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
+        "did not name a session log"
+    )
 
 
 def test_hooks_are_switched_off_everywhere_in_a_project_or_in_a_session(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from engine.agents import entries, jsonc
 from engine.agents.contracts import CLAUDE_CODE, CODEX, CONTRACTS, GEMINI, OPENCODE, Contract
-from engine.agents.install import KEPT, Change, Programs, Where, installation, removal, standing
+from engine.agents.install import BACKUP_SUFFIX, Change, Programs, Where, install_state, installation, removal
 from engine.errors import DocumentError, PathRefused, ReadOnly, WriteFailed
 from engine.store.faults import FAULT_POINTS, trip
 from tests.cases import each_case
@@ -87,17 +87,17 @@ def content(path: Path) -> bytes | None:
 def test_what_was_put_in_comes_out_to_the_byte(data: bytes | None, where: Where, programs: Programs) -> None:
     path = settings_of(where, data)
     (change,) = put(CLAUDE_CODE, where, programs)
-    kept = path.with_name(path.name + KEPT)
-    assert content(kept) == data and (change.keep is None) == (data is None)
+    kept = path.with_name(path.name + BACKUP_SUFFIX)
+    assert content(kept) == data and (change.backup is None) == (data is None)
     tree = jsonc.parse(path.read_bytes().decode("utf-8-sig")).value
     for event in CLAUDE_CODE.events:
         (handler,) = tree["hooks"][event.name][-1]["hooks"]
-        assert entries.run_by(handler["command"]) == [
+        assert entries.parse_command(handler["command"]) == [
             str(programs.folder / "autopoiesis-hook"),
             "claude-code",
         ]
         assert handler["timeout"] == event.seconds and "async" not in handler
-    assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_none
+    assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_noop
     take(CLAUDE_CODE, where)
     assert content(path) == data and not kept.exists()
 
@@ -154,19 +154,19 @@ def test_whatever_somebody_wrote_stays(
 
 @each_case("contract", [CLAUDE_CODE, CODEX, GEMINI, OPENCODE])
 def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, programs: Programs) -> None:
-    assert [each.state for each in standing(contract, where, programs)] == ["no", "no"]
+    assert [each.state for each in install_state(contract, where, programs)] == ["no", "no"]
     files = [change.file.path for change in put(contract, where, programs, mcp=True)]
-    hooks = "untrusted" if contract.trusted else "installed"
-    assert [each.state for each in standing(contract, where, programs)] == [hooks, "installed"]
+    hooks = "untrusted" if contract.trust_file else "installed"
+    assert [each.state for each in install_state(contract, where, programs)] == [hooks, "installed"]
     text = files[-1].read_text()
     tree = tomllib.loads(text) if files[-1].suffix == ".toml" else json.loads(text)
     server = tree[contract.mcp_key]["autopoiesis"]
     run = server["command"] if contract is OPENCODE else [server["command"], *server["args"]]
     assert run == [str(programs.folder / "autopoiesis"), "mcp"]
     elsewhere = Programs(programs.folder, Path("/else where"))
-    assert [each.state for each in standing(contract, where, elsewhere)] == ["differs", "differs"]
+    assert [each.state for each in install_state(contract, where, elsewhere)] == ["differs", "differs"]
     (programs.folder / "autopoiesis-hook").rename(programs.folder / "gone")
-    assert standing(contract, where, programs)[0].state == "stale"
+    assert install_state(contract, where, programs)[0].state == "stale"
     (programs.folder / "gone").rename(programs.folder / "autopoiesis-hook")
     take(contract, where, mcp=True)
     assert not any(path.exists() for path in files)
@@ -231,9 +231,9 @@ def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -
     trusted = f'\n[hooks.state]\n\n[hooks.state."{key}"]\ntrusted_hash = "sha256:00"\n'
     allowed = '\n[mcp_servers.autopoiesis.tools.remember]\napproval_mode = "approve"\n'
     path.write_text(path.read_text() + trusted + allowed)
-    hooks, server = standing(CODEX, where, programs)
+    hooks, server = install_state(CODEX, where, programs)
     assert (hooks.state, server.state) == ("untrusted", "installed") and "/hooks" in hooks.hint
-    assert all(each.is_none for each in installation(CODEX, where, programs, mcp=True))
+    assert all(each.is_noop for each in installation(CODEX, where, programs, mcp=True))
     take(CODEX, where, mcp=True)
     assert path.read_text() == trusted
 
@@ -251,28 +251,30 @@ def test_a_plugin_and_its_server_come_and_go(
     run = [str(programs.folder / "autopoiesis-hook"), "opencode", "-C", str(named.workspace)]
     assert json.loads(line.partition(" = ")[2]) == run
     assert '"autopoiesis": {"type": "local", "command": [' in settings.read_text()
-    assert all(change.is_none for change in installation(OPENCODE, here, named, mcp=True))
+    assert all(change.is_noop for change in installation(OPENCODE, here, named, mcp=True))
     with monkeypatch.context() as later:
         shipped = entries._shipped() + "// of a later version\n"
         later.setattr(entries, "_shipped", lambda: shipped)
-        assert standing(OPENCODE, here, named)[0].state == "differs"
+        assert install_state(OPENCODE, here, named)[0].state == "differs"
         put(OPENCODE, here, named)
         assert plugin.read_text().endswith("// of a later version\n")
     take(OPENCODE, here, mcp=True)
     assert settings.read_bytes() == before and not plugin.exists()
     plugin.write_text("export const mine = 1\n")
     take(OPENCODE, here)
-    with pytest.raises(DocumentError, match="somebody else's plugin stands there"):
+    with pytest.raises(DocumentError, match="another plugin has this file name"):
         put(OPENCODE, here, named)
     assert os.listdir(plugin.parent) == [plugin.name]
     plugin.write_text(shipped.replace('["autopoiesis-hook", "opencode"]', '["\\u0000/autopoiesis-hook"]'))
-    assert standing(OPENCODE, here, named)[0].state == "stale"
+    assert install_state(OPENCODE, here, named)[0].state == "stale"
 
 
 def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs) -> None:
     path = settings_of(where, f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {SOME}]}}]}}}}'.encode())
-    assert standing(CLAUDE_CODE, where, programs)[0].why == f"{path}: /old place/autopoiesis-hook is gone"
-    assert put(CLAUDE_CODE, where, programs)[0].keep is None
+    assert (
+        install_state(CLAUDE_CODE, where, programs)[0].why == f"{path}: /old place/autopoiesis-hook is gone"
+    )
+    assert put(CLAUDE_CODE, where, programs)[0].backup is None
     assert b"/old place" not in path.read_bytes() and SOME.encode() in path.read_bytes()
     take(CLAUDE_CODE, where)
     assert path.read_bytes() == f'{{"hooks": {{"Stop": [{{"hooks": [ {SOME}]}}]}}}}'.encode()
@@ -281,14 +283,14 @@ def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs
 @each_case(
     ("data", "said"),
     [
-        (b'{\n  "a": 1\n  "b": 2\n}', ":3: a comma or } is expected"),
-        (b'{"a": tru}', ":1: a value is expected"),
+        (b'{\n  "a": 1\n  "b": 2\n}', ":3: expected a comma or }"),
+        (b'{"a": tru}', ":1: expected a value"),
         (b"[]", "is not a JSON object"),
-        (b"{} {}", ":1: something follows"),
-        (b'{"hooks": []}', "holds something else than an object under hooks"),
-        (b'{"hooks": {"Stop": {}}}', "holds something else than a list under hooks.Stop"),
+        (b"{} {}", ":1: unexpected text after"),
+        (b'{"hooks": []}', "hooks is not an object"),
+        (b'{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
         (b"\xff\xfe{\x00}\x00", "is not UTF-8"),
-        (b'{"a":' + b"[" * 5_000, "is nested more than 100 deep"),
+        (b'{"a":' + b"[" * 5_000, "nested more than 100 levels deep"),
     ],
 )
 def test_what_is_not_understood_is_left_alone(

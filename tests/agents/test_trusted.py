@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from engine.agents.contracts import CODEX
-from engine.agents.entries import wanted
+from engine.agents.entries import desired
 from engine.agents.trusted import untrusted
 from tests.cases import each_case
 
@@ -21,7 +21,7 @@ TRUSTED = {
 
 HOOKS = {
     event: {"hooks": [{**group["hooks"][0], "command": "'/opt/my tools/größe/autopoiesis-hook' codex"}]}
-    for event, group in wanted(CODEX, Path("/opt/my tools/größe"), None)[0].items()
+    for event, group in desired(CODEX, Path("/opt/my tools/größe"), None)[0].items()
 }
 ALONE = {event: [group] for event, group in HOOKS.items()}
 
@@ -43,7 +43,7 @@ def test_what_codex_wrote_when_they_were_trusted_is_known(tmp_path: Path) -> Non
     assert untrusted(hooks, text_of(ALONE), state_of(hooks)) == (0, 5)
     assert untrusted(hooks, text_of(ALONE), state_of(hooks, stop="00")) == (1, 5), "changed since"
     assert untrusted(hooks, text_of(ALONE), state_of(tmp_path / "other/hooks.json")) == (5, 5)
-    moved = {event: [group] for event, group in wanted(CODEX, Path("/opt/moved"), None)[0].items()}
+    moved = {event: [group] for event, group in desired(CODEX, Path("/opt/moved"), None)[0].items()}
     assert untrusted(hooks, text_of(moved), state_of(hooks)) == (5, 5)
 
 

@@ -26,7 +26,7 @@ def test_commit_reports_what_it_does_and_leaves_secrets_out(apo: Command, sample
     )
     assert planned.code == 1 and SECRET not in planned.err and head() == before
     assert planned.err.startswith(
-        "left out: knowledge/people/eve.md: line 6 contains what looks like a AWS access"
+        "left out: knowledge/people/eve.md: line 6 contains what looks like a secret (AWS"
     )
     done = apo("-C", sample, "commit", "--json", "-m", "the mast").json
     assert done["commits"][0]["message"] == head() == "memory: the mast"

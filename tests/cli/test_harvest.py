@@ -250,7 +250,7 @@ def test_a_missing_key_is_said_once(root: Path, apo: Command, monkeypatch: pytes
     put(root, "b.md", TALK + "\n## 15:30 — agent\nNoted.\n")
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest", "--apply")
-    assert ran.code == 1 and (ran.out + ran.err).count("there is no key") == 1
+    assert ran.code == 1 and (ran.out + ran.err).count("no key found") == 1
     assert not (root / "knowledge/ledger.json").exists()
 
 

@@ -383,7 +383,7 @@ def test_a_commit_by_hand_is_checked_for_headers_sizes_topics_and_secrets(checke
         f"✗ {memory}:201: has 201 lines; agents read only the first 200",
         "✗ topics/t.md:4: pattern does not compile",
         "✗ raw/conversations/2026/01/05/1200-x.md: the header has no 'session_id'",
-        "✗ attachments/key.txt:1: contains what looks like a",
+        "✗ attachments/key.txt:1: contains what looks like a secret",
     ):
         assert why in refused.stdout + refused.stderr, (why, refused)
     git(root, "reset", "-q", "--hard")

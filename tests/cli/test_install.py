@@ -83,9 +83,9 @@ def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path
     assert apo("install", "emacs").code == 2
     (home / ".claude/settings.json").write_text('{"model": ')
     failed = apo("-C", sample, "install", "claude-code", "--yes")
-    assert failed.code == 1 and "settings.json:1: a value is expected" in failed.err
+    assert failed.code == 1 and "settings.json:1: expected a value" in failed.err
     assert not (home / ".claude.json").exists()
-    assert "a value is expected" in apo("-C", sample, "install").out
+    assert "expected a value" in apo("-C", sample, "install").out
 
 
 def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Path) -> None:

@@ -60,7 +60,7 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
         "knowledge/link.md": "it is not a regular file",
         "knowledge/memory/MEMORY.md": "has 201 lines",
         "knowledge/merge.md": "it contains conflict markers",
-        "knowledge/secret.md": "line 1 contains what looks like a AWS access key",
+        "knowledge/secret.md": "line 1 contains what looks like a secret (AWS access key)",
         OPEN: "its session is still running",
     }
     assert OPEN not in {each.path for each in report.refused} and len(report.refused) == 5

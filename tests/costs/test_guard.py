@@ -40,7 +40,7 @@ def test_a_day_is_spent_until_midnight(till: Till) -> None:
     )
     till.clock.now += timedelta(seconds=1)
     till.guard.allow()
-    assert till.guard.standing().today_usd == 0
+    assert till.guard.status().today_usd == 0
 
 
 def test_a_month_is_spent_until_the_next(till: Till) -> None:
@@ -51,11 +51,11 @@ def test_a_month_is_spent_until_the_next(till: Till) -> None:
     assert refused(till).startswith(
         "costs.monthly_usd: the budget of the month is spent: $1.50 of $1.00; raise"
     )
-    standing = till.guard.standing()
-    assert (standing.today_usd, standing.month_usd) == (0, 1.5)
+    status = till.guard.status()
+    assert (status.today_usd, status.month_usd) == (0, 1.5)
     till.clock.now += timedelta(seconds=1)
     till.guard.allow()
-    assert till.guard.standing().month_usd == 0
+    assert till.guard.status().month_usd == 0
 
 
 def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Till) -> None:
@@ -70,22 +70,22 @@ def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Til
 def test_it_is_said_from_a_share_of_a_limit_on(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0, monthly_usd=10.0, warn_at=0.5)
     till.spend(0.49)
-    assert till.guard.standing().warning == ""
+    assert till.guard.status().warning == ""
     till.spend(0.01)
-    assert till.guard.standing().warning == "$0.5 of $1.00 spent today"
+    assert till.guard.status().warning == "$0.5 of $1.00 spent today"
     till.spend(5.0)
-    assert till.guard.standing().warning == ("$5.50 of $1.00 spent today; $5.50 of $10.00 spent this month")
+    assert till.guard.status().warning == ("$5.50 of $1.00 spent today; $5.50 of $10.00 spent this month")
 
 
 def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0)
     till.spend(None)
-    standing = till.guard.standing()
-    assert (standing.today_usd, standing.today_unpriced, standing.month_unpriced) == (0, 1, 1)
-    assert standing.warning == "the price of 1 call is unknown, so the limits do not count them"
+    status = till.guard.status()
+    assert (status.today_usd, status.today_unpriced, status.month_unpriced) == (0, 1, 1)
+    assert status.warning == "the price of 1 call is unknown, so the limits do not count them"
     till.guard.allow()
     till.spend(0.9)
-    assert till.guard.standing().warning == (
+    assert till.guard.status().warning == (
         "$0.9 of $1.00 spent today; the price of 1 call is unknown and not included"
     )
 
@@ -98,8 +98,8 @@ def test_a_call_counts_on_its_own_day_though_it_was_written_down_later(till: Til
     till.clock.now += timedelta(seconds=1)
     till.spend(0.5)
     assert till.month.name == "costs-2026-12.jsonl" and len(till.lines()) == 2
-    standing = till.guard.standing()
-    assert (standing.today_usd, standing.month_usd) == (0.5, 0.5)
+    status = till.guard.status()
+    assert (status.today_usd, status.month_usd) == (0.5, 0.5)
 
 
 def test_only_what_was_added_is_read(till: Till, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,12 +112,12 @@ def test_only_what_was_added_is_read(till: Till, monkeypatch: pytest.MonkeyPatch
         return record_of(line)
 
     monkeypatch.setattr("engine.costs.guard.record_of", counted)
-    assert till.guard.standing().today_usd == pytest.approx(0.5)
+    assert till.guard.status().today_usd == pytest.approx(0.5)
     assert len(read) == 50
-    till.guard.standing()
+    till.guard.status()
     assert len(read) == 50
     till.spend(0.5)
-    assert till.guard.standing().today_usd == pytest.approx(1.0)
+    assert till.guard.status().today_usd == pytest.approx(1.0)
     assert len(read) == 51
 
 
@@ -125,22 +125,22 @@ def test_a_log_that_is_another_one_is_read_anew(till: Till) -> None:
     for usd in (1.0, 2.0):
         till.spend(usd)
     whole = till.month.read_bytes()
-    assert till.guard.standing().today_usd == 3.0
+    assert till.guard.status().today_usd == 3.0
     till.month.write_bytes(whole.replace(b'"usd":1.0', b'"usd":7.0') + whole)
-    assert till.guard.standing().today_usd == 12.0
+    assert till.guard.status().today_usd == 12.0
     till.month.write_bytes(whole[: len(whole) // 2])
-    assert till.guard.standing().today_usd == 1.0
+    assert till.guard.status().today_usd == 1.0
     till.month.unlink()
-    assert till.guard.standing().today_usd == 0
+    assert till.guard.status().today_usd == 0
 
 
 def test_half_a_line_counts_when_it_is_whole(till: Till) -> None:
     till.spend(1.0)
     whole = till.month.read_bytes()
     till.month.write_bytes(whole + whole[:40])
-    assert till.guard.standing().today_usd == 1.0
+    assert till.guard.status().today_usd == 1.0
     till.month.write_bytes(whole + whole)
-    assert till.guard.standing().today_usd == 2.0
+    assert till.guard.status().today_usd == 2.0
 
 
 def test_another_guard_says_the_same(till: Till) -> None:
@@ -148,6 +148,6 @@ def test_another_guard_says_the_same(till: Till) -> None:
     other = CostGuard(lambda: till.limits, till.log, till.files, till.clock)
     other.allow()
     till.spend(1.0)
-    assert other.standing() == till.guard.standing()
+    assert other.status() == till.guard.status()
     with pytest.raises(CostLimit):
         other.allow()

@@ -96,7 +96,7 @@ def test_lines_that_are_no_calls_are_passed_over(till: Till) -> None:
     till.month.write_bytes(b"\n".join(bad) + b"\n" + whole + b'{"at":"2026-11')
     till.spend(2.0)
     assert [record.cost_usd for record in till.log.records()] == [1.0, 2.0]
-    assert till.guard.standing().today_usd == pytest.approx(3.0)
+    assert till.guard.status().today_usd == pytest.approx(3.0)
 
 
 def test_months_are_files_and_days_are_those_of_utc(till: Till) -> None:
@@ -123,10 +123,10 @@ def test_a_call_that_cannot_be_written_down_is_told_and_written_with_the_next(ti
     assert len(till.problems) == 1 and "not in the cost log yet" in till.problems[0]
     assert [record.cost_usd for record in till.log.records()] == [1.0]
     assert [record.cost_usd for record in till.log.waiting()] == [2.0]
-    assert till.guard.standing().today_usd == pytest.approx(3.0), "it is spent all the same"
+    assert till.guard.status().today_usd == pytest.approx(3.0), "it is spent all the same"
     till.spend(4.0)
     assert [record.cost_usd for record in till.log.records()] == [1.0, 2.0, 4.0]
-    assert till.log.waiting() == () and till.guard.standing().today_usd == pytest.approx(7.0)
+    assert till.log.waiting() == () and till.guard.status().today_usd == pytest.approx(7.0)
 
 
 def test_what_waits_is_written_when_the_workspace_is_closed(till: Till) -> None:
@@ -181,7 +181,7 @@ assert not problems, problems
 
 
 def test_two_processes_lose_nothing_and_see_each_other(till: Till) -> None:
-    assert till.guard.standing().today_usd == 0
+    assert till.guard.status().today_usd == 0
     running = [
         subprocess.Popen([sys.executable, "-c", _PROCESS, str(till.root)], env={**os.environ})
         for _ in range(2)
@@ -189,7 +189,7 @@ def test_two_processes_lose_nothing_and_see_each_other(till: Till) -> None:
     till.spend(1.0)
     assert [process.wait(60) for process in running] == [0, 0]
     assert till.log.sums().total.calls == 41
-    assert till.guard.standing().today_usd == pytest.approx(1.4)
+    assert till.guard.status().today_usd == pytest.approx(1.4)
 
 
 def test_an_open_workspace_has_its_costs_and_writes_them_when_it_is_closed(sample: Path) -> None:
@@ -212,4 +212,4 @@ def test_a_log_that_cannot_be_read_is_no_budget(till: Till) -> None:
     with pytest.raises(CostLimit, match=r"^costs.monthly_usd: spending is unknown: .*; make the cost"):
         till.guard.allow()
     with pytest.raises(AutopoiesisError):
-        till.guard.standing()
+        till.guard.status()

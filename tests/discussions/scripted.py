@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.discussions.money import Bills
 from engine.errors import AutopoiesisError, CostLimit
-from engine.providers.chat import Asked, ChatReply, ChatRequest, Usage
+from engine.providers.chat import ChatReply, ChatRequest, ModelService, Usage
 from engine.providers.keys import CHAT, Purpose
 
 Reply = str | ChatReply | BaseException
@@ -88,7 +88,7 @@ class Purse(Bills):
     calls: list[tuple[str, str, str, Usage]] = field(default_factory=list)
     storage: list[tuple[str, str, int, float]] = field(default_factory=list)
 
-    def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
+    def allow(self, service: ModelService, input_tokens: int = 0, output_tokens: int = 0) -> None:
         self.asked.append((input_tokens, output_tokens))
         cost = (input_tokens + output_tokens) / 1e6
         if self.left is not None and cost > self.left and service.name != "local":
@@ -98,15 +98,15 @@ class Purse(Bills):
                 "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", hint="raise it"
             )
 
-    def least_cacheable(self, service: Asked) -> int:
+    def least_cacheable(self, service: ModelService) -> int:
         return self.least
 
-    def stored(self, service: Asked, discussion: str, tokens: int, seconds: float) -> float | None:
+    def stored(self, service: ModelService, discussion: str, tokens: int, seconds: float) -> float | None:
         self.storage.append((service.name, discussion, tokens, seconds))
         return tokens * seconds / 1e9
 
     def spent(
-        self, service: Asked, reply: ChatReply, discussion: str, *, estimated: bool = False
+        self, service: ModelService, reply: ChatReply, discussion: str, *, estimated: bool = False
     ) -> float | None:
         self.estimated.append(estimated)
         self.calls.append((service.name, reply.model, discussion, reply.usage))

@@ -24,13 +24,13 @@ class Instant:
         self._completer = completer
         self._prompt = prompt
 
-    def answer(self) -> asking.Asked:
+    def answer(self) -> asking.Answer:
         """The provider's answer."""
         waiting = self._completer.chat(ChatRequest((), self._prompt, 1), timeout=1.0)
         try:
             waiting.send(None)
         except StopIteration as done:
-            return asking.Asked(done.value)
+            return asking.Answer(done.value)
         raise AssertionError("it waits")
 
 

@@ -173,6 +173,6 @@ def test_nothing_is_asked_where_the_budget_the_service_or_the_key_does_not_allow
     with pytest.raises(ConfigError, match="gemini has no batches"), Engine.open(root) as engine:
         engine.reconstruction.estimate(Request("v2", provider="gemini", batch=True))
     monkeypatch.delenv(fake.key_variable)
-    with pytest.raises(AutopoiesisError, match=r"there is no key.*extraction\.provider: none"):
+    with pytest.raises(AutopoiesisError, match=r"no key found.*extraction\.provider: none"):
         run(root)
     assert not fake.taken and not git(root, "branch", "--list", "extract/*")

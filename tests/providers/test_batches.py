@@ -56,9 +56,9 @@ async def test_a_batch_is_what_the_same_requests_are_alone_for_half_the_price(
     fake.looks = 2
     alone = await complete(provider, "You judge.", "prompt a", max_tokens=100, timeout=20)
     name = await provider.submit(REQUESTS, "label")
-    standing = await provider.standing(name)
+    standing = await provider.progress(name)
     assert (standing.total, standing.ended, standing.refused) == (5, False, "")
-    assert (await provider.standing(name)).ended
+    assert (await provider.progress(name)).ended
     found = await provider.outcomes(name)
     first = found["a"]
     assert isinstance(first, ChatReply) and first.text == "to a" and found["b"].text == "to b"  # type: ignore[union-attr]
@@ -97,11 +97,11 @@ async def test_errors_name_what_to_set(
 ) -> None:
     provider = asked(fake)
     with pytest.raises(AutopoiesisError, match=r"batch b9 no longer exists \(404\); start over with --anew"):
-        await provider.standing("b9")
+        await provider.progress("b9")
     if fake.name == "openai":
         fake.refused = "enqueued token limit reached"
         await provider.submit(REQUESTS, "label")
-        assert (await provider.standing("b0")).refused == "enqueued token limit reached"
+        assert (await provider.progress("b0")).refused == "enqueued token limit reached"
     await provider.aclose()
     server.clear()
     for status, said in (
@@ -120,7 +120,7 @@ async def test_errors_name_what_to_set(
         await provider.aclose()
         server.clear()
     monkeypatch.delenv(fake.key_variable)
-    with pytest.raises(AutopoiesisError, match=r"there is no key.*extraction\.provider: none"):
+    with pytest.raises(AutopoiesisError, match=r"no key found.*extraction\.provider: none"):
         await asked(fake).submit(REQUESTS, "label")
 
 

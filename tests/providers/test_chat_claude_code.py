@@ -182,7 +182,7 @@ async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -
     log = claude(
         f'echo $$ > "$LOG/leader"\n{says(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
     )
-    with pytest.raises(SendFailed, match="the reply broke off and started over; try again") as caught:
+    with pytest.raises(SendFailed, match="the reply was cut off and restarted; try again") as caught:
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == "Ann li"
     await until_gone(log, "leader")
@@ -251,7 +251,7 @@ async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Insta
     [
         ("", "the reply could not be read", ""),
         (INIT, "the reply could not be read", ""),
-        (f"{piece('Ann')}\n{result('Ann')[:40]}", "the reply broke off", "Ann"),
+        (f"{piece('Ann')}\n{result('Ann')[:40]}", "the reply was cut off", "Ann"),
     ],
     ids=["empty", "begun", "cut"],
 )

@@ -111,7 +111,7 @@ async def test_a_reply_cut_in_the_text_is_not_begun_anew(chat: ChatService, how:
             first = chat.sends([*_half(chat), b"event: \xff\xfe\ndata: \xff\n\n"])
     chat.answers(first, chat.streams("whole"))
     heard = Heard()
-    with pytest.raises(SendFailed, match="the reply broke off; try again") as caught:
+    with pytest.raises(SendFailed, match="the reply was cut off; try again") as caught:
         await ask(chat.chat(), on_text=heard)
     assert caught.value.partial == "Ann likes" == "".join(heard.pieces)
     # Only Anthropic tells at the beginning what was sent.
@@ -125,7 +125,7 @@ async def test_what_was_told_of_tokens_before_it_broke_off_is_kept(chat: ChatSer
     if chat.name != "gemini":
         told = chat.tail()[1]
     chat.answers(chat.sends([*chat.head(), chat.piece("Ann likes"), told]))
-    with pytest.raises(SendFailed, match="broke off") as caught:
+    with pytest.raises(SendFailed, match="cut off") as caught:
         await ask(chat.chat())
     assert caught.value.partial == "Ann likes" and caught.value.usage is not None
     assert (caught.value.usage.input_tokens, caught.value.usage.output_tokens) == (300, 12)
@@ -175,7 +175,7 @@ async def test_an_error_of_no_known_kind_is_one_of_the_service(chat: ChatService
 )
 async def test_a_reply_that_is_none_is_an_error(chat: ChatService, body: bytes, content_type: str) -> None:
     chat.answers(Response(body, content_type=content_type))
-    with pytest.raises(SendFailed, match=r"the reply (could not be read|broke off)") as caught:
+    with pytest.raises(SendFailed, match=r"the reply (could not be read|was cut off)") as caught:
         await ask(chat.chat())
     assert caught.value.partial == ""
 
@@ -190,7 +190,7 @@ async def test_a_model_that_is_not_there(chat: ChatService) -> None:
     chat.answers(json_response(chat.error("no such model"), 404))
     with pytest.raises(SendFailed, match="some-model was not found \\(404\\): no such model") as caught:
         await ask(chat.chat())
-    assert caught.value.hint == "set chat.model to a model it has"
+    assert caught.value.hint == "set chat.model to a model that it offers"
     assert len(chat.bodies) == 1
 
 

@@ -81,7 +81,7 @@ async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) ->
 )
 async def test_a_cache_that_is_gone_is_told_apart(chat: ChatService, status: int, message: str) -> None:
     chat.answers(json_response(chat.error(message), status))
-    with pytest.raises(CacheGone, match=f"no cache of {NAME} for some-model") as caught:
+    with pytest.raises(CacheGone, match=f"no cache {NAME} for some-model") as caught:
         await ask(provider(chat), replace(REQUEST, cached_content=NAME))
     assert isinstance(caught.value, SendFailed) and caught.value.__context__ is None
     assert len(chat.bodies) == 1

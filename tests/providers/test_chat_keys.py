@@ -88,7 +88,7 @@ async def test_a_missing_key_is_named_with_the_way_out(name: str, monkeypatch: p
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(
         SendFailed,
-        match=f"{variable}: there is no key; set {variable}, or chat.provider: local, which needs no key",
+        match=f"{variable}: no key found; set {variable}, or chat.provider: local, which needs no key",
     ):
         await ask(PROVIDERS[name](purpose=CHAT))
 

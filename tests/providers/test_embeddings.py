@@ -18,7 +18,7 @@ from werkzeug import Request, Response
 
 from engine.errors import EmbeddingFailed
 from engine.providers import attempts, embeddings
-from engine.providers.embeddings import CHARACTERS, READ, TEXTS, OpenAIEmbedder
+from engine.providers.embeddings import REQUEST_CHARACTERS, REQUEST_TEXTS, TEXT_CHARACTERS, OpenAIEmbedder
 from engine.providers.keys import SEARCH, key_for
 from engine.search.embeddings import as_slow
 from engine.settings.model import SearchSettings
@@ -147,17 +147,20 @@ def test_texts_that_say_nothing_are_not_sent(server: Server) -> None:
 
 def test_many_texts_go_in_several_requests(server: Server) -> None:
     server.answers(embedded)
-    texts = [f"{number} text" for number in range(TEXTS + 10)]
+    texts = [f"{number} text" for number in range(REQUEST_TEXTS + 10)]
     rows = server.embedder().embed(texts)
-    assert [len(body["input"]) for body in server.bodies] == [TEXTS, 10]
+    assert [len(body["input"]) for body in server.bodies] == [REQUEST_TEXTS, 10]
     assert numpy.allclose(rows[-1], unit(numbers_of(texts[-1])), atol=1e-6)
 
 
 def test_long_texts_are_cut_and_fewer_go_in_a_request(server: Server) -> None:
     server.answers(embedded)
-    server.embedder().embed(["x" * 3 * READ] * 30)
-    assert {len(text) for body in server.bodies for text in body["input"]} == {READ}
-    assert [len(body["input"]) for body in server.bodies] == [CHARACTERS // READ, 30 - CHARACTERS // READ]
+    server.embedder().embed(["x" * 3 * TEXT_CHARACTERS] * 30)
+    assert {len(text) for body in server.bodies for text in body["input"]} == {TEXT_CHARACTERS}
+    assert [len(body["input"]) for body in server.bodies] == [
+        REQUEST_CHARACTERS // TEXT_CHARACTERS,
+        30 - REQUEST_CHARACTERS // TEXT_CHARACTERS,
+    ]
 
 
 def test_odd_texts_can_be_sent(server: Server) -> None:
@@ -169,7 +172,7 @@ def test_secrets_are_not_sent(server: Server) -> None:
     server.answers(embedded)
     embedder = server.embedder()
     secret = f"sk-proj-{KEY}"
-    embedder.embed([f"use {secret} please", "x" * (READ - 20) + f" {secret}"])
+    embedder.embed([f"use {secret} please", "x" * (TEXT_CHARACTERS - 20) + f" {secret}"])
     embedder.embed_query(f"who knows {secret}?")
     assert secret[:12] not in json.dumps(server.bodies)
     assert server.bodies[0]["input"][0] == "use [secret] please"
@@ -260,7 +263,7 @@ def test_a_model_that_failed_is_left_alone_for_a_while(server: Server) -> None:
     now = [1000.0]
     server.answers(refused("no", 403), refused("no", 403), embedded)
     embedder = server.embedder()
-    embedder._rest.clock = lambda: now[0]
+    embedder._backoff.clock = lambda: now[0]
     with pytest.raises(EmbeddingFailed, match=r"the key was refused \(403\); set AUTOPOIESIS_SEARCH_API_KEY"):
         embedder.embed_query("one")
     with pytest.raises(EmbeddingFailed, match=r"refused \(403\); next attempt in 5 s; set AUTOPOIESIS"):
@@ -360,7 +363,7 @@ def test_a_model_that_is_not_there_is_named_with_its_setting(server: Server) -> 
     server.answers(refused("model not found, try pulling it first", 404))
     with pytest.raises(EmbeddingFailed, match=r"some-model was not found \(404\): model not found") as caught:
         server.embedder().embed(["one"])
-    assert caught.value.hint == "set search.embedding_model to a model it has"
+    assert caught.value.hint == "set search.embedding_model to a model that it offers"
     assert len(server.bodies) == 1
 
 
@@ -376,7 +379,7 @@ def test_a_missing_key_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch
     try:
         with pytest.raises(
             EmbeddingFailed,
-            match=r"no key; set OPENAI_API_KEY, or search\.embedding: local, which needs no key",
+            match=r"no key found; set OPENAI_API_KEY, or search\.embedding: local, which needs no key",
         ):
             embedder.embed(["one"])
     finally:

@@ -146,7 +146,7 @@ async def test_a_model_that_is_not_there(service: Service) -> None:
     service.answers(json_response(service.error("no such model"), 404))
     with pytest.raises(GateError, match="some-model was not found \\(404\\): no such model") as caught:
         await complete(service.provider())
-    assert caught.value.hint == "set gate.model to a model it has"
+    assert caught.value.hint == "set gate.model to a model that it offers"
 
 
 async def test_an_address_that_is_none(service: Service) -> None:
@@ -157,7 +157,7 @@ async def test_an_address_that_is_none(service: Service) -> None:
 
 
 def test_what_a_response_asks_to_wait() -> None:
-    wait = attempts.seconds_to_wait
+    wait = attempts.retry_delay
     assert wait({"retry-after": "2"}) == 2
     assert wait({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
     soon = wait({"retry-after": format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)})

@@ -81,9 +81,7 @@ async def test_a_missing_key_is_named_with_the_way_out(
     variable = kind.key_variable
     assert variable in OWN_KEY_VARIABLES
     monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(
-        GateError, match=f"{variable}: there is no key; set {variable}, or gate.provider: local"
-    ):
+    with pytest.raises(GateError, match=f"{variable}: no key found; set {variable}, or gate.provider: local"):
         await complete(kind(purpose=GATE))
 
 

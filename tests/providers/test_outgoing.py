@@ -113,22 +113,22 @@ def test_a_text_without_secrets_leaves_as_it_is() -> None:
     assert sendable("a\ud800b") == "a?b"
 
 
-def test_every_http_client_is_guarded() -> None:
-    made = guarded = 0
+def test_every_http_client_redacts() -> None:
+    made = redacting = 0
     for path in (Path(engine.__file__).parent).rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if not any(name in text for name in ("Client(", "guarded(", "AsyncOpenAI(", "AsyncAnthropic(")):
+        if not any(name in text for name in ("Client(", "redacting(", "AsyncOpenAI(", "AsyncAnthropic(")):
             continue  # parsing all of them takes a second
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id in ("AsyncClient", "DefaultAsyncHttpxClient", "Client", "DefaultHttpxClient"):
                 made += path.name != "gemini.py" or node.func.id != "Client"
-            elif node.func.id == "guarded":
-                guarded += 1
+            elif node.func.id == "redacting":
+                redacting += 1
             elif node.func.id in ("AsyncOpenAI", "AsyncAnthropic"):
                 assert any(keyword.arg == "http_client" for keyword in node.keywords), path
-    assert made == guarded >= 3
+    assert made == redacting >= 3
 
 
 @each_case("before", range(300, 340, 3))

@@ -32,7 +32,7 @@ def test_every_setting_that_an_error_advises_exists(purpose: Purpose) -> None:
     named = {name for text in texts for name in re.findall(r"[a-z_]+\.[a-z_]+", text)}
     assert len(named) >= 4
     assert named <= catalog().keys()
-    setting, _, value = purpose.without.partition(": ")
+    setting, _, value = purpose.keyless_setting.partition(": ")
     assert value in re.split(r", | or ", catalog()[setting].allowed)
 
 

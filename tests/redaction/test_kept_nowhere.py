@@ -82,7 +82,7 @@ def test_with_the_setting_off_it_keeps_what_was_said_and_is_not_committed(root: 
         engine.capture.message("s1", "user", f"Use {KEY}")
         path = engine.capture.end("s1")
         assert KEY in (root / path).read_text()
-        with pytest.raises(RepositoryError, match="looks like a GitHub token") as refused:
+        with pytest.raises(RepositoryError, match=r"a secret \(GitHub token\)") as refused:
             engine.repository.commit([path], "conversation: s1")
     assert KEY not in str(refused.value)
     assert any("capture.redact is off" in finding.text for finding in examine(root))
@@ -194,7 +194,9 @@ def test_init_commits_no_secret_that_it_finds(tmp_path: Path, root: Path) -> Non
     (place / "facts.md").write_text(f"- fine\n- the token is {KEY}\n")
     report = initialise(place)
     (problem,) = (each for each in report.problems if each.path == "facts.md")
-    assert "line 2 contains what looks like a GitHub token" in problem.what and KEY not in str(problem)
+    assert "line 2 contains what looks like a secret (GitHub token)" in problem.what and KEY not in str(
+        problem
+    )
     assert "run init again" in problem.hint
     (place / "facts.md").write_text("- fine\n")
     assert initialise(place).problems == [] and "facts.md" in git(place, "ls-files")
@@ -224,11 +226,13 @@ def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:
     (root / "knowledge/facts.md").write_text(f"- the token is {KEY}\n- and {OTHER}\n")
     git(root, "add", "knowledge/facts.md")
     with Engine.open(root) as engine:
-        with pytest.raises(RepositoryError, match="contains what looks like a Slack token;") as refused:
+        with pytest.raises(
+            RepositoryError, match=r"line 2 contains what looks like a secret \(Slack token\);"
+        ) as refused:
             engine.repository.commit(["knowledge/facts.md"], "memory: facts")
         assert OTHER not in str(refused.value)
     (found,) = (each for each in examine(root, staged=True) if each.level == "error")
-    assert found.text == "knowledge/facts.md:2: contains what looks like a Slack token"
+    assert found.text == "knowledge/facts.md:2: contains what looks like a secret (Slack token)"
 
 
 def test_a_name_that_is_a_secret_is_refused_once_by_both(root: Path) -> None:

@@ -14,7 +14,7 @@ from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:
     from engine.costs.estimates import Estimates
-    from engine.costs.guard import Standing
+    from engine.costs.guard import BudgetStatus
     from engine.costs.model import Sums, Totals
     from engine.engine import Engine
     from engine.settings.model import Config
@@ -56,15 +56,15 @@ def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_js
             _print_estimates(found)
     else:
         sums = engine.costs.log.sums(by, None if since is None else since.date())
-        standing = engine.costs.guard.standing()
+        status = engine.costs.guard.status()
         if as_json:
-            emit_json(_tree(sums, standing, engine.costs.prices.as_of))
+            emit_json(_tree(sums, status, engine.costs.prices.as_of))
         else:
-            _print_sums(sums, standing)
+            _print_sums(sums, status)
     emit_problems(engine.costs.prices.problems)
 
 
-def _print_sums(sums: Sums, standing: Standing) -> None:
+def _print_sums(sums: Sums, status: BudgetStatus) -> None:
     if not sums.total.calls:
         emit(_NONE)
     else:
@@ -81,12 +81,12 @@ def _print_sums(sums: Sums, standing: Standing) -> None:
             emit(f"not included: {calls} to {', '.join(sums.unpriced)}, whose price is unknown")
             emit(f"  add it to {own_file()}, as models: {{MODEL: {{input: 1.00, output: 5.00}}}}")
     spent = (
-        ("today", standing.today_usd, standing.daily_usd),
-        ("this month", standing.month_usd, standing.monthly_usd),
+        ("today", status.today_usd, status.daily_usd),
+        ("this month", status.month_usd, status.monthly_usd),
     )
     emit(" · ".join(f"{when} {dollars(usd)} {_limit(limit)}" for when, usd, limit in spent))
-    if standing.warning:
-        emit(f"! {standing.warning}")
+    if status.warning:
+        emit(f"! {status.warning}")
 
 
 def _cells(totals: Totals) -> list[str]:
@@ -128,14 +128,14 @@ def _limit(limit: float) -> str:
     return f"of {dollars(limit)}" if limit else "(no limit)"
 
 
-def _tree(sums: Sums, standing: Standing, as_of: str) -> dict[str, Any]:
+def _tree(sums: Sums, status: BudgetStatus, as_of: str) -> dict[str, Any]:
     rows = [{sums.by: name, **_sums_tree(totals)} for name, totals in sums.rows.items()]
     return {
         "by": sums.by,
         "rows": rows,
         "total": _sums_tree(sums.total),
         "unpriced": sums.unpriced,
-        "standing": plain(standing),
+        "standing": plain(status),
         "prices_as_of": as_of,
     }
 

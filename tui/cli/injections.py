@@ -12,7 +12,7 @@ from tui.cli.activation import number
 from tui.cli.base import emit, emit_json, group, minute, plain, table
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Audit, Telling
+    from engine.agents.audit import Audit, AuditEntry
     from engine.engine import Engine
     from engine.injections.model import Injection
 
@@ -46,12 +46,12 @@ def injections_list(
 ) -> None:
     """List the latest injections, newest first."""
     audit = _audit(engine)
-    tellings = (
+    entries = (
         each
-        for each in audit.tellings()
+        for each in audit.entries()
         if agent in ("", each.agent) and project in ("", each.project) and each.session_id.startswith(session)
     )
-    shown = list(islice((each for each in tellings if each.injection is not None), limit))
+    shown = list(islice((each for each in entries if each.injection is not None), limit))
     found = [each.injection for each in shown if each.injection is not None]
     if as_json:
         emit_json(found)
@@ -92,16 +92,16 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
     audit = _audit(engine)
     telling = audit.find(name)
     if as_json:
-        emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.beside(telling)})
+        emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.extras(telling)})
     else:
         _print_telling(audit, telling, text=text)
 
 
-def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> None:
+def _print_telling(audit: Audit, telling: AuditEntry, *, text: bool = False) -> None:
     from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — as above
     from tui.render.roles import PLAIN  # noqa: PLC0415 — importing rich takes a quarter second
 
-    view = InjectionView(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
+    view = InjectionView(telling, audit.pieces(telling), audit.extras(telling), with_text=text)
     for row, _ in draw_view(view, _WIDTH, PLAIN):
         emit(row.text.rstrip())
 
@@ -119,7 +119,7 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
     from tui.render.injections import week_lines  # noqa: PLC0415 — not for `--help`
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
-    week = week_of(engine, _audit(engine).tellings(), first.isoformat())
+    week = week_of(engine, _audit(engine).entries(), first.isoformat())
     if as_json:
         emit_json(week)
         return

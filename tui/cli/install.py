@@ -14,7 +14,7 @@ from tui.cli.base import emit, emit_json, invocation, table, verb
 
 if TYPE_CHECKING:
     from engine.agents.contracts import Contract
-    from engine.agents.install import Change, Programs, Standing, Where
+    from engine.agents.install import Change, InstallState, Programs, Where
     from engine.workspace.finding import Finding
 
 _STATES = {
@@ -48,10 +48,10 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import (  # noqa: PLC0415 — as above
         Where,
+        install_state,
         installation,
         is_on_this_machine,
         removal,
-        standing,
     )
 
     folder = None if project is None else project.absolute()
@@ -65,7 +65,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     contract = CONTRACTS[agent]
     changes = removal(contract, where, mcp=mcp) if uninstall else (
         installation(contract, where, _programs(), mcp=mcp))  # fmt: skip
-    changes = [each for each in changes if not each.is_none]
+    changes = [each for each in changes if not each.is_noop]
     is_here = is_on_this_machine(contract, where)
     for change in () if as_json else changes:
         emit(change.diff)
@@ -81,7 +81,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
             _print_advice(contract, where, is_here)
     elif not changes:
         emit(f"{contract.title}: {'nothing to uninstall' if uninstall else 'already installed'}")
-        _print_reasons(() if uninstall else standing(contract, where, None))
+        _print_reasons(() if uninstall else install_state(contract, where, None))
     elif not dry_run:
         if not sys.stdin.isatty():
             emit("nothing was written; to do it, pass --yes")
@@ -111,17 +111,17 @@ def _print_changes(changes: list[Change], uninstall: bool) -> None:
         if change.data is None:
             emit(f"{what}: deleted {path}, which contained nothing else")
         elif uninstall:
-            emit(f"{what}: removed from {path}{', which is as it was before' if change.spent else ''}")
+            emit(f"{what}: removed from {path}{', which is as it was before' if change.old_backup else ''}")
         else:
             emit(f"{what}: written to {path}")
-        if change.keep is not None:
-            emit(f"    backup: {change.keep.path}")
+        if change.backup is not None:
+            emit(f"    backup: {change.backup.path}")
 
 
 def _print_advice(contract: Contract, where: Where, is_here: bool) -> None:
     if not is_here:
         emit(f"{contract.title} itself was not found on this machine")
-    if _programs().are_passing:
+    if _programs().are_temporary:
         emit(
             "these programs are in uv's cache, which uv may clear; to keep them: uv tool install autopoiesis"
         )
@@ -132,14 +132,14 @@ def _print_advice(contract: Contract, where: Where, is_here: bool) -> None:
 
 def _list(where: Where, as_json: bool) -> int:
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
-    from engine.agents.install import is_on_this_machine, standing  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import install_state, is_on_this_machine  # noqa: PLC0415 — not for `--help`
     from engine.errors import AutopoiesisError  # noqa: PLC0415 — not for `--help`
 
     try:
         programs = _programs()
     except AutopoiesisError:
         programs = None
-    found = {name: standing(each, where, programs) for name, each in CONTRACTS.items()}
+    found = {name: install_state(each, where, programs) for name, each in CONTRACTS.items()}
     here = {name: is_on_this_machine(each, where) for name, each in CONTRACTS.items()}
     if as_json:
         emit_json([{"agent": name, "is_here": here[name], "hooks": hooks, "mcp": server}
@@ -154,7 +154,7 @@ def _list(where: Where, as_json: bool) -> int:
     return 0
 
 
-def _print_reasons(standings: Iterable[Standing]) -> None:
+def _print_reasons(standings: Iterable[InstallState]) -> None:
     for each in dict.fromkeys(each for each in standings if each.why):
         emit(f"{each.why}: {each.hint}" if each.hint else each.why)
 
@@ -162,25 +162,25 @@ def _print_reasons(standings: Iterable[Standing]) -> None:
 def agents_without() -> list[tuple[str, str]]:
     """Name and title of the agents on this machine without our hooks."""
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
-    from engine.agents.install import Where, is_on_this_machine, standing  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import Where, install_state, is_on_this_machine  # noqa: PLC0415 — not for `--help`
 
     where = Where(Path.home(), os.environ)
     return [
         (name, each.title)
         for name, each in CONTRACTS.items()
-        if is_on_this_machine(each, where) and standing(each, where, None)[0].state == "no"
+        if is_on_this_machine(each, where) and install_state(each, where, None)[0].state == "no"
     ]
 
 
 def agents_found() -> list[Finding]:
     """Findings for ``doctor`` about agents with our entries in the user's settings."""
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
-    from engine.agents.install import Where, standing  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import Where, install_state  # noqa: PLC0415 — not for `--help`
     from engine.workspace.finding import Finding  # noqa: PLC0415 — not for `--help`
 
     found = []
     for name, contract in CONTRACTS.items():
-        for each in standing(contract, Where(Path.home(), os.environ), None):
+        for each in install_state(contract, Where(Path.home(), os.environ), None):
             if each.state in ("stale", "unreadable", "untrusted"):
                 hint = each.hint or f"run: autopoiesis install {name}"
                 found.append(Finding("warning", f"{contract.title}: {each.why}", hint))

@@ -18,7 +18,7 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Piece, Telling
+    from engine.agents.audit import AuditEntry, Piece
     from engine.agents.log import HookRun
     from engine.agents.week import Use, Week
     from engine.injections.model import InjectedSection
@@ -33,16 +33,16 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class InjectionView:
-    telling: Telling
+    telling: AuditEntry
     pieces: tuple[Piece, ...] | None = None
     """``None`` while loading."""
-    beside: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
     problem: str = ""
     """Why the sections cannot be read."""
     with_text: bool = False
 
 
-def what_of(telling: Telling) -> str:
+def what_of(telling: AuditEntry) -> str:
     """A summary of what was injected, or why nothing was."""
     if telling.run is None:
         return (
@@ -82,7 +82,7 @@ def draw_view(view: InjectionView, width: int, roles: Roles) -> list[tuple[Row, 
     drawn: list[tuple[Row, int | None]] = [(row, None) for row in rows]
     for place, piece in enumerate(view.pieces or ()):
         drawn += [(row, place) for row in _piece(piece, place + 1, width, roles, view)]
-    for words in view.beside:
+    for words in view.extras:
         drawn += [(row, None) for row in wrap([(f"–  {first_line(words)}", roles.muted)], width, indent=3)]
     return drawn
 

@@ -18,7 +18,7 @@ from engine.knowledge.harvest.reply import Reply, distinct
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
-    from engine.providers.asking import Asked, Question
+    from engine.providers.asking import Answer, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 MAX_ATTEMPTS = 2
@@ -77,7 +77,7 @@ class Asker:
         if question is not None:
             question.give_up()
 
-    def answer(self, prompt: str, session: str, limit: int = 0) -> Asked:
+    def answer(self, prompt: str, session: str, limit: int = 0) -> Answer:
         """Asks a question; ``limit`` overrides the maximum tokens of the reply.
 
         Raises:

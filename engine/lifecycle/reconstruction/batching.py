@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from engine.errors import ChangeRefused, ConfigError, ExtractionRefused
 from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.reconstruction.bench import Batch
-from engine.providers.asking import Asked
+from engine.providers.asking import Answer
 from engine.providers.batches import CANCELED, EXPIRED, MOST_BYTES, MOST_REQUESTS, batches_of
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.store.faults import reach
@@ -47,10 +47,10 @@ class BatchedAsker(Asker):
         super().__init__(asker.completer, asker.limits, asker.system, asker.setting, asker.spending)
         self._replies = replies
 
-    def answer(self, prompt: str, session: str, limit: int = 0) -> Asked:
+    def answer(self, prompt: str, session: str, limit: int = 0) -> Answer:
         """As ``Asker.answer``."""
         found = self._replies.get(_key(prompt))
-        return super().answer(prompt, session, limit) if found is None else Asked(found)
+        return super().answer(prompt, session, limit) if found is None else Answer(found)
 
 
 def refuse_without(asker: Asker | None) -> None:
@@ -171,7 +171,7 @@ class Batching:
         done = total - sum(len(each.keys) for each in waiting)
         while waiting:
             reach("batch:poll")
-            looks = [(each, batches.run(batches.service.standing(each.id))) for each in waiting]
+            looks = [(each, batches.run(batches.service.progress(each.id))) for each in waiting]
             for each, look in looks:
                 if look.refused:
                     self._record(state, each, None)

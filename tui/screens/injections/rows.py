@@ -16,7 +16,7 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Telling
+    from engine.agents.audit import AuditEntry
 
 SIGNS = {
     "used": ("●", "the reply used some of it, or you marked it useful"),
@@ -29,7 +29,7 @@ SIGNS = {
 """The sign and meaning of each state."""
 
 
-def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
+def _state(telling: AuditEntry, roles: Roles) -> tuple[str, Style]:
     """Its state, as in ``SIGNS``, and the colour."""
     if telling.failed:
         return "failed", roles.error
@@ -43,7 +43,7 @@ def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
     return "unused" if is_known else "open", roles.muted
 
 
-def draw_telling(telling: Telling, width: int, roles: Roles, *, chosen: bool) -> Row:
+def draw_telling(telling: AuditEntry, width: int, roles: Roles, *, chosen: bool) -> Row:
     """A row: sign, time, agent, project or session, tokens, used sections, and the prompt or event."""
     (state, tone), at, made = _state(telling, roles), moment(telling.at), telling.injection
     used = f"{len(made.useful)}/{len(made.sections)}" if made and state in ("used", "unused") else ""
@@ -70,7 +70,7 @@ def draw_none(width: int, roles: Roles) -> list[Row]:
     ]  # fmt: skip
 
 
-class InjectionsPanel(KeyedRows["Telling"]):
+class InjectionsPanel(KeyedRows["AuditEntry"]):
     name_of = "told"
     number = "1"
     words = "injections"
@@ -78,21 +78,21 @@ class InjectionsPanel(KeyedRows["Telling"]):
     signs = tuple(SIGNS.values())
     head = below = ""
 
-    def key(self, item: Telling) -> str:
+    def key(self, item: AuditEntry) -> str:
         return f"{item.at} {item.id} {item.moment}"
 
     def show_tellings(
-        self, items: Sequence[Telling], note: Note, about: object, head: str, below: str
+        self, items: Sequence[AuditEntry], note: Note, about: object, head: str, below: str
     ) -> None:
         """Shows injections, with ``head`` next to the title and ``below`` at the lower edge."""
         self.head, self.below = head, below
         self.show_items(items, note, about)
         self.summarise()
 
-    def row(self, item: Telling, width: int, chosen: bool) -> Row:
+    def row(self, item: AuditEntry, width: int, chosen: bool) -> Row:
         return draw_telling(item, width, self.roles, chosen=chosen)
 
-    def searchable(self, item: Telling) -> Sequence[str]:
+    def searchable(self, item: AuditEntry) -> Sequence[str]:
         return item.agent or OURS, item.project, item.session_id, item.at, what_of(item)
 
     def summarise(self) -> None:

@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from engine.agents.audit import Audit, Telling
+from engine.agents.audit import Audit, AuditEntry
 from engine.agents.week import Week, week_of
 from tui.kit.command import Need, Situation, command, command_of
 from tui.kit.commands import WRITABLE, goes_to
@@ -77,28 +77,28 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
     def __init__(self, bench: Bench, wanted: str = "") -> None:
         super().__init__(bench, "told")
         audit = Audit(bench.engine)
-        self.tellings: tuple[Telling, ...] | None = None
+        self.entries: tuple[AuditEntry, ...] | None = None
         """``None`` while loading."""
         self.problem = self.query_text = ""
         self.wanted = wanted
         self.kept: Kept = "told"
         self.with_text = False
         self._known: InjectionView | None = None
-        self._reads: Lane[None, tuple[Telling, ...]] = self.lane(
-            lambda _none: tuple(islice(audit.tellings(), MOST)),
-            lambda _none, tellings: self._take(tellings),
+        self._reads: Lane[None, tuple[AuditEntry, ...]] = self.lane(
+            lambda _none: tuple(islice(audit.entries(), MOST)),
+            lambda _none, entries: self._take(entries),
             lambda _none, problem: self._take((), problem),
         )
-        self._views: Lane[Telling, InjectionView] = self.lane(
-            lambda one: InjectionView(one, audit.pieces(one), audit.beside(one)),
+        self._views: Lane[AuditEntry, InjectionView] = self.lane(
+            lambda one: InjectionView(one, audit.pieces(one), audit.extras(one)),
             lambda _one, view: self._take_view(view),
             lambda one, problem: self._take_view(InjectionView(one, problem=problem)),
         )
-        self._judgements: Lane[tuple[Telling, tuple[int, ...], bool], tuple[str, ...]] = self.lane(
+        self._judgements: Lane[tuple[AuditEntry, tuple[int, ...], bool], tuple[str, ...]] = self.lane(
             lambda judgement: audit.judge(*judgement), self._judged, in_turn=True, finish=True
         )
         self._weeks: Lane[str, Week] = self.lane(
-            lambda since: week_of(bench.engine, audit.tellings(), since),
+            lambda since: week_of(bench.engine, audit.entries(), since),
             lambda _since, week: self._show_week(week),
         )
 
@@ -121,13 +121,13 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
     # Display
 
     def show(self) -> None:
-        every = self.tellings or ()
+        every = self.entries or ()
         told = [each for each in every if each.tokens]
         failed = [each for each in every if each.failed]
         head = f"{plural(sum(each.tokens for each in told), 'token')} · {count(len(failed))} failed"
         self.told.show_tellings(
             {"told": told, "all": every, "failed": failed}[self.kept], self._note,
-            (self.tellings, self.kept, self.query_text, self.problem), head if every else "", KEPT[self.kept],
+            (self.entries, self.kept, self.query_text, self.problem), head if every else "", KEPT[self.kept],
         )  # fmt: skip
         self.told.filter(self.query_text)
         self.show_selected()
@@ -146,16 +146,16 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
     def _note(self, width: int, roles: Roles) -> list[Row]:
         if self.problem:
             return unreadable("the log", self.problem, width, roles)
-        if self.tellings == ():
+        if self.entries == ():
             return draw_none(width, roles)
         note = "nothing matches; esc shows all" if self.query_text else "none; s shows other runs"
-        return [Row((note if self.tellings else "reading …", roles.muted))]
+        return [Row((note if self.entries else "reading …", roles.muted))]
 
     # Results
 
-    def _take(self, tellings: tuple[Telling, ...], problem: str = "") -> None:
-        self.tellings, self.problem = tellings, problem
-        wanted = next((each for each in tellings if each.at == self.wanted), None)
+    def _take(self, entries: tuple[AuditEntry, ...], problem: str = "") -> None:
+        self.entries, self.problem = entries, problem
+        wanted = next((each for each in entries if each.at == self.wanted), None)
         self.wanted = ""
         if wanted is not None and not wanted.tokens:
             self.kept = "all"
@@ -254,7 +254,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         elif telling is not None:
             self._judgements.ask((telling, (self.pieces.line + 1,) if in_pieces else (), useful))
 
-    def _judged(self, judgement: tuple[Telling, tuple[int, ...], bool], topics: tuple[str, ...]) -> None:
+    def _judged(self, judgement: tuple[AuditEntry, tuple[int, ...], bool], topics: tuple[str, ...]) -> None:
         word = "useful" if judgement[2] else "noise"
         what = f"topic {', '.join(topics)} labelled" if topics else "noted"
         self.say(f"{what}: {word}")

@@ -1,8 +1,8 @@
-"""A hook without a running workbench or server: loads the engine for this one event.
+"""Answers a hook without a running workbench or server: loads the engine for this one event.
 
 A background process keeps the workspace open for a while and listens (``hooks.linger_minutes``), so that only
-the first prompt waits for the engine to load. It also does the work the agent does not wait for and runs the
-jobs that are due. A workbench that is opened takes over.
+the first prompt waits for the engine to load. It also does the work the agent does not wait for and runs due
+jobs. A workbench that is opened later takes over.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from engine.agents.hooks import Later
     from engine.engine import Engine
 
-_GLANCE_S = 0.02
+_POLL_S = 0.02
 
 
-def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> bytes:
+def answer_standalone(agent: str, workspace: str, payload: bytes, seconds: float) -> bytes:
     """The output of the hook.
 
     Args:
@@ -42,17 +42,17 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
         return b""
     is_waited_for = call.event.moment in WAITED_FOR
     parent = os.getpid()
-    gc.disable()  # the process is short-lived, and collecting would take a twentieth of it
+    gc.disable()  # the process is short-lived; collection would take a twentieth of its time
     if not os.fork():
         gc.enable()
-        _go_behind(parent, seconds)
-        _stay(call, workspace, b"" if is_waited_for else payload)
+        _detach(parent, seconds)
+        _linger(call, workspace, b"" if is_waited_for else payload)
         os._exit(0)
     if not is_waited_for:
         return call.contract.silence.encode()
-    _end_after(seconds, call)
+    _set_deadline(seconds, call)
     try:
-        from engine.context import tokens  # noqa: PLC0415 — brings what is there for prompts
+        from engine.context import tokens  # noqa: PLC0415 — loads the prompt code
 
         with _opened(workspace, call) as engine, tokens.remembering():
             # The background process does the rest.
@@ -66,35 +66,35 @@ def _opened(workspace: str, call: HookCall) -> Engine:
     from engine.engine import Engine  # noqa: PLC0415 — takes a third of a second
     from engine.events import EngineEvent, ErrorReported  # noqa: PLC0415 — likewise
 
-    def tell(event: EngineEvent) -> None:
+    def report(event: EngineEvent) -> None:
         if isinstance(event, ErrorReported):
             note_failure(f"{call.contract.agent} {call.event.moment}: {event.text}")
 
     engine = Engine.open(workspace)
-    engine.subscribe(tell)
+    engine.subscribe(report)
     return engine
 
 
 def _answer(engine: Engine, call: HookCall, payload: bytes, later: Later) -> bytes:
-    from engine.agents.hooks import Hooks  # noqa: PLC0415 — brings the engine
+    from engine.agents.hooks import Hooks  # noqa: PLC0415 — loads the engine
 
     return Hooks(engine, later).answer(call.contract.agent, payload).encode()
 
 
-def _go_behind(parent: int, seconds: float) -> None:
-    """Detaches from the agent: own process session, no terminal. Returns once the hook has ended."""
+def _detach(parent: int, seconds: float) -> None:
+    """Detaches from the agent: new process session, no terminal. Returns once the hook has ended."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     until = time.monotonic() + seconds + 1
     while os.getppid() == parent and time.monotonic() < until:
-        time.sleep(_GLANCE_S)
+        time.sleep(_POLL_S)
 
 
-def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
+def _linger(call: HookCall, workspace: str, payload: bytes) -> None:
     """Does the work the agent did not wait for, then listens for a while."""
-    from engine.agents.listener import linger  # noqa: PLC0415 — brings the engine
+    from engine.agents.listener import linger  # noqa: PLC0415 — loads the engine
 
     try:
         os.chdir(workspace)
@@ -111,8 +111,8 @@ def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
         note_failure(f"{call.contract.agent} {call.event.moment}, in the background: {error}")
 
 
-def _end_after(seconds: float, call: HookCall) -> None:
-    """Ends the process when its time is up: the agent is waiting, and no write is left half done."""
+def _set_deadline(seconds: float, call: HookCall) -> None:
+    """Ends the process when its time is up, since the agent is waiting; no write is left half done."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         note_failure(f"{call.contract.agent} {call.event.moment}: timed out after {seconds:.0f} s")

@@ -15,21 +15,21 @@ _HEADS: dict[Moment, str] = {
     "prompt": "From the user's own memory, for this message. Rules and corrections are theirs: follow them."
     " The rest is background.",
 }
-_NAMED = 4
+_MAX_NAMED = 4
 
 
-def text_of(compiled: Compiled, moment: Moment) -> str:
-    """The injected text; empty if nothing is relevant."""
+def injected_text(compiled: Compiled, moment: Moment) -> str:
+    """The text to inject; empty if nothing is relevant."""
     if not compiled.sections:
         return ""
-    return f"{TOLD[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut(compiled)}{TOLD[1]}"
+    return f"{TOLD[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut_note(compiled)}{TOLD[1]}"
 
 
-def _cut(compiled: Compiled) -> str:
-    """Names what was selected but did not fit."""
+def _cut_note(compiled: Compiled) -> str:
+    """A note that names what was selected but did not fit."""
     chosen = [each for each in compiled.left_out if each.limit and each.slot != "knowledge"]
     if not chosen:
         return ""
-    names = ", ".join(dict.fromkeys(each.source or each.label for each in chosen[:_NAMED]))
-    more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
+    names = ", ".join(dict.fromkeys(each.source or each.label for each in chosen[:_MAX_NAMED]))
+    more = f" and {len(chosen) - _MAX_NAMED} more" if len(chosen) > _MAX_NAMED else ""
     return f"\n\n[cut for length: {names}{more}]"

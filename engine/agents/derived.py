@@ -1,4 +1,4 @@
-"""What has to be derived from a hook event because it has no field of its own."""
+"""Derives values from a hook event that it has no field for."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from engine.errors import ImportFailed
 from engine.transcripts.injected import strip_injected
 
 
-def words_of(call: HookCall) -> str:
-    """What the person typed. Gemini prepends injected context to a session's first prompt, and Claude Code
-    sends the result of a background task as a prompt."""
+def typed_prompt(call: HookCall) -> str:
+    """The text the person typed: Gemini prepends injected context to a session's first prompt, and Claude
+    Code sends the result of a background task as a prompt."""
     prompt = strip_injected(call.prompt)
     if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
         return prompt
-    from engine.transcripts.importers.claude_records import typed_text  # noqa: PLC0415 — for few prompts
+    from engine.transcripts.importers.claude_records import typed_text  # noqa: PLC0415 — rarely needed
 
     return typed_text(prompt)
 
 
-def parent_of(call: HookCall) -> str:
-    """The session a fork continues, from the head of Codex's log; empty if it is no fork."""
+def parent_session(call: HookCall) -> str:
+    """The session a fork continues, from the head of Codex's log; empty if it is not a fork."""
     if call.event.moment != "session_start" or call.source != "fork" or not call.transcript:
         return ""
     from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — not for a prompt

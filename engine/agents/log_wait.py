@@ -11,8 +11,8 @@ from pathlib import Path
 from engine.transcripts.importers.lines import opened
 
 _WAIT_S = 1.0
-_GLANCE_S = 0.02
-_LOOKED_BACK = 256 * 1024
+_POLL_S = 0.02
+_TAIL_BYTES = 256 * 1024
 _USER = re.compile(rb'"role":\s*"user"')
 
 
@@ -28,15 +28,15 @@ def is_written(log: Path, answer: str) -> bool:
     lines = answer.strip().splitlines()
     last = json.dumps(lines[-1], ensure_ascii=False)[1:-1].encode("utf-8", "replace") if lines else b""
     until = time.monotonic() + _WAIT_S
-    while not _holds(log, last) and time.monotonic() < until:
-        time.sleep(_GLANCE_S)
+    while not _contains(log, last) and time.monotonic() < until:
+        time.sleep(_POLL_S)
     return log.exists()
 
 
-def _holds(log: Path, answer: bytes) -> bool:
+def _contains(log: Path, answer: bytes) -> bool:
     """Whether the answer follows the last user turn: an agent often gives the same answer twice."""
     if not log.exists():
         return False
     with opened(log) as stream:
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _LOOKED_BACK))
-        return answer in _USER.split(stream.read(_LOOKED_BACK))[-1]
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return answer in _USER.split(stream.read(_TAIL_BYTES))[-1]
