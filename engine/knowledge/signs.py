@@ -91,6 +91,8 @@ _PASSIVE = re.compile(
 )
 _NUMBER = re.compile(rf"(?<![\w.])[#$€v]?\d[\d.,:/–-]*(?:\s?(?:{_UNIT})(?![\w]))?", re.IGNORECASE)
 _CODE = re.compile(r"`([^`]+)`")
+_BLOB = re.compile(r"\w{120,}")
+"""Encoded data rather than a word; compared as a whole: the other patterns would take quadratic time."""
 _IDENTIFIER = re.compile(
     r"https?://\S+|[\w~./\\-]*[/\\][\w~./\\-]+|--?[a-z][\w-]+|\w+(?:[._:@-]\w+)+|[A-Za-z]+\d\w*|\d+[A-Za-z]\w*"
     r"|[a-z]+[A-Z]\w*|#\w+|\w+\(\)"
@@ -122,7 +124,7 @@ def signs_of(text: str) -> Signs:
     plain = unicodedata.normalize("NFKC", text[:READ]).replace("’", "'")
     exact: list[tuple[int, str]] = []
     rest = list(plain)
-    for pattern in (_CODE, _IDENTIFIER, _NUMBER):
+    for pattern in (_CODE, _BLOB, _IDENTIFIER, _NUMBER):
         for match in pattern.finditer("".join(rest)):
             exact.append((match.start(), _exact(match[0])))
             rest[match.start() : match.end()] = " " * (match.end() - match.start())

@@ -118,7 +118,7 @@ class MonthlyLog:
             yield from (record for record in map(record_of, lines) if record is not None)
 
     def added(self, marks: dict[str, Mark], months: int) -> list[bytes]:
-        """The complete lines appended since the given marks, by file; the marks are advanced.
+        """The complete lines appended since the given marks, by file. Unless it raises, the marks advance.
 
         Args:
             months: Number of newest files read.
@@ -130,12 +130,14 @@ class MonthlyLog:
         stamp, found = self.stamp(), list[bytes]()
         if marks.keys() - {month.name for month in stamp}:
             raise AnotherFile
+        advanced: dict[str, Mark] = {}
         for month in stamp[-months:]:
             mark = marks.get(month.name, Mark())
             if not mark.is_of(month):
                 added = Added(self._files, month, mark)
                 found += added
-                marks[month.name] = added.mark
+                advanced[month.name] = added.mark
+        marks.update(advanced)
         return found
 
     def _opened(self, months: LogStamp) -> Iterator[BinaryIO]:

@@ -120,6 +120,12 @@ def test_the_difference_between_two_texts_is_named(first: str, second: str, why:
     assert difference(signs_of(first), signs_of(second)) == why
 
 
+def test_encoded_data_is_compared_as_a_whole() -> None:
+    key, other = ("The digest is " + "f0" * 900 + end for end in "ab")
+    assert difference(signs_of(key), signs_of(other))
+    assert not difference(signs_of(key), signs_of(f"{key}."))
+
+
 def test_very_long_lines_are_known_by_their_very_words_only() -> None:
     long = "word " * 2_000 + "x" * 200_000
     index = SimilarEntries([entry(long)])

@@ -14,9 +14,9 @@ from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
 from tui.render.digest import digest_counts, digest_lines, digest_state
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
+from tui.screens.ledger.record import by_category
 from tui.screens.workbench.ledger import (
     failure,
-    items_text,
     ledger_detail,
     ledger_line,
     ledger_row,
@@ -73,7 +73,7 @@ def test_ledger_rows_show_their_status_by_sign_and_word() -> None:
     assert ledger_row(good, 40, PLAIN).text.endswith("17")
     assert ledger_row(bad, 40, PLAIN).text.endswith("failed")
     assert ledger_row(large, 40, PLAIN).text.endswith("too large")
-    assert "8 facts · 4 files" in ledger_row(good, 80, PLAIN).text
+    assert "8 facts · 4 file notes" in ledger_row(good, 80, PLAIN).text
     assert "line 14" in ledger_row(bad, 90, PLAIN).text
 
 
@@ -89,7 +89,7 @@ def test_the_ledger_is_summed_up() -> None:
     assert ledger_line(view) == "8, 1 failed"
     assert ledger_summary(view)[:2] == [("✓", 5, "harvested"), ("!", 1, "failed")]
     assert failure(view) == "hosting-quota: the reply is no JSON: line 14, column 3"
-    assert items_text(ledger_rows()[0]) == "8 facts · 4 files · 3 decisions · 2 questions"
+    assert by_category(ledger_rows()[0].items) == "8 facts · 4 file notes · 3 decisions · 2 questions"
 
 
 def test_ledger_entries_are_found_by_name_error_and_state() -> None:

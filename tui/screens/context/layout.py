@@ -196,7 +196,7 @@ class ContextLayout(FullScreen):
             return
         found = sum(isinstance(item, SectionItem) for item in self.sections.items)
         if state.comparing:
-            beside = f"{count(found)} differ"
+            beside = f"{count(found)} differ" if state.comparison is not None else ""
         elif state.queries["sections"]:
             beside = f"{count(found)} of {count(len(compiled.sections))}"
         else:

@@ -87,7 +87,8 @@ def draw_overview(
     status = inventory.status
     head = Row((count(total), roles.strong), (" file" if total == 1 else " files", roles.muted))
     if status.state == "ready":
-        head.add(" · ", roles.faint).add(count(status.chunks), roles.strong).add(" passages", roles.muted)
+        unit = " passage" if status.chunks == 1 else " passages"
+        head.add(" · ", roles.faint).add(count(status.chunks), roles.strong).add(unit, roles.muted)
         if status.vectors:
             words = " · keyword and semantic search" if head.cells + 30 <= width else ""
             head.add(words, roles.muted)

@@ -12,6 +12,7 @@ from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, day_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
+from tui.screens.ledger.record import by_category
 
 WIDE = 60
 """Minimum width in cells for rows to include the items found or the error."""
@@ -46,7 +47,7 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
         line.add(piece, piece_style)
     if width >= WIDE:
         line.to(width * 2 // 5 + 10)
-        about = first_line(row.error) or items_text(row)
+        about = first_line(row.error) or by_category(row.items)
         line.add(clip(about, width - line.cells - len(fact) - 2), roles.muted)
     fact_style = roles.muted if row.status == "harvested" else style
     return line.right(Row((fact, fact_style)), width)
@@ -56,12 +57,6 @@ def matches(row: LedgerRow, query: str) -> bool:
     """Whether an entry's name, error, hash or status contains the filter text."""
     query = query.casefold()
     return any(query in text.casefold() for text in (row.name, row.error, row.sha256, *state_of(row)))
-
-
-def items_text(row: LedgerRow) -> str:
-    """An entry's item counts, largest first: ``3 facts · 2 decisions``."""
-    ordered = sorted(row.items.items(), key=lambda item: (-item[1], item[0]))
-    return " · ".join(f"{count(number)} {name.replace('_', ' ')}" for name, number in ordered if number)
 
 
 def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
@@ -178,7 +173,7 @@ class LedgerPanel(KeyedRows[LedgerRow]):
         if row is None:
             self.set_frame(beside, f"/{self.query_text}" if self.query_text else "")
             return
-        below = first_line(row.error) or items_text(row) or state_of(row)[1]
+        below = first_line(row.error) or by_category(row.items) or state_of(row)[1]
         self.set_frame(beside, below, error=row.status == "harvest-failed")
 
     def selected_text(self) -> str:
