@@ -128,6 +128,8 @@ def test_a_fresh_copy_of_an_old_conversation_is_not_live(root: Path) -> None:
     put(root, "log-none.jsonl", b'{"role": "user", "content": "hello"}\n', minutes=1)
     put(root, "ended.md", (head % ("ended: 2026-06-01T09:10:00Z\n", "09:05")).encode(), minutes=1)
     put(root, "turn-old.md", (head % ("", "09:05")).encode(), minutes=1)
+    east = head.replace("2026-06-01T09:00:00Z", "2026-06-12T02:00:00+05:30")  # the day before in UTC
+    put(root, "turn-east.md", (east % ("", "20:35")).encode(), minutes=1)
     put(root, "turn-dated.md", (head % ("", "2026-06-12 18:30")).encode(), minutes=1)
     put(root, "turn-now.md", (head % ("", "18:45")).encode(), minutes=1)
     put(root, "nothing-told.md", minutes=1)

@@ -268,11 +268,12 @@ def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
 
 
 def _time(text: str) -> datetime | None:
+    """An ISO time in UTC, which the headings of turns are in too."""
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _tail(path: Path) -> bytes:
