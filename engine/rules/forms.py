@@ -231,9 +231,10 @@ WHERE = re.compile(
 """A leading clause that says when a rule applies."""
 
 LEAD = re.compile(
-    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|no|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw|cool|great"
-    r"|nice|thanks?|sure|right|alright|perhaps|maybe|for now|one more thing|q|question|note|cmd|bash"
-    r"|intentional|good|\d+[.)]|[a-d][.)])\b[\s,.:;!…-]*)+",
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|no|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
+    r"|(?:cool|great|nice|good)(?=\s*(?:[,.:;!…-]|$))"
+    r"|thanks?|sure|right|alright|perhaps|maybe|for now|one more thing|q|question|note|cmd|bash"
+    r"|intentional|\d+[.)]|[a-d][.)])\b[\s,.:;!…-]*)+",
     _I,
 )
 """Filler at the start of a sentence."""
@@ -243,7 +244,9 @@ PERSONAL = re.compile(r"\b(?:you|we|i|let['’]?s|please|my|our|us|me)\b", _I)
 POINTS_BACK = re.compile(r"(?:[\w'’]+,? ){0,5}(?:it|it['’]s|them|this|that)\b", _I)
 """Starts with a reference to the sentence before."""
 CLAUSE = re.compile(
-    r", (?:and |but |so )?(?=(?:please (?!,)|always|never|(?:just )?make sure|let['’]s|do not|don['’]t"
+    r", (?:and |but |so )?(?=(?:please (?!,)"
+    rf"|(?:always|never) {VERB.pattern}"
+    r"|(?:just )?make sure|let['’]s|do not|don['’]t"
     r"|(?:we|you|i) (?:always|never|should|must|prefer))\b)",
     _I,
 )

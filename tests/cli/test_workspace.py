@@ -107,5 +107,6 @@ def test_demo_without_a_terminal_prints_trace_and_outline(apo: Command, tmp_path
     assert ran.code == 0
     assert "● " in ran.out and "github-pr-review" in ran.out
     assert "end of the stable prefix" in ran.out and "budget by slot" in ran.out
+    assert "of your rules apply here" in ran.out
     again = apo("demo", root)
     assert again.code == 0 and "creating the sample" not in again.out

@@ -73,6 +73,8 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "go ahead",
         "this file should not be needed",
         "let's go for the time on each row",
+        "Ask Ann, formal, never wrong about water",
+        "Ann or me, and never while the alarm is on",
         "do not show anything",
         "can we do a release as well?",
         "use the security linter on these",

@@ -34,6 +34,8 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     if not (root / "memory-config.yaml").exists():
         emit(f"creating the sample workspace in {root}")
         initialise(root, sample=True)
+        with Engine.open(root) as engine:
+            engine.rules.learn()  # as after an import, so that there are rules to look at
     with Engine.open(root) as engine:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _headless(engine)
