@@ -1,4 +1,4 @@
-"""The batches of Anthropic and OpenAI, in the place of the services."""
+"""A fake of the batch interfaces of Anthropic and OpenAI."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FILE = re.compile(r"/v1/files/(\w+)/content")
 
 @dataclass
 class Taken:
-    """A batch that was accepted, and so is paid for."""
+    """A batch that was accepted and is therefore billed."""
 
     name: str
-    requests: dict[str, dict[str, Any]]  # by custom id, what a single request would have had as its body
+    requests: dict[str, dict[str, Any]]  # By custom id, the body that a single request would have.
     fates: dict[str, str]
     metadata: dict[str, str]
     looks: int = 0
@@ -33,11 +33,11 @@ class Taken:
 
 @dataclass
 class BatchService(Service):
-    """One service with batches, and with replies one by one.
+    """One service with a batch interface and with single replies.
 
-    ``says`` makes a reply from a prompt, ``fate`` says what becomes of a request in a batch by its prompt:
-    ``done``, ``expired``, ``canceled``, ``errored``. A batch has ended at its ``looks``-th look.
-    ``fails_after_taking`` are statuses that are answered though the batch was accepted.
+    ``says`` gives the reply to a prompt, ``fate`` the outcome of a batched request by its prompt: ``done``,
+    ``expired``, ``canceled`` or ``errored``. A batch has ended when its status is requested for the
+    ``looks``-th time. ``fails_after_taking`` lists error statuses to return although a batch was accepted.
     """
 
     says: Callable[[str], str] = lambda _prompt: "yes"
@@ -52,11 +52,11 @@ class BatchService(Service):
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def install(self) -> None:
-        """Answers from now on."""
+        """Start responding to requests."""
         self.server.expect_request(EVERYTHING).respond_with_handler(self._handle)
 
     def paid(self) -> list[str]:
-        """The prompts that were asked in batches, as often as they were."""
+        """The prompts of all batched requests, with repetitions."""
         return [self.texts(body)[1] for batch in self.taken for body in batch.requests.values()]
 
     def _handle(self, request: Request) -> Response:
@@ -135,7 +135,7 @@ class BatchService(Service):
         }  # fmt: skip
 
     def _lines(self, batch: Taken) -> list[str]:
-        """What came of each request, in another order than they were asked."""
+        """The result of each request, in reverse order."""
         found = reversed(batch.requests.items())
         return [f"{json.dumps(self._line(key, body, batch.fates[key]))}\n" for key, body in found]
 
@@ -161,7 +161,7 @@ class BatchService(Service):
 
 
 def made(name: str, server: HTTPServer, **settings: Any) -> BatchService:
-    """A service that answers."""
+    """Start a service."""
     service = BatchService(name, server, threading.Event(), **settings)
     service.install()
     return service
