@@ -1,4 +1,4 @@
-"""What the past is asked, beside the git commands of the specification (3.6)."""
+"""Queries of the history, compared with the git commands of the specification (3.6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLACES = ("knowledge", "archive", "topics")
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """When something was learned, who taught it, the time line, and what has changed, in 10,000 commits."""
+    """Time when something was learned, from whom, the timeline, and the changes, in 10,000 commits."""
     root = setting.folder / "past"
     commits, files = setting.size(10_000, 60), setting.size(5_000, 30)
     past.make(root, commits, files)

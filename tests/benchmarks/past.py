@@ -1,4 +1,4 @@
-"""A repository with a long past, made by ``git fast-import``: the same commits on every run."""
+"""A repository with a long history, created by ``git fast-import``, with the same commits on every run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.benchmarks.inputs import START, Words
 
 RARE = "the Kvalnes gauge answers on port 48151"
-"""Learned once, in the middle, and still there."""
+"""A line added once, in the middle, and never removed."""
 GONE = "the Nordersiel clock runs 90 s ahead"
-"""Learned once, and taken out again."""
+"""A line added once and removed again."""
 OFTEN = "knowledge/facts.md"
 """Changed by every tenth commit."""
 SELDOM = "knowledge/people/0000.md"
@@ -21,10 +21,10 @@ _FILES_A_COMMIT = 3
 
 
 def make(root: Path, commits: int, files: int) -> None:
-    """A new repository of so many commits and files, on the branch ``main``, checked out.
+    """Create a repository with these numbers of commits and files, with ``main`` checked out.
 
-    Four files of five are transcripts, each of a commit of its own while there are enough commits; the others
-    are knowledge, to which the rest of the commits add a line or change one.
+    Four of five files are transcripts, each with its own commit if there are enough commits; the others are
+    knowledge, to which the remaining commits add a line or in which they change one.
     """
     root.mkdir()
     (root / "memory-config.yaml").write_text("days:\n  time_zone: UTC\n")
@@ -57,7 +57,7 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
             message = f"conversation: talk {said}\n\nSession: {path}"
             said += 1
         else:
-            # Every page once, and then any of them.
+            # Every page once, then random ones.
             touched = [
                 names[(number * _FILES_A_COMMIT + step) % len(names)] for step in range(_FILES_A_COMMIT)
             ]

@@ -1,4 +1,4 @@
-"""The licensed activation sets, read from a folder: topics, and messages with the topics they belong to."""
+"""Reads the licensed activation sets from a folder: topics, and messages with their topics."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SETS = ("clinc150", "banking77", "nlupp")
 
 @dataclass(frozen=True, slots=True)
 class ActivationSet:
-    """One set, of which only what is meant for training is read.
+    """The training part of one set.
 
     Attributes:
         name: Its name.
         titles: The title of each topic, by its key.
-        topics: The messages of each topic, each once.
+        topics: The distinct messages of each topic.
         labels: The topics of each message.
-        nowhere: Messages that belong to no topic.
-        domains: Topics that belong together, by the name of the domain; empty where the set names none.
+        nowhere: Messages without a topic.
+        domains: Topics by the name of their domain; empty if the set has no domains.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ActivationSet:
 
 
 def read_sets(folder: Path) -> dict[str, ActivationSet]:
-    """Reads the sets; whatever another set keeps for validation is left out of all of them."""
+    """Read the sets, leaving out every message that any set reserves for validation."""
     trees = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
     held: set[str] = set()
     for tree in trees.values():
