@@ -200,10 +200,10 @@ def discussions_of(engine: Engine, rng: random.Random) -> list[Turns]:
         session = f"ses_{number:06}"
         own = [engine.workspace.relative(path) for path in paths[number::DISCUSSIONS]]
         read = (engine.conversations.read(path) for path in own)
-        said = list(itertools.chain.from_iterable(each.turns for each in read if each is not None))
+        messages = list(itertools.chain.from_iterable(each.turns for each in read if each is not None))
         questions = [
-            (turn.text, Before(tuple(said[:at]), own[0], session))
-            for at, turn in enumerate(said)
+            (turn.text, Before(tuple(messages[:at]), own[0], session))
+            for at, turn in enumerate(messages)
             if turn.role == "user" and turn.text
         ]
         found.append(Turns(session, questions))

@@ -45,17 +45,17 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         pages[f"knowledge/{('people', 'projects', 'reference')[number % 3]}/{number:04}.md"] = [f"# {number}"]
     names = list(pages)
     every = max(1, commits // max(transcripts, 1))
-    said = 0
+    written = 0
     for number in range(commits):
         at = int((START + timedelta(minutes=37 * number)).timestamp())
         changed: dict[str, str] = {"memory-config.yaml": "days:\n  time_zone: UTC\n"} if not number else {}
-        if said < transcripts and number % every == 0:
+        if written < transcripts and number % every == 0:
             day = (START + timedelta(minutes=37 * number)).strftime("%Y/%m/%d/%H%M")
-            path = f"raw/conversations/{day}-ses_{said:05}-talk.md"
+            path = f"raw/conversations/{day}-ses_{written:05}-talk.md"
             talk = "".join(f"\n## 08:{turn:02} — user\n{words.random.choice(texts)}\n" for turn in range(12))
-            changed[path] = f"---\nsession_id: ses_{said:05}\n---\n{talk}"
-            message = f"conversation: talk {said}\n\nSession: {path}"
-            said += 1
+            changed[path] = f"---\nsession_id: ses_{written:05}\n---\n{talk}"
+            message = f"conversation: talk {written}\n\nSession: {path}"
+            written += 1
         else:
             # Every page once, then random ones.
             touched = [
@@ -70,10 +70,10 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
                         lines[place] = f"- {words.random.choice(texts)} {number}"
                 else:
                     lines.append(
-                        f"- {words.random.choice(texts)} [from: ses_{max(said - 1, 0):05}, 2026-01-05]"
+                        f"- {words.random.choice(texts)} [from: ses_{max(written - 1, 0):05}, 2026-01-05]"
                     )
                 changed[path] = "\n".join(lines) + "\n"
-            message = f"memory: notes {number}\n\nSession: raw/conversations/none-{said}.md"
+            message = f"memory: notes {number}\n\nSession: raw/conversations/none-{written}.md"
         if number in (commits // 2, commits * 3 // 4):
             facts = pages[OFTEN]
             facts[:] = [line for line in facts if GONE not in line]

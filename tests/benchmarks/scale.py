@@ -110,8 +110,8 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
     pipeline.close()
     name, beside = f"{len(known):,} topics", "re and scikit-learn loops"
     absent = "" if router is not None else "semantic-router: not installed"
-    told = "; ".join(filter(None, [f"deciding: {scorer.deciding}", note, absent]))
-    yield Row(f"{name}, tiers 1 and 2", scored, beside, looped, told)
+    details = "; ".join(filter(None, [f"deciding: {scorer.deciding}", note, absent]))
+    yield Row(f"{name}, tiers 1 and 2", scored, beside, looped, details)
     yield Row(f"{name}, the whole trace", traced, beside, looped)
     yield Row(f"{name}, made ready", prepared, "the loops", prepared_there)
     if router is not None:

@@ -1,4 +1,4 @@
-"""Tier 2: TF-IDF similarity of a message to every topic, compared with a loop over scikit-learn (spec 4.2)."""
+"""Tier 2: TF-IDF similarity of a message to every topic, compared with the specification's scikit-learn."""
 
 from __future__ import annotations
 

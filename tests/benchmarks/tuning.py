@@ -123,14 +123,12 @@ def topics(count: int) -> tuple[Topic, ...]:
 
 def decisions(count: int, of: int) -> list[Decision]:
     """A log with every third decision labelled, in which the gate was called between the thresholds."""
-    chance = random.Random(5)
+    rng = random.Random(5)
     made = []
     for number in range(count):
-        useful = chance.random() < 0.3
-        score = round(min(1.0, max(0.0, chance.gauss(0.65 if useful else 0.35, 0.15))), 6)
-        answer = (
-            ("yes" if chance.random() < (0.95 if useful else 0.03) else "no") if 0.25 <= score < 0.6 else ""
-        )
+        useful = rng.random() < 0.3
+        score = round(min(1.0, max(0.0, rng.gauss(0.65 if useful else 0.35, 0.15))), 6)
+        answer = ("yes" if rng.random() < (0.95 if useful else 0.03) else "no") if 0.25 <= score < 0.6 else ""
         digest = hashlib.sha256(str(number).encode()).hexdigest()
         made.append(
             Decision(
@@ -192,16 +190,16 @@ def loop(rows: Sequence[Logged], thresholds: Thresholds) -> tuple[float, float, 
     calls = 0
     for row in rows:
         if row.score >= activate:
-            chance = 1.0
+            probability = 1.0
         elif row.score >= gate:
-            chance = row.yes
+            probability = row.yes
             calls += 1
         else:
             continue
         if row.label is True:
-            useful += chance
+            useful += probability
         elif row.label is False:
-            noise += chance
+            noise += probability
     return useful, noise, calls
 
 

@@ -21,7 +21,7 @@ _FILE = re.compile(r"/v1/files/(\w+)/content")
 
 
 @dataclass
-class Taken:
+class AcceptedBatch:
     """A batch that was accepted and is therefore billed."""
 
     name: str
@@ -45,7 +45,7 @@ class BatchService(Service):
     looks: int = 1
     refused: str = ""
     fails_after_taking: list[int] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[AcceptedBatch] = field(default_factory=list)
     singles: list[str] = field(default_factory=list)
     uploads: dict[str, str] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
@@ -95,20 +95,20 @@ class BatchService(Service):
         return self._take(request)
 
     def _take(self, request: Request) -> Response:
-        said, name = request.get_json(force=True), f"b{len(self.taken)}"
+        submitted, name = request.get_json(force=True), f"b{len(self.taken)}"
         if self.name == "anthropic":
             self.sent.append(request.get_data(as_text=True))
-            wanted = {each["custom_id"]: each["params"] for each in said["requests"]}
+            wanted = {each["custom_id"]: each["params"] for each in submitted["requests"]}
         else:
-            lines = [json.loads(line) for line in self.uploads[said["input_file_id"]].splitlines()]
+            lines = [json.loads(line) for line in self.uploads[submitted["input_file_id"]].splitlines()]
             wanted = {each["custom_id"]: each["body"] for each in lines}
         fates = {key: self.fate(self.texts(body)[1]) for key, body in wanted.items()}
-        self.taken.append(Taken(name, wanted, fates, said.get("metadata") or {}))
+        self.taken.append(AcceptedBatch(name, wanted, fates, submitted.get("metadata") or {}))
         if self.fails_after_taking:
             return json_response(self.error("no"), self.fails_after_taking.pop(0))
         return json_response(self._shown(self.taken[-1]))
 
-    def _shown(self, batch: Taken) -> dict[str, Any]:
+    def _shown(self, batch: AcceptedBatch) -> dict[str, Any]:
         ended, total = batch.looks >= self.looks, len(batch.requests)
         fates = list(batch.fates.values())
         if self.name == "anthropic":
@@ -134,7 +134,7 @@ class BatchService(Service):
             "error_file_id": f"err_{batch.name}" if ended else None,
         }  # fmt: skip
 
-    def _lines(self, batch: Taken) -> list[str]:
+    def _lines(self, batch: AcceptedBatch) -> list[str]:
         """The result of each request, in reverse order."""
         found = reversed(batch.requests.items())
         return [f"{json.dumps(self._line(key, body, batch.fates[key]))}\n" for key, body in found]
@@ -160,7 +160,7 @@ class BatchService(Service):
         return {"custom_id": key, "response": None, "error": {"code": code, "message": "no"}}
 
 
-def made(name: str, server: HTTPServer, **settings: Any) -> BatchService:
+def start_service(name: str, server: HTTPServer, **settings: Any) -> BatchService:
     """Start a service."""
     service = BatchService(name, server, threading.Event(), **settings)
     service.install()

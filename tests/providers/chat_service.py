@@ -134,7 +134,7 @@ class ChatService(Service):
 
     def tool_call(self, name: str, arguments: str, text: str = "") -> list[bytes]:
         """A reply that calls a tool, in as many pieces as the service may send."""
-        said = [self.piece(text)] if text else []
+        text_events = [self.piece(text)] if text else []
         half = len(arguments) // 2
         match self.name:
             case "anthropic":
@@ -147,7 +147,7 @@ class ChatService(Service):
                     {"type": "content_block_start", "index": 1, "content_block": use},
                     *({"type": "content_block_delta", "index": 1, "delta": delta} for delta in deltas),
                 ]
-                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_use")]
+                return [*self.head(), *text_events, *map(self.event, events), *self.tail("tool_use")]
             case "openai":
                 first = {"index": 0, "id": "call_1", "type": "function"}
                 parts = [
@@ -155,11 +155,15 @@ class ChatService(Service):
                     {"index": 0, "function": {"arguments": arguments[half:]}},
                 ]
                 events = [self._chunk({"tool_calls": [part]}) for part in parts]
-                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_calls")]
+                return [*self.head(), *text_events, *map(self.event, events), *self.tail("tool_calls")]
             case _:
                 call = {"name": name, "args": json.loads(arguments)}
                 parts = [{"functionCall": call, "thoughtSignature": "c2ln"}]
-                return [*said, self.event(self._candidate({"parts": parts, "role": "model"})), *self.tail()]
+                return [
+                    *text_events,
+                    self.event(self._candidate({"parts": parts, "role": "model"})),
+                    *self.tail(),
+                ]
 
     def stream_events(self, events: Sequence[bytes]) -> Response:
         """A stream of the events, after which the connection closes."""

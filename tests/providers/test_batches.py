@@ -32,7 +32,7 @@ MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna"}
 def fake(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[batch_service.BatchService]:
-    service = batch_service.made(
+    service = batch_service.start_service(
         request.param,
         server,
         says=lambda prompt: f"to {prompt[7]}",

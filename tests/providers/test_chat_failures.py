@@ -123,10 +123,10 @@ async def test_a_reply_interrupted_within_its_text_is_not_retried(chat: ChatServ
 
 @pytest.mark.parametrize("chat", list(PROVIDERS), indirect=True)
 async def test_token_counts_received_before_an_interruption_are_kept(chat: ChatService) -> None:
-    told = chat.event({"usageMetadata": {"promptTokenCount": 300, "candidatesTokenCount": 12}})
+    event = chat.event({"usageMetadata": {"promptTokenCount": 300, "candidatesTokenCount": 12}})
     if chat.name != "gemini":
-        told = chat.tail()[1]
-    chat.respond_with(chat.stream_events([*chat.head(), chat.piece("Ann likes"), told]))
+        event = chat.tail()[1]
+    chat.respond_with(chat.stream_events([*chat.head(), chat.piece("Ann likes"), event]))
     with pytest.raises(SendFailed, match="cut off") as caught:
         await ask(chat.chat())
     assert caught.value.partial == "Ann likes" and caught.value.usage is not None

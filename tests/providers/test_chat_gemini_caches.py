@@ -174,8 +174,8 @@ async def test_of_caches_with_the_same_name_the_last_to_expire_is_found(chat: Ch
 
 
 async def test_a_too_short_prefix_is_reported(chat: ChatService) -> None:
-    said = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
-    Endpoint(chat, "cachedContents", "POST", json_response(chat.error(said), 400))
+    message = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
+    Endpoint(chat, "cachedContents", "POST", json_response(chat.error(message), 400))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="Cached content is too small"):
         await gemini.create_cache(KEPT, 600, timeout=20)

@@ -160,7 +160,9 @@ async def test_a_server_with_chat_completions_only_is_supported(chat: ChatServic
         "Unknown parameter: 'prompt_cache_key'.",
         "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens'.",
     ]
-    chat.respond_with(*(json_response(chat.error(said), 400) for said in refused), chat.stream_reply("tea"))
+    chat.respond_with(
+        *(json_response(chat.error(message), 400) for message in refused), chat.stream_reply("tea")
+    )
     provider = OpenAI("gpt-6-sol", purpose=CHAT)
     for _ in range(2):
         assert (await ask(provider, replace(REQUEST, cache_key="k"))).text == "tea"
@@ -183,7 +185,7 @@ async def test_a_server_with_chat_completions_only_is_supported(chat: ChatServic
 
 
 @pytest.mark.parametrize(
-    ("chat", "said", "limit"),
+    ("chat", "message", "limit"),
     [
         (
             "anthropic",
@@ -204,9 +206,9 @@ async def test_a_server_with_chat_completions_only_is_supported(chat: ChatServic
     indirect=["chat"],
 )
 async def test_a_token_limit_above_the_models_maximum_is_lowered(
-    chat: ChatService, said: str, limit: int
+    chat: ChatService, message: str, limit: int
 ) -> None:
-    chat.respond_with(json_response(chat.error(said), 400), chat.stream_reply("tea"))
+    chat.respond_with(json_response(chat.error(message), 400), chat.stream_reply("tea"))
     provider = chat.chat()
     for tokens in (131072, 131072, 50):
         await ask(provider, replace(REQUEST, max_tokens=tokens))

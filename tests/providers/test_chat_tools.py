@@ -103,8 +103,8 @@ async def test_without_tools_none_are_offered(chat: ChatService) -> None:
 
 
 async def test_a_model_that_rejects_tools_is_asked_without_them(chat: ChatService) -> None:
-    said = "Function calling is not enabled: the model does not support tools"
-    chat.respond_with(json_response(chat.error(said), 400), chat.stream_reply("tea"))
+    message = "Function calling is not enabled: the model does not support tools"
+    chat.respond_with(json_response(chat.error(message), 400), chat.stream_reply("tea"))
     at_home = isinstance(chat, ResponsesService) or chat.name != "openai"
     provider = type(chat.chat())("some-model", "" if at_home else chat.address, purpose=CHAT)
     for _ in range(2):

@@ -102,10 +102,10 @@ async def test_the_claude_command_gets_no_key(tmp_path: Path) -> None:
     script = tmp_path / "tell"
     script.write_text('#!/bin/sh\necho "$1"; cat; cat prefix.txt\n')
     script.chmod(0o755)
-    heard: list[bytes] = []
-    await run([str(script), SAID], SAID, heard.append, model_setting="m", files={"prefix.txt": SAID})
-    said = b"".join(heard).decode()
-    assert said.count(PLACEHOLDER) == 3 and TYPED not in said
+    stdin: list[bytes] = []
+    await run([str(script), SAID], SAID, stdin.append, model_setting="m", files={"prefix.txt": SAID})
+    sent = b"".join(stdin).decode()
+    assert sent.count(PLACEHOLDER) == 3 and TYPED not in sent
 
 
 def test_a_text_without_secrets_is_sent_unchanged() -> None:

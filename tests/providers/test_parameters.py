@@ -160,12 +160,12 @@ async def test_an_earlier_request_does_not_undo_what_a_later_one_learned(
 
 
 async def test_a_token_limit_above_the_models_maximum_is_lowered(service: Service) -> None:
-    said = {
+    message = {
         "anthropic": "max_tokens: 65536 > 8192, which is the maximum allowed number of output tokens",
         "openai": "max_tokens is too large: 65536. This model supports at most 8192 completion tokens",
         "gemini": "max_output_tokens must be in the range from 1 (inclusive) to 8193 (exclusive).",
     }[service.name]
-    service.respond_with(json_response(service.error(said), 400), json_response(service.reply("[]")))
+    service.respond_with(json_response(service.error(message), 400), json_response(service.reply("[]")))
     provider = service.provider()
     assert await complete(provider, max_tokens=65_536) == "[]"
     assert await complete(provider, max_tokens=300) == "[]"

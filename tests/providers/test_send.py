@@ -110,8 +110,8 @@ def test_no_key_is_stored(engine: Engine, chat: ChatService, capfd: pytest.Captu
     engine.repository.commit([each.path for each in sent], "conversations")
     engine.close()
     assert KEY in str(chat.headers), "the test would prove nothing if the key had not been sent"
-    said = "".join(capfd.readouterr()) + repr(sent)
-    assert KEY not in said and KEY[:16] not in said
+    output = "".join(capfd.readouterr()) + repr(sent)
+    assert KEY not in output and KEY[:16] not in output
     root = engine.workspace.root
     for path in root.rglob("*"):
         if path.is_file():

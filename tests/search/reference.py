@@ -94,7 +94,7 @@ def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
 
 
 def _named_speakers(rows: Sequence[Row], query: Query, terms: Terms) -> set[int]:
-    """The query terms that are the name of somebody who speaks at least three times in a file."""
+    """The query terms that name a person who speaks at least three times in a file."""
     times = Counter((row.path, speaker_of(row.chunk.speaker, terms)) for row in rows)
     return {name for (_, name), number in times.items() if number >= 3 and name in query.terms}
 

@@ -31,16 +31,16 @@ def test_files_and_chunks_are_counted_by_category(filled: Workspace, open_index:
 
 def test_the_counts_follow_added_and_removed_files(workspace: Workspace, open_index: Open) -> None:
     index = open_index(workspace)
-    chance = random.Random(3)
+    rng = random.Random(3)
     places = {"knowledge/journal/2026-01-{:02}.md": "journal", "topics/topic-{:02}.md": "topic"}
     index.refresh()
     assert index.status().categories == ()
     for _ in range(12):
-        place = chance.choice(sorted(places)).format(chance.randrange(1, 9))
-        if chance.random() < 0.3:
+        place = rng.choice(sorted(places)).format(rng.randrange(1, 9))
+        if rng.random() < 0.3:
             (workspace.root / place).unlink(missing_ok=True)
         else:
-            sections = chance.randrange(1, 4)
+            sections = rng.randrange(1, 4)
             put(workspace, place, "".join(f"# Part {number}\n\ntext\n\n" for number in range(sections)))
         index.refresh()
         texts = {source.path: (workspace.root / source.path).read_text() for source in all_sources(workspace)}

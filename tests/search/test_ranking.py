@@ -155,14 +155,14 @@ _DAYS = st.lists(
 @HALF
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_agree_with_the_reference(
-    made: tuple[Memory, list[FileRow]],
+    memory_and_files: tuple[Memory, list[FileRow]],
     words: str,
     vector: list[int] | None,
     days: list[tuple[date, date]],
     half_life: float,
     data: st.DataObject,
 ) -> None:
-    memory, corpus = made
+    memory, corpus = memory_and_files
     asked = query(memory, words, vector=vector, days=days, half_life=half_life)
     paths = [file.path for file in corpus]
     among = data.draw(st.one_of(st.none(), st.sets(st.sampled_from(paths)))) if paths else None
@@ -203,9 +203,13 @@ def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
 @HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_the_layout_in_segments_does_not_affect_the_ranking(
-    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
+    memory_and_files: tuple[Memory, list[FileRow]],
+    words: str,
+    vector: list[int] | None,
+    limit: int,
+    pool: int,
 ) -> None:
-    memory, corpus = made
+    memory, corpus = memory_and_files
     whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
     asked = query(memory, words, vector=vector, limit=limit, with_ranks=True)
     with mock.patch.object(ranking, "POOL", pool), mock.patch.object(largest, "_WIDTH", 4):
@@ -223,9 +227,9 @@ def _values(one: FoundRow) -> tuple[float, ...]:
 @HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_fewer_results_are_the_first_of_more(
-    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
+    memory_and_files: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
 ) -> None:
-    memory, _ = made
+    memory, _ = memory_and_files
     few = memory.rank(query(memory, words, vector=vector, limit=limit))
     many = memory.rank(query(memory, words, vector=vector, limit=500))
     assert few == many[: len(few)]
@@ -235,7 +239,7 @@ def test_fewer_results_are_the_first_of_more(
 
 
 def test_many_segments_with_removed_files_rank_as_one_collection() -> None:
-    chance = numpy.random.default_rng(5)
+    rng = numpy.random.default_rng(5)
     terms = Terms()
     corpus, parts, removed = [], [], set()
     for number in range(6):
@@ -243,16 +247,16 @@ def test_many_segments_with_removed_files_rank_as_one_collection() -> None:
         for name in range(40):
             chunks = [
                 chunk(
-                    " ".join(chance.choice(WORDS, size=chance.integers(1, 30))),
+                    " ".join(rng.choice(WORDS, size=rng.integers(1, 30))),
                     id=1000 * number + 10 * name + place,
-                    vector=chance.integers(-127, 128, DIMENSIONS).tolist(),
+                    vector=rng.integers(-127, 128, DIMENSIONS).tolist(),
                     date="2026-01-05",
                 )
-                for place in range(int(chance.integers(1, 9)))
+                for place in range(int(rng.integers(1, 9)))
             ]
             file = FileRow(1000 * number + name, f"{name:02}/{number}", "journal", chunks)
             part.append(file)
-            if chance.random() < 0.3:
+            if rng.random() < 0.3:
                 removed.add((number, file.path))
             else:
                 corpus.append(file)
@@ -263,7 +267,7 @@ def test_many_segments_with_removed_files_rank_as_one_collection() -> None:
     assert sum(map(len, memory.segments)) > ranking.POOL > 100
     for words in ("heron", "heron trout", "the café bread Ann", ""):
         for limit in (1, 10, 400):
-            asked = query(memory, words, vector=chance.normal(size=DIMENSIONS).tolist(), limit=limit)
+            asked = query(memory, words, vector=rng.normal(size=DIMENSIONS).tolist(), limit=limit)
             found, expected = memory.rank(asked), whole.rank(asked)
             assert memory.in_order(found) == whole.in_order(expected)
             assert sorted(map(_values, found)) == sorted(map(_values, expected))
@@ -340,15 +344,15 @@ def test_the_weights_of_the_query_scale_the_shares() -> None:
 
 @each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
 def test_the_rough_similarity_compares_signs(dimensions: int) -> None:
-    chance = numpy.random.default_rng(dimensions)
-    vectors = chance.integers(-127, 128, (200, dimensions))
+    rng = numpy.random.default_rng(dimensions)
+    vectors = rng.integers(-127, 128, (200, dimensions))
     rows = [chunk("x") for _ in vectors]
     packed = [
         type(row)(row.id, "", "", row.texts, vector.astype(numpy.int8).tobytes())
         for row, vector in zip(rows, vectors, strict=True)
     ]
     segment = build([FileRow(1, "a", "reference", packed)], Terms(), dimensions)
-    asked = chance.normal(size=dimensions).astype(numpy.float32)
+    asked = rng.normal(size=dimensions).astype(numpy.float32)
     asked /= numpy.linalg.norm(asked)
     sample = vectors[:50].astype(numpy.float32) / numpy.linalg.norm(vectors[:50], axis=1, keepdims=True)
     meaning = Meaning(asked, 0.8, sample.astype(numpy.float32))
@@ -456,12 +460,12 @@ def test_a_word_before_a_colon_is_not_a_speaker() -> None:
 
 
 def test_the_name_of_a_speaker_weighs_less_than_the_other_words() -> None:
-    said = [chunk("ann hello", speaker="user Ann")] * 3
-    memory = memory_of(*files_of([*said, chunk("a heron", speaker="user Ann")]))
+    turns = [chunk("ann hello", speaker="user Ann")] * 3
+    memory = memory_of(*files_of([*turns, chunk("a heron", speaker="user Ann")]))
     found = scores(memory, query(memory, "ann heron"))
     assert found[4].words > 2 * found[1].words > 0
-    removed = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
-    assert removed.rank(query(removed, "ann heron")) == []
+    emptied = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
+    assert emptied.rank(query(emptied, "ann heron")) == []
 
 
 def test_chunks_of_the_queried_days_are_boosted() -> None:
@@ -476,8 +480,8 @@ def test_chunks_of_the_queried_days_are_boosted() -> None:
 
 
 def test_speaker_and_date_boosts_multiply() -> None:
-    said = [chunk("heron", speaker="user Ann", date="2026-02-16")] * 3
-    memory = memory_of(*files_of(said, [chunk("x")]))
+    turns = [chunk("heron", speaker="user Ann", date="2026-02-16")] * 3
+    memory = memory_of(*files_of(turns, [chunk("x")]))
     day = date(2026, 2, 16)
     one = memory.rank(query(memory, "heron ann", days=[(day, day)]))[0]
     assert one.speaker == pytest.approx(0.3 * one.words)
@@ -567,8 +571,8 @@ def test_chunks_without_a_vector_have_no_vector_rank() -> None:
     ids=["speaker", "date"],
 )
 def test_speaker_and_date_count_in_the_preselection(row: ChunkRow) -> None:
-    said = [row, *[chunk("owl", speaker=row.speaker)] * 2]
-    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, said))
+    turns = [row, *[chunk("owl", speaker=row.speaker)] * 2]
+    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, turns))
     day = date(2026, 2, 16)
     asked = query(memory, "heron caroline", limit=1, days=[(day, day)])
     with mock.patch.object(ranking, "POOL", 2):
@@ -604,9 +608,9 @@ def test_ranks_count_only_the_allowed_files() -> None:
 def test_the_largest_values_are_those_found_by_sorting(
     seed: int, size: int, count: int, kinds: int, empty: float
 ) -> None:
-    chance = numpy.random.default_rng(seed)
-    total = (chance.integers(0, kinds, size) / kinds).astype(numpy.float32)
-    total[chance.random(size) < empty] = 0
+    rng = numpy.random.default_rng(seed)
+    total = (rng.integers(0, kinds, size) / kinds).astype(numpy.float32)
+    total[rng.random(size) < empty] = 0
     if seed % 3 == 0:
         total = numpy.sort(total)  # All the best values are in one group.
     found = largest._largest(total, count)

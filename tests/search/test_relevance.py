@@ -44,8 +44,8 @@ def memory(*texts: str) -> Memory:
 
 
 def test_relevance_is_the_share_of_the_words() -> None:
-    corpus, half, none = word_shares(memory("heron trout", "heron bread", "river"), "heron trout")
-    assert corpus == pytest.approx(1.0)
+    whole, half, none = word_shares(memory("heron trout", "heron bread", "river"), "heron trout")
+    assert whole == pytest.approx(1.0)
     assert 0.4 < half < 0.6
     assert none == 0
 

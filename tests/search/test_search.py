@@ -279,10 +279,10 @@ _PARTS = (
 def test_hundreds_of_odd_texts_can_be_searched(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
-    chance = random.Random(1)
+    rng = random.Random(1)
     for _ in range(300):
-        query = chance.choice(["", " "]).join(chance.choices(_PARTS, k=chance.randrange(1, 7)))
-        results = index.search(query, 3, in_full=chance.random() < 0.5)
+        query = rng.choice(["", " "]).join(rng.choices(_PARTS, k=rng.randrange(1, 7)))
+        results = index.search(query, 3, in_full=rng.random() < 0.5)
         assert all(one.source == "index" and 0 < one.score <= 1 for one in results), query
     assert index.verify(repair=False).sound
 

@@ -85,12 +85,12 @@ def test_a_standing_request_of_the_user_counts_more_but_only_the_best_of_many() 
         (f"I always wondered about herons. {'They wait. ' * 20}", "user", 0),
     ):
         assert kind(text, speaker) == expected
-    said = [Offer("a", 0.5) for _ in range(20)]
+    statements = [Offer("a", 0.5) for _ in range(20)]
     wish = Offer("b", 0.5 / STANDING_FACTOR * 1.01, 20, kind=2)
-    assert order_of([*said, wish], Room(4_000))[0] == 20
+    assert order_of([*statements, wish], Room(4_000))[0] == 20
     # Only those that fit into an eighth of the room get the bonus.
     room = Room(STANDING_PART * 100)
-    assert order_of([*said, *[wish] * 30], room, every=True)[:6] == [20, 21, 22, 23, 24, 0]
+    assert order_of([*statements, *[wish] * 30], room, every=True)[:6] == [20, 21, 22, 23, 24, 0]
 
 
 def test_relevance_decides_between_ties() -> None:

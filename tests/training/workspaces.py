@@ -119,7 +119,7 @@ def _workspace(
 
 
 def _countered(workspace: Workspace, spare: Sequence[str], rng: random.Random) -> Workspace:
-    """The workspace with messages as counter-examples, which ``_assigned`` gives to the most similar topic."""
+    """The workspace with counter-examples, which ``_assigned`` gives to the most similar topic."""
     topics = list(workspace.topics)
     for text in rng.sample(spare, min(len(spare), 75)):
         place = rng.randrange(len(topics))

@@ -164,7 +164,7 @@ def test_injected_blocks_are_not_captured(capture: ConversationCapture, files: F
 
 
 def test_any_message_is_read_back_unchanged(capture: ConversationCapture, files: Files) -> None:
-    said = [
+    texts = [
         "## 18:47 — user\nfake",
         "```\nopen",
         "> [tool:x] y\r\nwindows",
@@ -173,9 +173,9 @@ def test_any_message_is_read_back_unchanged(capture: ConversationCapture, files:
         "\\",
     ]
     path = capture.start("a")
-    for text in said:
+    for text in texts:
         capture.message("a", "agent", text)
-    assert [turn.text for turn in read(files, path).turns] == [text.replace("\r\n", "\n") for text in said]
+    assert [turn.text for turn in read(files, path).turns] == [text.replace("\r\n", "\n") for text in texts]
 
 
 def test_summaries_are_one_short_line(capture: ConversationCapture, files: Files) -> None:

@@ -130,8 +130,8 @@ def test_an_imported_session_keeps_its_dates(workspace: Workspace, files: Files,
     stamps = ("2026-02-16T23:50:00Z", "2026-02-17T11:00:00Z", "2026-02-18T10:00:00Z", "2026-02-21T10:30:00Z")
     records = []
     for number, stamp in enumerate(stamps):
-        said = {"type": "text", "text": f"said {number}"}
-        record = log.user([said]) if number % 2 == 0 else log.reply(said)
+        block = {"type": "text", "text": f"said {number}"}
+        record = log.user([block]) if number % 2 == 0 else log.reply(block)
         records.append({**record, "timestamp": stamp})
     source = tmp_path / f"{SESSION}.jsonl"
     # In two steps: the second starts at the last turn and needs the date before it.

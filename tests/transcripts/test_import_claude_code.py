@@ -150,8 +150,8 @@ def test_side_chains_are_left_out(importing: Importing, log: ClaudeCode) -> None
 
 
 def test_a_repeated_record_is_imported_once(importing: Importing, log: ClaudeCode) -> None:
-    said = log.says("done")
-    found = importing.turns(log.user("go"), said, said)
+    record = log.says("done")
+    found = importing.turns(log.user("go"), record, record)
     assert [turn.text for turn in found] == ["go", "done"]
 
 

@@ -276,15 +276,15 @@ def test_a_log_that_lost_its_last_turn_does_not_shorten_the_transcript(
     filler = log.record("progress", data="x" * 9000)
     records = [filler, log.user("one"), log.says("two"), filler, log.user("three"), filler]
     growing.grow(*records)
-    said = dump(records[4])
-    lost = said.replace(b'"isSidechain": false', b'"isSidechain":  true')
-    growing.log.write_bytes(growing.log.read_bytes().replace(said, lost))
+    original = dump(records[4])
+    lost = original.replace(b'"isSidechain": false', b'"isSidechain":  true')
+    growing.log.write_bytes(growing.log.read_bytes().replace(original, lost))
     if ended:
         os.utime(growing.log, (0, 0))
         import_file("claude-code", growing.log, growing.workspace, growing.files)
     else:
         growing.grow(log.user("four"))
-    assert lost != said and growing.texts() == ["one", "two", "three", *([] if ended else ["four"])]
+    assert lost != original and growing.texts() == ["one", "two", "three", *([] if ended else ["four"])]
 
 
 def test_a_rewritten_log_is_imported_again(growing: GrowingLog, log: ClaudeCode) -> None:

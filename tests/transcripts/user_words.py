@@ -148,11 +148,11 @@ def read_user_record(record: dict[str, Any], source: Source, asked: set[str], co
         source.left_out["tool-output"] += bool(text)
         reason = REASON.search(text)
         if part.get("is_error") and text.startswith(REFUSED):
-            told = reason[1].partition("\n\nNote: The user's next message")[0] if reason else ""
-            if told.startswith(CLARIFY):
-                messages.extend(f"Question: {q}\nAnswer: {a}" for q, a in CLARIFIED.findall(told))
-            elif told.strip():
-                messages.append(told)
+            reply = reason[1].partition("\n\nNote: The user's next message")[0] if reason else ""
+            if reply.startswith(CLARIFY):
+                messages.extend(f"Question: {q}\nAnswer: {a}" for q, a in CLARIFIED.findall(reply))
+            elif reply.strip():
+                messages.append(reply)
         elif part.get("tool_use_id") in asked:
             result = record.get("toolUseResult", {})
             answers = result.get("answers") if isinstance(result, dict) else None
