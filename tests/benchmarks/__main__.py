@@ -1,6 +1,6 @@
-"""``python -m tests.benchmarks``: every hot path beside its raw peer, in the same run.
+"""``python -m tests.benchmarks`` compares every hot path with its raw peer, in the same run.
 
-No figure passes or fails: what fails is a comparison whose two sides disagree, or an evaluator that does.
+No figure passes or fails; only a comparison whose two sides disagree or a failing evaluator does.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ EVALUATIONS = ("activation", "retrieval")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what is asked for, prints it and writes it.
+    """Run the requested benchmarks, and print and write the results.
 
     Returns:
         0, or 1 when two sides of a comparison disagreed or an evaluator failed.
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 def _measure(
     names: Iterable[str], quick: bool, data: Path | None
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """The rows of some areas as JSON knows them, printed as they come; and what disagreed."""
+    """The rows of some areas for JSON, printed as they arrive, and the disagreements."""
     results: list[dict[str, object]] = []
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="autopoiesis-benchmarks-") as folder:

@@ -1,8 +1,8 @@
-"""Tier 2 for an activation benchmark: as a scorer, and taught by labels.
+"""Tier 2 for an activation benchmark: as a scorer, and trained by labels.
 
-``make`` and its like give the scores of tier 2 themselves, which no policy thresholds: figures of them are
-those of ``watchers.similarity_alone: always``. A benchmark that goes through the engine measures the default,
-``proven``, unless its settings say otherwise.
+``make`` and its variants return the raw scores of tier 2, to which no policy is applied: their figures are
+those of ``watchers.similarity_alone: always``. A benchmark through the engine measures the default,
+``proven``, unless its settings differ.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class Profile(TypedDict):
-    """What is known of a topic: its name in words, and messages that should activate it."""
+    """A topic's name in words, and messages that should activate it."""
 
     name: str
     utterances: Sequence[str]
 
 
 class ActivationScorer:
-    """The product's topics and one of its scorers.
+    """Topics and one of the product's scorers.
 
     Attributes:
-        topics: In the order of the score columns: sorted by name.
+        topics: In the order of the score columns, sorted by name.
     """
 
     def __init__(self, topics: Sequence[Topic], scorer: Scorer) -> None:
@@ -55,7 +55,7 @@ class ActivationScorer:
 
 
 def make(profiles: Mapping[str, Profile]) -> ActivationScorer:
-    """The ``calibrated`` preset with what ships."""
+    """The ``calibrated`` preset with the shipped vectors."""
     return ActivationScorer(_topics(profiles), CalibratedScorer())
 
 
@@ -66,16 +66,16 @@ def make_minilm(profiles: Mapping[str, Profile]) -> ActivationScorer:
 
 
 def teach(engine: Engine, pool: Sequence[str], ask: Callable[[str], set[str]], count: int) -> None:
-    """Labels messages through the engine as a person would who goes through what was said.
+    """Label messages through the engine as a user would who reviews past messages.
 
-    Every topic that the person names is labelled useful, and every other one that came as near as those
+    Every topic that the user names is labelled useful, and every other one that scored as high is labelled
     noise.
 
     Args:
         engine: The workspace.
-        pool: Messages that may be asked about.
-        ask: The topics that a person names for a message.
-        count: How many messages are asked about, spread over the pool.
+        pool: Messages that may be labelled.
+        ask: Returns the topics that the user names for a message.
+        count: How many messages are labelled, spread over the pool.
     """
     log = engine.decision_log
     step = max(1, len(pool) // max(1, count))
@@ -89,7 +89,7 @@ def teach(engine: Engine, pool: Sequence[str], ask: Callable[[str], set[str]], c
 
 
 def make_spec(profiles: Mapping[str, Profile]) -> ActivationScorer:
-    """The ``spec`` preset, which knows instructions only: name and examples stand there."""
+    """The ``spec`` preset, which uses instructions only, so they contain name and examples."""
     topics = [
         Topic(
             name=topic.name,

@@ -1,10 +1,10 @@
-"""What share of the input a provider's cache could serve: the product's order beside the order of priorities.
+"""The share of the input that a provider's cache could serve: the product's order and the priority order.
 
-Two hundred turns of six discussions on the sample workspace, with what happens there in between: journals and
-notes are written often, MEMORY.md and the list of projects now and then, the digest once a day, an identity
-file hardly ever; topics come and go with the messages. A cache serves the longest beginning that a prompt has
-in common with any prompt of its time, cut back to a line end. Both orders hold the same sections; the other
-one puts them as the specification's compiler does (spec 6.3): P0 to P4, and the message last.
+Two hundred turns of six discussions on the sample workspace are simulated, with edits in between: journals
+and notes are written often, MEMORY.md and the list of projects occasionally, the digest once a day, an
+identity file rarely; topics change with the messages. A cache serves the longest prefix that a prompt shares
+with any prompt within its lifetime, cut back to a line end. Both orders contain the same sections; the other
+one sorts them as the specification's compiler does (spec 6.3): P0 to P4, and the message last.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ TURNS = 200
 DISCUSSIONS = 6
 DAY = date(2026, 6, 12)
 TTLS_S = (300, 3600)
-"""The two times that providers keep a prefix after its last use, seconds."""
+"""The two lifetimes of a cached prefix after its last use, in seconds."""
 
 _SEED = 20
 _STAYS = 0.85
-"""Chance that the next message belongs to the same discussion."""
+"""Probability that the next message belongs to the same discussion."""
 _NEXT_S, _SWITCH_S, _BREAK_S = 100, 420, 9 * 3600
-"""Mean seconds to the next message, to one of another discussion, and over night."""
+"""Mean seconds to the next message, to one of another discussion, and overnight."""
 _TURNS_A_DAY = 40
 
 JOURNAL, NOTE = "journal", "note"
@@ -50,26 +50,26 @@ PROJECTS = "knowledge/projects/_active.md"
 DIGEST = "knowledge/digest.md"
 USER = "knowledge/identity/USER.md"
 RATES = {JOURNAL: 0.2, NOTE: 0.1, MEMORY: 0.04, PROJECTS: 0.015, DIGEST: 0.005, USER: 0.003}
-"""Chance of an edit before a turn, by what is edited."""
+"""Probability of an edit before a turn, by kind of file."""
 
 
 @dataclass
 class Turns:
-    """One discussion: what was said in it, and how far it has come."""
+    """One discussion: its messages, and the position reached."""
 
     session: str
     questions: list[tuple[str, Before]]
     next: int = 0
 
     def take(self) -> tuple[str, Before]:
-        """The next message and what stands before it."""
+        """The next message and the turns before it."""
         self.next += 1
         return self.questions[(self.next - 1) % len(self.questions)]
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A prompt and when it was sent, in both orders."""
+    """A prompt in both orders, and the time it was sent."""
 
     at: datetime
     compiled: Compiled
@@ -79,13 +79,13 @@ class Sent:
 
 @dataclass
 class Tally:
-    """What a cache of one lifetime could have served.
+    """The tokens that a cache with one lifetime could have served.
 
     Attributes:
         sent: Tokens of all prompts.
-        ours, other: Of these, tokens that it could serve, in the product's order and in that of priorities.
-        bounded: The same for the product's order, of a cache that ends at its boundaries only.
-        warm: Turns with a prompt before them that it still knew.
+        ours, other: Of these, the tokens that it could serve, in the product's order and in priority order.
+        bounded: The same for the product's order, with a cache that ends only at its breakpoints.
+        warm: Turns after a prompt that was still cached.
         kept: Of these, turns whose whole stable prefix it could serve.
     """
 
@@ -99,7 +99,7 @@ class Tally:
     known: list[Sent] = field(default_factory=list)
 
     def add(self, turn: Sent) -> None:
-        """Counts a turn, and remembers its prompt."""
+        """Count a turn, and remember its prompt."""
         self.known = [each for each in self.known if turn.at - each.at <= self.ttl]
         same = shared(turn.ours, (each.ours for each in self.known))
         self.sent += turn.compiled.tokens
@@ -113,7 +113,7 @@ class Tally:
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """The simulation once, counted for both times that a cache stays."""
+    """Run the simulation once and count it for both cache lifetimes."""
     root = setting.folder / "caching"
     initialise(root, sample=True, today=DAY)
     turns = setting.size(TURNS, 8)
@@ -152,17 +152,17 @@ def run(setting: Setting) -> Iterator[Row]:
 
 
 def simulate(root: Path, turns: int) -> Iterator[tuple[Sent, float]]:
-    """Prompts of simulated turns, and the seconds that each took to compile.
+    """The prompts of simulated turns, and the seconds that each took to compile.
 
-    Whenever the prefix changed, what ``compare`` names must be a file that was edited since.
+    Whenever the prefix changed, ``compare`` must name a file that was edited since.
 
     Raises:
-        Disagreement: It is not, or the prefix changed without an edit.
+        Disagreement: It does not, or the prefix changed without an edit.
     """
-    chance = random.Random(_SEED)
+    rng = random.Random(_SEED)
     now = [datetime(DAY.year, DAY.month, DAY.day, 8, tzinfo=UTC)]
     with Engine.open(root, clock=lambda: now[0]) as engine:
-        discussions = discussions_of(engine, chance)
+        discussions = discussions_of(engine, rng)
         current = discussions[0]
         before: Prefix | None = None
         for number in range(turns):
@@ -170,12 +170,12 @@ def simulate(root: Path, turns: int) -> Iterator[tuple[Sent, float]]:
             if number and number % _TURNS_A_DAY == 0:
                 now[0] += timedelta(seconds=_BREAK_S)
                 edited.add(write(root, DIGEST, now[0], number))
-            stays = chance.random() < _STAYS
+            stays = rng.random() < _STAYS
             if not stays:
-                current = chance.choice(discussions)
-            now[0] += timedelta(seconds=chance.expovariate(1 / (_NEXT_S if stays else _SWITCH_S)))
+                current = rng.choice(discussions)
+            now[0] += timedelta(seconds=rng.expovariate(1 / (_NEXT_S if stays else _SWITCH_S)))
             for what, rate in RATES.items():
-                if chance.random() < rate:
+                if rng.random() < rate:
                     edited.add(write(root, what, now[0], number))
             text, past = current.take()
             started = time.perf_counter()
@@ -191,19 +191,19 @@ def simulate(root: Path, turns: int) -> Iterator[tuple[Sent, float]]:
             yield Sent(now[0], compiled, compiled.text, by_priority(compiled.sections)), elapsed
 
 
-def discussions_of(engine: Engine, chance: random.Random) -> list[Turns]:
+def discussions_of(engine: Engine, rng: random.Random) -> list[Turns]:
     """Long discussions, each made of several of the sample's conversations."""
     paths = sorted(path for path in engine.workspace.transcripts.rglob("*.md"))
-    chance.shuffle(paths)
+    rng.shuffle(paths)
     found = []
     for number in range(DISCUSSIONS):
         session = f"ses_{number:06}"
         own = [engine.workspace.relative(path) for path in paths[number::DISCUSSIONS]]
         read = (engine.conversations.read(path) for path in own)
-        said = list(itertools.chain.from_iterable(each.turns for each in read if each is not None))
+        messages = list(itertools.chain.from_iterable(each.turns for each in read if each is not None))
         questions = [
-            (turn.text, Before(tuple(said[:at]), own[0], session))
-            for at, turn in enumerate(said)
+            (turn.text, Before(tuple(messages[:at]), own[0], session))
+            for at, turn in enumerate(messages)
             if turn.role == "user" and turn.text
         ]
         found.append(Turns(session, questions))
@@ -211,7 +211,7 @@ def discussions_of(engine: Engine, chance: random.Random) -> list[Turns]:
 
 
 def write(root: Path, what: str, now: datetime, number: int) -> str:
-    """Makes an edit of a kind as an agent does; gives the file's path."""
+    """Make an edit of some kind as an agent does; returns the file's path."""
     path = {
         JOURNAL: f"knowledge/journal/{now:%Y-%m-%d}.md",
         NOTE: "knowledge/facts.md",
@@ -219,7 +219,7 @@ def write(root: Path, what: str, now: datetime, number: int) -> str:
     file = root / path
     lines = file.read_text(encoding="utf-8").rstrip("\n").split("\n") if file.is_file() else []
     line = f"- {now:%Y-%m-%d}: noted in turn {number}"
-    # What is new in MEMORY.md stands above what is old; elsewhere it is appended.
+    # New text goes to the top of MEMORY.md; elsewhere it is appended.
     headings = (at for at, each in enumerate(lines, start=1) if each.startswith("## "))
     lines.insert(next(headings, len(lines)) if what == MEMORY else len(lines), line)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -237,13 +237,13 @@ def by_priority(sections: Sequence[Section]) -> str:
 
 
 def shared(text: str, others: Iterator[str]) -> int:
-    """Characters of the longest beginning that a text has in common with one of others."""
+    """The length of the longest prefix that a text shares with any of the others, in characters."""
     data = encoded(text)
     longest = max((first_difference(data, encoded(other)) for other in others), default=0)
     return len(data[:longest].decode("utf-8", "ignore"))
 
 
 def served(text: str, characters: int) -> int:
-    """Tokens of a beginning, cut back to a line end."""
+    """The tokens of a prefix, cut back to a line end."""
     end = characters if characters == len(text) else text.rfind("\n", 0, characters) + 1
     return tokens.count(text[:end])

@@ -1,4 +1,4 @@
-"""A prompt for a message on the sample, beside counting the same text once with the bare tokenizer."""
+"""Compiling a prompt on the sample, compared with counting the same text once with the bare tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.benchmarks.timing import alternate
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Trace and prompt together, as for a message that is being typed; and with the index looked after."""
+    """Time trace and prompt together, as for a message being typed, and with a refresh of the index."""
     messages = messages_of(setting.sample)
     count = token_counter()
     with Engine.open(setting.sample) as engine:

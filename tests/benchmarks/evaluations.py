@@ -1,4 +1,4 @@
-"""Evaluators that live beside the benchmark data: how well topics are found, and how well memories are."""
+"""Runs the evaluators next to the benchmark data, which measure how well topics and memories are found."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ACTIVATION = "bench_activation.py"
 RETRIEVAL = "bench_retrieval.py"
 SCORERS = "tests.benchmarks.activation"
 EXAMINED = "clinc150"
-"""The set that is measured with several numbers of examples and with every scorer."""
+"""The set evaluated with several numbers of examples and with every scorer."""
 EXAMPLES = ("20", "5", "0")
-"""Examples of each topic."""
+"""Numbers of examples per topic."""
 RETRIEVERS = "tests.benchmarks.retrieval"
 PEERS = ("make_fts5", "make_spec", "make_bm25s")
 """Other ways to search, by their adapters."""
@@ -33,9 +33,9 @@ class Evaluation:
 
     Attributes:
         name: ``activation`` or ``retrieval``.
-        label: What tells it from the others of that name.
+        label: Distinguishes it from others of the same name.
         script: The evaluator.
-        arguments: What follows it.
+        arguments: The script's arguments.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Evaluation:
 
 
 def evaluations(data: Path) -> Iterator[Evaluation]:
-    """The evaluations that a data folder allows: none, where no evaluators stand beside it."""
+    """The evaluations possible with a data folder; none if there are no evaluators next to it."""
     scripts = data.resolve().parent / "bench"
     activation, retrieval = scripts / ACTIVATION, scripts / RETRIEVAL
     if activation.is_file():
@@ -74,7 +74,7 @@ def _activation(script: Path, dataset: str, examples: str, scorer: str) -> Evalu
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one evaluation printed.
+    """The output of one evaluation.
 
     Attributes:
         name: As in ``Evaluation``.
@@ -90,10 +90,10 @@ class Outcome:
 
 
 def run(evaluation: Evaluation, data: Path) -> Outcome:
-    """Runs one evaluation.
+    """Run one evaluation.
 
     Raises:
-        subprocess.CalledProcessError: The evaluator failed; its own words are on standard error.
+        subprocess.CalledProcessError: The evaluator failed; its message is on standard error.
     """
     environment = os.environ | {"ACT_DATA": str(data.resolve() / "activation")}
     command = [sys.executable, str(evaluation.script), *evaluation.arguments]

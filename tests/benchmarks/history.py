@@ -1,4 +1,4 @@
-"""What the past is asked, beside the git commands of the specification (3.6)."""
+"""Queries of the history, compared with the git commands of the specification (3.6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLACES = ("knowledge", "archive", "topics")
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """When something was learned, who taught it, the time line, and what has changed, in 10,000 commits."""
+    """Time when something was learned, from whom, the timeline, and the changes, in 10,000 commits."""
     root = setting.folder / "past"
     commits, files = setting.size(10_000, 60), setting.size(5_000, 30)
     past.make(root, commits, files)
@@ -32,9 +32,9 @@ def run(setting: Setting) -> Iterator[Row]:
         history = engine.history
         for name, text in (("there", past.RARE), ("gone today", past.GONE)):
             found = history.when(text.upper())
-            told = _git(root, "log", "-S", text, "--reverse", "--format=%H").split()
+            output = _git(root, "log", "-S", text, "--reverse", "--format=%H").split()
             agree(
-                found.first is not None and found.first.entry.revision == told[0].decode(), "another commit"
+                found.first is not None and found.first.entry.revision == output[0].decode(), "another commit"
             )
             agree((found.went is not None) == (text == past.GONE), "what is gone is not told as gone")
             when, same = partial(history.when, text.upper()), ("log", "-i", "-S", text, "--", *PLACES)
@@ -43,9 +43,9 @@ def run(setting: Setting) -> Iterator[Row]:
             yield Row(f"when, {name}", ours, "git log -i -S, same folders", alike, note)
         for name, path in (("often", past.OFTEN), ("seldom", past.SELDOM)):
             lines = history.blame(path).lines
-            told = _git(root, "blame", "-l", "-s", "--root", path).split(b"\n")
+            output = _git(root, "blame", "-l", "-s", "--root", path).split(b"\n")
             agree(
-                [each.revision.encode() for each in lines] == [line[:40] for line in told[:-1]],
+                [each.revision.encode() for each in lines] == [line[:40] for line in output[:-1]],
                 "another commit",
             )
             times = beside(partial(history.blame, path), ("blame", path))

@@ -1,4 +1,4 @@
-"""What an agent waits for when a person sends a prompt: its hook as a whole process, beside a bare Python."""
+"""How long an agent waits when the user sends a prompt: its hook as a whole process, and a bare Python."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.benchmarks.timing import Action, alternate
 
 PROGRAM = (sys.executable, "-c", "from engine.agents.client import main; main()", "claude-code", "-C")
 BARE = (sys.executable, "-c", "pass")
-TOPICS, TRANSCRIPTS = 1_000, 600  # of some 17 chunks each
+TOPICS, TRANSCRIPTS = 1_000, 600  # About 17 chunks each.
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """On the sample, and on a workspace with 1,000 topics and 10,000 chunks; alone and beside a workbench."""
+    """Time the hook on the sample and with 1,000 topics and 10,000 chunks; alone and next to a workbench."""
     words = Words(5, setting.size(20_000, 500))
     big = setting.workspace("agents").root
     write_transcripts(words, big, setting.size(TRANSCRIPTS, 2))
@@ -35,7 +35,7 @@ def run(setting: Setting) -> Iterator[Row]:
         environment = _environment(setting)
         with Engine.open(root) as engine:
             engine.configuration.change("hooks.linger_minutes", "0")
-        _hook(root, words, environment)(0)  # indexed and compiled once, as it is in use
+        _hook(root, words, environment)(0)  # Index and compile once first, as in real use.
         alone, bare = alternate(
             [_hook(root, words, environment), _bare(environment)], rounds=setting.size(15, 1)
         )

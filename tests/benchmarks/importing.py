@@ -1,4 +1,4 @@
-"""A long session log of Claude Code, imported and imported again, beside parsing its lines."""
+"""Importing a long Claude Code log, once and again, compared with parsing its lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MORE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a worker reported."""
+    """The report of a worker."""
 
     seconds: float
     peak_bytes: int
@@ -28,7 +28,7 @@ class Work:
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """The whole log at once; then again without anything new; then again with a few lines more."""
+    """Import the whole log at once; then again without changes; then again with a few more lines."""
     session = log_lines(Words(5))
     log = setting.folder / "log.jsonl"
     lines = append_lines(session, log, setting.size(50, 1) * MB)

@@ -1,4 +1,4 @@
-"""Made-up words, messages, topics, transcripts and session logs: any number of them, always the same."""
+"""Synthetic words, messages, topics, transcripts and session logs, in any number and reproducible."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SMALL = [
 
 
 class Words:
-    """A language of its own: a few small words everywhere, and the others as rare as in real text.
+    """An artificial language with a few common function words and content words as rare as in real text.
 
     Args:
-        seed: The same seed gives the same words and texts.
-        size: How many words there are, small ones apart.
+        seed: Equal seeds give equal words and texts.
+        size: The number of content words.
     """
 
     def __init__(self, seed: int, size: int = 20_000) -> None:
@@ -39,18 +39,18 @@ class Words:
             syllables = self.random.choices((2, 3, 4), (3, 4, 2))[0]
             found["".join(self._syllable() for _ in range(syllables))] = None
         self.all = [word for word in found if word not in _SMALL]
-        # The n-th word is used 1/n as often as the first (Zipf), from where real content words begin.
+        # The n-th word is used 1/n as often as the first (Zipf), starting where real content words do.
         self._shares = list(itertools.accumulate(1 / (rank + 20) for rank in range(len(self.all))))
 
     def _syllable(self) -> str:
         return "".join(self.random.choice(parts) for parts in (_ONSETS, _NUCLEI, _CODAS))
 
     def content(self, count: int) -> list[str]:
-        """Words in the shares of real text, without small ones."""
+        """Content words with the frequencies of real text."""
         return self.random.choices(self.all, cum_weights=self._shares, k=count)
 
     def text(self, characters: int) -> str:
-        """Sentences, at least so long; every second word is a small one."""
+        """Sentences of at least this length; every second word is a function word."""
         parts: list[str] = []
         size = 0
         while size < characters:
@@ -62,11 +62,11 @@ class Words:
         return " ".join(parts)
 
     def even(self, characters: int) -> str:
-        """Words that are all equally likely, about so many characters."""
+        """Equally likely words, of about this length."""
         return " ".join(self.random.choices(self.all, k=max(1, characters // 8)))[:characters]
 
     def questions(self, count: int) -> list[str]:
-        """What people ask: three to six content words with small ones between them."""
+        """Questions of three to six content words with function words between them."""
         questions = []
         for _ in range(count):
             words = [[self.random.choice(_SMALL), word] for word in self.content(self.random.randint(3, 6))]
@@ -75,11 +75,11 @@ class Words:
 
 
 def topics(words: Words, count: int, *, instructions: int = 1200) -> list[Topic]:
-    """Topics with four triggers each, whose words are spread evenly over the language.
+    """Topics with four triggers each, whose words are evenly distributed over the language.
 
     Args:
         words: Their language.
-        count: How many.
+        count: The number of topics.
         instructions: Characters of each topic's instructions.
     """
     return [_topic(f"topic-{number:05}", words, instructions) for number in range(count)]
@@ -103,7 +103,7 @@ def _topic(name: str, words: Words, instructions: int) -> Topic:
 
 
 def write_transcripts(words: Words, root: Path, count: int, characters: int = 6000) -> list[str]:
-    """Write transcripts of about a size into ``raw/conversations``; gives their workspace-relative paths."""
+    """Write transcripts of about this size to ``raw/conversations``; returns their relative paths."""
     paths = []
     for number in range(count):
         at = START + timedelta(hours=3 * number)
@@ -131,8 +131,8 @@ def _turns(words: Words, at: datetime, characters: int) -> Iterator[Turn]:
 
 
 def log_lines(words: Words) -> Iterator[str]:
-    """A session as Claude Code logs it, line by line, without an end."""
-    # Making up every word anew would take longer than reading the log.
+    """The lines of an endless session as logged by Claude Code."""
+    # Generating every word would take longer than reading the log.
     texts = [words.text(length) for length in (200, 400, 900, 1800) for _ in range(40)]
     exchanges = (_exchange(words, texts, number) for number in itertools.count())
     parent = ""
@@ -156,7 +156,7 @@ def log_lines(words: Words) -> Iterator[str]:
 
 
 def append_lines(lines: Iterator[str], path: Path, size: int) -> int:
-    """Take lines until at least ``size`` bytes of them are at the end of a file; gives their number."""
+    """Append lines to a file until at least ``size`` bytes are written; returns their number."""
     written = count = 0
     with path.open("a", encoding="utf-8") as stream:
         while written < size:
@@ -193,7 +193,7 @@ def _reply(name: str, content: list[dict[str, object]]) -> dict[str, object]:
 
 
 def messages_of(root: Path) -> list[str]:
-    """What people said in the transcripts of a workspace, each text once, in the order of the files."""
+    """The distinct user messages in the transcripts of a workspace, in the order of the files."""
     found: dict[str, None] = {}
     for path in sorted(root.glob("raw/conversations/**/*.md")):
         transcript = parse(path.read_bytes(), path.name)

@@ -1,4 +1,4 @@
-"""A repository with a long past, made by ``git fast-import``: the same commits on every run."""
+"""A repository with a long history, created by ``git fast-import``, with the same commits on every run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.benchmarks.inputs import START, Words
 
 RARE = "the Kvalnes gauge answers on port 48151"
-"""Learned once, in the middle, and still there."""
+"""A line added once, in the middle, and never removed."""
 GONE = "the Nordersiel clock runs 90 s ahead"
-"""Learned once, and taken out again."""
+"""A line added once and removed again."""
 OFTEN = "knowledge/facts.md"
 """Changed by every tenth commit."""
 SELDOM = "knowledge/people/0000.md"
@@ -21,10 +21,10 @@ _FILES_A_COMMIT = 3
 
 
 def make(root: Path, commits: int, files: int) -> None:
-    """A new repository of so many commits and files, on the branch ``main``, checked out.
+    """Create a repository with these numbers of commits and files, with ``main`` checked out.
 
-    Four files of five are transcripts, each of a commit of its own while there are enough commits; the others
-    are knowledge, to which the rest of the commits add a line or change one.
+    Four of five files are transcripts, each with its own commit if there are enough commits; the others are
+    knowledge, to which the remaining commits add a line or in which they change one.
     """
     root.mkdir()
     (root / "memory-config.yaml").write_text("days:\n  time_zone: UTC\n")
@@ -45,19 +45,19 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         pages[f"knowledge/{('people', 'projects', 'reference')[number % 3]}/{number:04}.md"] = [f"# {number}"]
     names = list(pages)
     every = max(1, commits // max(transcripts, 1))
-    said = 0
+    written = 0
     for number in range(commits):
         at = int((START + timedelta(minutes=37 * number)).timestamp())
         changed: dict[str, str] = {"memory-config.yaml": "days:\n  time_zone: UTC\n"} if not number else {}
-        if said < transcripts and number % every == 0:
+        if written < transcripts and number % every == 0:
             day = (START + timedelta(minutes=37 * number)).strftime("%Y/%m/%d/%H%M")
-            path = f"raw/conversations/{day}-ses_{said:05}-talk.md"
+            path = f"raw/conversations/{day}-ses_{written:05}-talk.md"
             talk = "".join(f"\n## 08:{turn:02} — user\n{words.random.choice(texts)}\n" for turn in range(12))
-            changed[path] = f"---\nsession_id: ses_{said:05}\n---\n{talk}"
-            message = f"conversation: talk {said}\n\nSession: {path}"
-            said += 1
+            changed[path] = f"---\nsession_id: ses_{written:05}\n---\n{talk}"
+            message = f"conversation: talk {written}\n\nSession: {path}"
+            written += 1
         else:
-            # Every page once, and then any of them.
+            # Every page once, then random ones.
             touched = [
                 names[(number * _FILES_A_COMMIT + step) % len(names)] for step in range(_FILES_A_COMMIT)
             ]
@@ -70,10 +70,10 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
                         lines[place] = f"- {words.random.choice(texts)} {number}"
                 else:
                     lines.append(
-                        f"- {words.random.choice(texts)} [from: ses_{max(said - 1, 0):05}, 2026-01-05]"
+                        f"- {words.random.choice(texts)} [from: ses_{max(written - 1, 0):05}, 2026-01-05]"
                     )
                 changed[path] = "\n".join(lines) + "\n"
-            message = f"memory: notes {number}\n\nSession: raw/conversations/none-{said}.md"
+            message = f"memory: notes {number}\n\nSession: raw/conversations/none-{written}.md"
         if number in (commits // 2, commits * 3 // 4):
             facts = pages[OFTEN]
             facts[:] = [line for line in facts if GONE not in line]

@@ -1,4 +1,4 @@
-"""The raw ways to do what the engine does: the loops that come to mind first, and the specification's."""
+"""Raw alternatives to what the engine does: the obvious loops, and those of the specification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.topics.model import Topic, Trigger
 
 
 class PatternLoop:
-    """Tier 1 as a loop: every expression of every topic searched in every message."""
+    """Tier 1 as a loop that searches every message for every expression of every topic."""
 
     def __init__(self, topics: Iterable[Topic]) -> None:
         self._topics = [
@@ -25,7 +25,7 @@ class PatternLoop:
         ]
 
     def match(self, text: str) -> set[str]:
-        """The topics with a hit; every trigger is tried, as a trace needs to know them all."""
+        """The topics with a hit; every trigger is tried, because a trace needs all of them."""
         found = set()
         for name, expressions in self._topics:
             hits = [expression.search(text) for expression in expressions]
@@ -45,7 +45,7 @@ def _expressions(triggers: Iterable[Trigger]) -> list[str]:
 
 
 class SimilarityLoop:
-    """Tier 2 as the specification writes it, with scikit-learn (spec 4.2)."""
+    """Tier 2 as in the specification, with scikit-learn (spec 4.2)."""
 
     def __init__(self, topics: Sequence[Topic]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -63,10 +63,10 @@ class SimilarityLoop:
 
 
 class SemanticRouter:
-    """semantic-router's indexed router over the topics' examples, where it is installed.
+    """semantic-router's indexed router over the topics' examples, if installed.
 
-    It is given the static embedding that this product uses, so that it needs no network. It
-    finds the examples nearest to a message and takes the mean of each topic's.
+    It uses this product's static embedding, so that it needs no network. It finds the examples nearest to a
+    message and averages them per topic.
 
     Attributes:
         encoder: The embedding's name.
@@ -79,7 +79,7 @@ class SemanticRouter:
 
     @classmethod
     def of(cls, topics: Sequence[Topic]) -> SemanticRouter | None:
-        """A router for topics, or ``None`` where the package is missing or older than 1.0."""
+        """A router for topics, or ``None`` if the package is missing or older than 1.0."""
         try:
             package: Any = importlib.import_module("semantic_router")
             encoders: Any = importlib.import_module("semantic_router.encoders")
@@ -105,7 +105,7 @@ class SemanticRouter:
 
 
 class WordTable:
-    """An FTS5 table and nothing around it."""
+    """A bare FTS5 table."""
 
     def __init__(self, path: Path | str) -> None:
         self._connection = apsw.Connection(str(path))
@@ -125,7 +125,7 @@ class WordTable:
         self._connection.execute("INSERT INTO chunks (chunks) VALUES ('optimize')")
 
     def search(self, terms: Iterable[str], limit: int = 10) -> list[tuple[int, str]]:
-        """Row id and text of the rows that hold any of the terms, best first."""
+        """Row id and text of the rows that contain any of the terms, best first."""
         expression = " OR ".join(f'"{term}"' for term in terms)
         rows = self._connection.execute(
             "SELECT rowid, text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?", (expression, limit)
@@ -133,7 +133,7 @@ class WordTable:
         return [(int(row), str(text)) for row, text in rows]
 
     def put(self, row: int, values: tuple[str, str, str]) -> None:
-        """Replace one row, in a transaction of its own."""
+        """Replace one row in its own transaction."""
         with self._connection:
             self._connection.execute("DELETE FROM chunks WHERE rowid = ?", (row,))
             self._connection.execute(
@@ -146,7 +146,7 @@ class WordTable:
 
 
 def stat_all(root: Path) -> int:
-    """Look at every file below a folder; gives their number."""
+    """Stat every file below a folder; returns their number."""
     count = 0
     for folder, _, names in os.walk(root):
         for name in names:
@@ -164,7 +164,7 @@ def append(path: Path, data: bytes) -> None:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Write a file beside it, fsync, rename, fsync the folder."""
+    """Write a temporary file next to it, fsync, rename, fsync the folder."""
     temporary = path.with_name(f".{path.name}.new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.write(descriptor, data)
@@ -190,7 +190,7 @@ def token_counter() -> Callable[[str], int]:
 
 
 class Tantivy:
-    """Tantivy's index in memory, where it is installed; English stemming, any of the words."""
+    """Tantivy's in-memory index, if installed, with English stemming, matching any of the words."""
 
     def __init__(self, package: Any, texts: Iterable[str]) -> None:
         schema = package.SchemaBuilder().add_text_field("text", stored=True, tokenizer_name="en_stem").build()
@@ -204,7 +204,7 @@ class Tantivy:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Tantivy | None:
-        """An index of texts, or ``None`` where the package is missing."""
+        """An index of texts, or ``None`` if the package is missing."""
         try:
             package = importlib.import_module("tantivy")
         except ImportError:
@@ -212,14 +212,14 @@ class Tantivy:
         return cls(package, texts)
 
     def search(self, terms: Iterable[str], limit: int = 10) -> list[str]:
-        """The texts that hold any of the terms, best first."""
+        """The texts that contain any of the terms, best first."""
         query = self._index.parse_query(" ".join(terms), ["text"])
         hits = self._searcher.search(query, limit).hits
         return [str(self._searcher.doc(address)["text"][0]) for _, address in hits]
 
 
 class Matrix:
-    """Vectors as a float32 matrix, searched at the speed of memory."""
+    """Vectors as a float32 matrix, searched at memory speed."""
 
     def __init__(self, vectors: Any) -> None:
         import numpy

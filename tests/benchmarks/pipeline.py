@@ -1,4 +1,4 @@
-"""The three tiers together on the sample, beside the two loops that tiers 1 and 2 could be."""
+"""The three tiers together on the sample, compared with plain loops for tiers 1 and 2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.benchmarks.timing import alternate
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """``Engine.trace`` over the messages of the sample's own conversations."""
+    """Time ``Engine.trace`` over the messages of the sample's conversations."""
     messages = messages_of(setting.sample)
     with Engine.open(setting.sample) as engine:
         topics = engine.library.topics

@@ -1,4 +1,4 @@
-"""Whole processes: what a person or a hook waits for, beside what importing alone costs."""
+"""Whole processes, which a user or a hook waits for, compared with the imports alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEERS = ("pass", "import click, apsw, yaml, filelock", "import sklearn")
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """``trace`` and ``compile`` on the sample, from the start of the interpreter to its end."""
+    """Time ``trace`` and ``compile`` on the sample, from the start of the interpreter to its end."""
     program = [sys.executable, "-m", "tui.cli", "-C", str(setting.sample)]
     commands = [[*program, "trace", TEXT], [*program, "compile", TEXT]]
     commands += [[sys.executable, "-c", peer] for peer in PEERS]
@@ -29,7 +29,7 @@ def run(setting: Setting) -> Iterator[Row]:
 
 
 def _runner(command: list[str], bytecode: Path) -> Action:
-    # What is installed has been compiled once; an environment that forbids it would have every process do it.
+    # Installed code is compiled once; with bytecode disabled, every process would compile it.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
 

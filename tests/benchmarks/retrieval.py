@@ -1,4 +1,4 @@
-"""Search and compile as adapters for a retrieval benchmark: dialogue turns become transcripts."""
+"""Adapters of search and compile for a retrieval benchmark, with dialogue turns as transcripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMATS = ("%Y-%m-%d", "%d %B, %Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}) ?(am|pm)?(?: on)?", re.IGNORECASE)
 _ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "agent", "agent": "agent"}
 LEAST_USE = 0.95
-"""Share of the room that a prompt uses where there is more to say."""
+"""Share of the budget that a prompt must use if there is more text."""
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -45,25 +45,25 @@ class Doc(TypedDict):
 
 @dataclass(slots=True)
 class _Places:
-    """Where the turns of one transcript stand: the line of each heading, ascending, and its turn's id."""
+    """The turns of one transcript: the line of each heading, ascending, and the turn's id."""
 
     lines: list[int] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
 
     def at(self, line: int) -> str | None:
-        """The id of the turn that holds a line."""
+        """The id of the turn that contains a line."""
         index = bisect.bisect_right(self.lines, line) - 1
         return self.ids[index] if index >= 0 else None
 
 
 class Memory:
-    """Dialogues as transcripts in a workspace that lasts as long as this object.
+    """Dialogues as transcripts in a temporary workspace that exists as long as this object.
 
-    Each session is a transcript with its date; whoever is neither user nor assistant is named in the text.
+    Each session is a dated transcript; speakers other than user and assistant are named in the text.
 
     Args:
         docs: The turns.
-        settings: What stands in memory-config.yaml.
+        settings: The content of memory-config.yaml.
     """
 
     def __init__(self, docs: Sequence[Doc], settings: str = "") -> None:
@@ -77,7 +77,7 @@ class Memory:
             weakref.finalize(self, stack.pop_all().close)
 
     def search(self, query: str, limit: int) -> list[str]:
-        """The ids of the turns that search finds, best first, each once."""
+        """The distinct ids of the turns found by search, best first."""
         found = (self._id_of(result) for result in self.engine.search(query, limit=limit))
         return list(dict.fromkeys(doc for doc in found if doc is not None))
 
@@ -86,10 +86,10 @@ class Memory:
         return self.engine.compile(query, budget=budget).text
 
     def compile_checked(self, query: str, budget: int) -> str:
-        """The same, with what every compile promises: room kept to and used, and the same bytes once more.
+        """The same, and check that the budget is kept and used and that the output is deterministic.
 
         Raises:
-            Disagreement: A promise is broken.
+            Disagreement: A check failed.
         """
         compiled = self.engine.compile(query, budget=budget)
         room = budget - compiled.reply_reserve
@@ -109,38 +109,38 @@ class Memory:
 
 
 Search = Callable[[str, int], list[str]]
-"""Query and limit; gives ids, best first."""
+"""Takes a query and a limit; returns ids, best first."""
 
 _SPEC = "search:\n  ranking: spec\n"
 
 
 def make(docs: Sequence[Doc]) -> Search:
-    """``search(query, limit)`` over the turns: gives their ids, best first."""
+    """``search(query, limit)`` over the turns, which returns their ids, best first."""
     return Memory(docs).search
 
 
 def compiler(docs: Sequence[Doc]) -> Callable[[str, int], str]:
-    """``compile(query, budget)`` over the turns: gives the prompt."""
+    """``compile(query, budget)`` over the turns, which returns the prompt."""
     return Memory(docs).compile
 
 
 def compiler_checked(docs: Sequence[Doc]) -> Callable[[str, int], str]:
-    """The same; each prompt is compiled twice and held against what a compile promises."""
+    """The same, with the checks of ``Memory.compile_checked``."""
     return Memory(docs).compile_checked
 
 
 def make_spec(docs: Sequence[Doc]) -> Search:
-    """The specification's merge of two lists."""
+    """Search with the specification's merge of two lists."""
     return Memory(docs, _SPEC).search
 
 
 def compiler_spec(docs: Sequence[Doc]) -> Callable[[str, int], str]:
-    """The same, compiled."""
+    """Compile with the specification's merge."""
     return Memory(docs, _SPEC).compile
 
 
 def make_fts5(docs: Sequence[Doc]) -> Search:
-    """A bare FTS5 table: any of the words that are no stop words."""
+    """A bare FTS5 table, matching any of the words except stop words."""
     table = WordTable(":memory:")
     table.insert((f"{doc['speaker']}: {doc['body']}", "", doc["date"]) for doc in docs)
     ids = [doc["id"] for doc in docs]
@@ -148,26 +148,28 @@ def make_fts5(docs: Sequence[Doc]) -> Search:
 
 
 def make_bm25s(docs: Sequence[Doc]) -> Search:
-    """bm25s with its stop words and a stemmer, where it is installed."""
+    """bm25s with its stop words and a stemmer, if installed."""
     bm25s: Any = importlib.import_module("bm25s")
     stemmer: Any = importlib.import_module("Stemmer").Stemmer("english")
 
-    def cut(texts: str | list[str]) -> Any:
+    def tokenize(texts: str | list[str]) -> Any:
         return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
 
     index = bm25s.BM25()
-    index.index(cut([f"{doc['date']} {doc['speaker']}: {doc['body']}" for doc in docs]), show_progress=False)
+    index.index(
+        tokenize([f"{doc['date']} {doc['speaker']}: {doc['body']}" for doc in docs]), show_progress=False
+    )
     ids = [doc["id"] for doc in docs]
 
     def search(query: str, limit: int) -> list[str]:
-        found, _ = index.retrieve(cut(query), k=min(limit, len(ids)), show_progress=False)
+        found, _ = index.retrieve(tokenize(query), k=min(limit, len(ids)), show_progress=False)
         return [ids[row] for row in found[0]]
 
     return search
 
 
 def _write(root: Path, docs: Sequence[Doc]) -> dict[str, _Places]:
-    """A transcript per session and date; gives where the turns are, by workspace-relative path."""
+    """Write a transcript per session and date; returns the positions of the turns by relative path."""
     sessions: dict[tuple[str, str], list[Doc]] = {}
     for doc in docs:
         sessions.setdefault((doc["session"], doc["date"]), []).append(doc)
@@ -194,7 +196,7 @@ def _transcript(path: str, session: str, started: datetime, docs: Sequence[Doc])
         speaker = doc["speaker"]
         role = _ROLES.get(speaker.lower())
         text = doc["body"] if role else f"{speaker}: {doc['body']}"
-        # Half a minute a turn; a session that would run into the next day stays in its own.
+        # Half a minute per turn, without running into the next day.
         at = started + timedelta(seconds=30 * number)
         time = f"{at:%H:%M}" if at.date() == started.date() else "23:59"
         turns.append(Turn(role or ("user" if speaker == first else "agent"), time, (Text(text),)))
@@ -202,7 +204,7 @@ def _transcript(path: str, session: str, started: datetime, docs: Sequence[Doc])
 
 
 def moment(date: str) -> datetime:
-    """When a session began, of a date as people write it, with or without the time of day; UTC."""
+    """Parse the start of a session from a date with or without a time, as people write it; UTC."""
     clock = _CLOCK.search(date)
     hour, minute = (int(clock[1]), int(clock[2])) if clock else (0, 0)
     if clock and clock[3]:

@@ -1,4 +1,4 @@
-"""What a benchmark says: one row per comparison, drawn as a table and written as JSON."""
+"""The results of a benchmark: one row per comparison, shown as a table and written as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ HEADS = ("", "ours p50", "p95", "beside", "p50", "ratio", "")
 
 
 class Disagreement(AssertionError):
-    """What was timed does not do what its peer does, so the times cannot be compared."""
+    """The two sides give different results, so their times cannot be compared."""
 
 
 def agree(condition: bool, what: str) -> None:
-    """Ends a benchmark whose two sides give different answers.
+    """End a benchmark whose two sides give different results.
 
     Raises:
         Disagreement: ``condition`` does not hold.
@@ -33,10 +33,10 @@ class Row:
     Attributes:
         name: What was timed.
         ours: The product's times.
-        peer: The raw way to do it, in a few words.
-        theirs: Its times; ``None`` where there is no such thing.
-        note: What else is worth knowing, in a few words.
-        figures: The same as numbers, by name with the unit in it.
+        peer: The raw alternative, in a few words.
+        theirs: Its times; ``None`` if there is no peer.
+        note: Other information, in a few words.
+        figures: The same as numbers, by name including the unit.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Row:
         return self.ours.p50 / self.theirs.p50
 
     def cells(self) -> tuple[str, ...]:
-        """The row as text, a cell for each of ``HEADS``."""
+        """The row as text, with a cell for each of ``HEADS``."""
         ratio = self.ratio
         return (
             self.name,
@@ -67,7 +67,7 @@ class Row:
         )
 
     def tree(self, area: str) -> dict[str, object]:
-        """The row as JSON knows it; times in milliseconds."""
+        """The row for JSON, with times in milliseconds."""
         return {
             "area": area,
             "name": self.name,
@@ -85,7 +85,7 @@ class Row:
 def duration(seconds: float) -> str:
     """A time with three figures and its unit: ``48.2 µs``, ``3.10 ms``, ``1.52 s``."""
     for factor, unit in ((1e6, "µs"), (1e3, "ms")):
-        # What would round up to a thousand belongs to the next unit.
+        # Values that would round up to a thousand go to the next unit.
         if round(seconds * factor, 1) < 1000:
             return f"{_three(seconds * factor)} {unit}"
     return f"{_three(seconds)} s"
@@ -96,7 +96,7 @@ def _three(value: float) -> str:
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """Rows of cells under ``HEADS``; figures stand at the right of their columns."""
+    """Rows of cells under ``HEADS``, with figures right-aligned."""
     lines = [HEADS, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
     at_right = {1, 2, 4, 5}
@@ -110,7 +110,7 @@ def table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def machine() -> dict[str, object]:
-    """Where the figures are from."""
+    """The machine and versions that the figures come from."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",

@@ -1,4 +1,4 @@
-"""What the program learns of rules by itself: for evaluators that add sessions day by day."""
+"""Learning rules automatically, for evaluators that add sessions day by day."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 
 def learn(engine: Engine) -> list[str]:
-    """Reads the sessions that are new for rules; gives the lines that are in prompts or wait for it."""
+    """Learn rules from new sessions; returns the lines that are in prompts or waiting to be."""
     return [rule.text for rule in engine.rules.learn().learned.book.rules if rule.counts]

@@ -1,7 +1,7 @@
-"""Activation at scale: tiers 1 and 2 over thousands of topics, beside the loops and semantic-router.
+"""Activation at scale: tiers 1 and 2 over thousands of topics, compared with loops and semantic-router.
 
-With ``--data`` the topics are made of the utterances of intent data sets: five of one intent each, with the
-words that tell them from others as a pattern. Without, they are made up.
+With ``--data`` the topics are built from the utterances of intent data sets, five of one intent each, with
+their most distinctive words as a pattern. Otherwise they are synthetic.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Intents:
-    """What people said, by what they meant.
+    """Utterances by intent.
 
     Attributes:
-        utterances: By the name of an intent in words.
-        messages: Others, which belong to one of the intents or to none.
+        utterances: By the name of the intent in words.
+        messages: Other messages, with one of the intents or none.
     """
 
     utterances: dict[str, tuple[str, ...]]
@@ -51,7 +51,7 @@ class Intents:
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Scoring a message against 1,000 and 10,000 topics, and making ready for them."""
+    """Time scoring a message against 1,000 and 10,000 topics, and the preparation."""
     intents = None if setting.data is None else read(setting.data / "activation")
     for count in setting.sizes(1_000, 10_000):
         count = setting.size(count, 40)
@@ -88,8 +88,10 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
         patterns.match(text)
         similarity.score(text)
 
-    gate = Gate(gate_provider(config.gate, files, _nobody), config.gate, GateCache(files))
-    pipeline = WatcherPipeline(_Known(tuple(known)), matcher, scorer, gate, config.watchers, config.gate)
+    gate = Gate(gate_provider(config.gate, files, _never_answer), config.gate, GateCache(files))
+    pipeline = WatcherPipeline(
+        _FixedTopics(tuple(known)), matcher, scorer, gate, config.watchers, config.gate
+    )
 
     def trace(text: str) -> None:
         pipeline.process(text, record=False, ask=False)
@@ -108,8 +110,8 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
     pipeline.close()
     name, beside = f"{len(known):,} topics", "re and scikit-learn loops"
     absent = "" if router is not None else "semantic-router: not installed"
-    told = "; ".join(filter(None, [f"deciding: {scorer.deciding}", note, absent]))
-    yield Row(f"{name}, tiers 1 and 2", scored, beside, looped, told)
+    details = "; ".join(filter(None, [f"deciding: {scorer.deciding}", note, absent]))
+    yield Row(f"{name}, tiers 1 and 2", scored, beside, looped, details)
     yield Row(f"{name}, the whole trace", traced, beside, looped)
     yield Row(f"{name}, made ready", prepared, "the loops", prepared_there)
     if router is not None:
@@ -119,18 +121,18 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """Topics that are in no file."""
+class _FixedTopics:
+    """Topics without files."""
 
     topics: tuple[Topic, ...]
 
 
-async def _nobody(_question: GateQuestion, _seconds: float) -> None:
+async def _never_answer(_question: GateQuestion, _seconds: float) -> None:
     return None
 
 
 def read(folder: Path) -> Intents:
-    """The intent data sets of a folder, those that are there."""
+    """Read the intent data sets present in a folder."""
     utterances: dict[str, list[str]] = {}
     messages: list[str] = []
     for name in SETS:
@@ -147,10 +149,10 @@ def read(folder: Path) -> Intents:
 
 
 def build(intents: Intents, count: int) -> list[Topic]:
-    """Topics of five utterances of one intent each, always the same.
+    """Build topics of five utterances of one intent each, reproducibly.
 
-    The utterances of every intent are dealt out; where there are too few for as many topics, they are
-    shuffled and dealt again. Each topic has a pattern of the words that are most its own.
+    The utterances of every intent are dealt out; if there are too few for that many topics, they are
+    shuffled and dealt again. Each topic has a pattern of its most distinctive words.
     """
     rng = random.Random(7)
     names = sorted(name for name, texts in intents.utterances.items() if len(texts) >= EXAMPLES)
@@ -161,7 +163,7 @@ def build(intents: Intents, count: int) -> list[Topic]:
             rng.shuffle(texts)
             dealt = [tuple(texts[at : at + EXAMPLES]) for at in range(0, len(texts) - EXAMPLES + 1, EXAMPLES)]
             hands += [(name, hand) for hand in dealt]
-    # So that fewer topics are not all of the first intents.
+    # So that a smaller number of topics does not cover only the first intents.
     rng.shuffle(hands)
     hands = hands[:count]
     used_by = Counter(word for _, hand in hands for word in set(_WORD.findall(" ".join(hand).lower())))

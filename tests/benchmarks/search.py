@@ -1,4 +1,4 @@
-"""The search index over 2,000 transcripts: made, asked, kept up to date; beside a bare FTS5 table."""
+"""The search index over 2,000 transcripts: building, searching, refreshing; beside a bare FTS5 table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Chunks = list[tuple[str, str, str]]
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Building, asking, refreshing."""
+    """Time building, searching and refreshing."""
     words = Words(3)
     workspace = setting.workspace("search")
     paths = write_transcripts(words, workspace.root, setting.size(2_000, 20))
@@ -32,7 +32,7 @@ def run(setting: Setting) -> Iterator[Row]:
         raw, _ = once(lambda: table.insert(chunks))
         yield from _building(index, workspace, raw, len(paths), len(chunks))
         table.optimise()
-        yield from _asking(index, table, words.questions(setting.size(120, 5)), setting.size(100, 3))
+        yield from _searching(index, table, words.questions(setting.size(120, 5)), setting.size(100, 3))
         yield from _refreshing(index, table, workspace, paths, chunks[0], setting.size(30, 2))
 
 
@@ -42,7 +42,7 @@ def _index(workspace: Workspace, *, by_meaning: bool = True) -> SearchIndex:
 
 
 def _chunks(workspace: Workspace, paths: list[str]) -> Chunks:
-    """What the index keeps of the files, as rows of a table."""
+    """The chunks of the files as table rows."""
     return [
         (piece.chunk.text, piece.chunk.heading, piece.about)
         for path in paths
@@ -64,7 +64,7 @@ def _building(
         yield Row(f"index {files:,} transcripts, {name}", ours, "FTS5 insertion", raw, note, figures)
 
 
-def _asking(index: SearchIndex, table: WordTable, questions: list[str], rounds: int) -> Iterator[Row]:
+def _searching(index: SearchIndex, table: WordTable, questions: list[str], rounds: int) -> Iterator[Row]:
     def question(number: int) -> str:
         return questions[number % len(questions)]
 

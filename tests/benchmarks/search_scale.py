@@ -1,4 +1,4 @@
-"""Search at scale: up to 100,000 chunks, warm and cold, beside FTS5, sqlite-vec, tantivy and numpy."""
+"""Search at scale: up to 100,000 chunks, warm and cold; compared with FTS5, sqlite-vec, tantivy and numpy."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Action, alternate, once
 
 TURNS = 12
-"""Chunks of a transcript, about."""
+"""Approximate number of chunks per transcript."""
 
-# The largest size so far, in KiB. The one of getrusage begins with that of the process that started this one.
+# The peak size in KiB. That of getrusage starts with the size of the parent process.
 _PEAK = (
     "from pathlib import Path\n"
     "print(next(line.split()[1] for line in Path('/proc/self/status').read_text().splitlines()"
@@ -47,7 +47,7 @@ _BARE = "import numpy, apsw\n"
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Building, asking warm and cold, following changes, compiling."""
+    """Time building, searching warm and cold, following changes, and compiling."""
     for size in setting.sizes(1_000, 10_000, 100_000):
         words = Words(3)
         workspace = setting.workspace(f"search-{size}")
@@ -77,7 +77,7 @@ def _measured(
             per_chunk = f"{1e6 * (whole.p50 - plain.p50) / len(rows):,.0f} µs a chunk for vectors"
             yield Row(f"{name}, index made, with vectors", whole, "FTS5 insertion", raw, per_chunk)
             table.optimise()
-            yield from _asked(setting, name, index, table, workspace, rows, questions)
+            yield from _searched(setting, name, index, table, workspace, rows, questions)
             yield from _followed(setting, name, index, table, workspace, paths, rows[0])
         yield from _compiled(setting, name, workspace, questions)
         yield _cold(setting, name, workspace, questions, len(rows))
@@ -87,7 +87,7 @@ def _index(workspace: Workspace, settings: SearchSettings, *, by_meaning: bool =
     return SearchIndex(workspace, Files(workspace), settings, LocalEmbedder() if by_meaning else None)
 
 
-def _asked(
+def _searched(
     setting: Setting,
     name: str,
     index: SearchIndex,
@@ -131,7 +131,7 @@ def _followed(
     paths: list[str],
     row: tuple[str, str, str],
 ) -> Iterator[Row]:
-    """One file that changes, re-indexed and found."""
+    """Re-indexing and finding one changed file."""
 
     def touch(number: int) -> None:
         with (workspace.root / paths[number % len(paths)]).open("a", encoding="utf-8") as stream:
@@ -162,7 +162,7 @@ def _compiled(setting: Setting, name: str, workspace: Workspace, questions: list
         compiled, counted = alternate(
             [
                 lambda number: engine.try_message(questions[number % len(questions)]),
-                # Every round another one: counts of what was counted before are remembered.
+                # A different one in every round, because token counts are cached.
                 lambda number: tokens.count(f"{number}\n{texts[number % len(texts)]}"),
             ],
             rounds=setting.size(60, 2),
@@ -173,7 +173,7 @@ def _compiled(setting: Setting, name: str, workspace: Workspace, questions: list
 
 
 def _cold(setting: Setting, name: str, workspace: Workspace, questions: list[str], chunks: int) -> Row:
-    """A process that searches once; what it takes in memory beyond its packages."""
+    """A process that searches once, and the memory it needs beyond its packages."""
     sizes: list[int] = []
 
     def search(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What every benchmark is given: a folder to work in, and how much to do there."""
+"""The input of every benchmark: a working folder, and the amount of work."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.workspace.initialise import initialise
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and how much.
+    """Where to work, and how much.
 
     Attributes:
-        folder: Empty at first; each benchmark makes folders of its own in it.
-        quick: Do the least that still runs everything: to see that it works, not how fast it is.
-        data: Benchmark data, where it was given.
+        folder: Initially empty; each benchmark creates its own folders in it.
+        quick: Do only enough to run everything once, to test that it works and not how fast it is.
+        data: The benchmark data, if given.
     """
 
     folder: Path
@@ -29,18 +29,18 @@ class Setting:
         return quick if self.quick else full
 
     def sizes(self, *full: int) -> tuple[int, ...]:
-        """A series of sizes, of which a quick run only takes the first."""
+        """A series of sizes; a quick run uses only the first."""
         return full[:1] if self.quick else full
 
     @cached_property
     def sample(self) -> Path:
-        """The sample workspace, made when it is first asked for."""
+        """The sample workspace, created on first use."""
         root = self.folder / "sample"
         initialise(root, sample=True)
         return root
 
     def workspace(self, name: str) -> Workspace:
-        """A new workspace without anything in it."""
+        """A new, empty workspace."""
         root = self.folder / name
         root.mkdir()
         (root / "memory-config.yaml").write_text("")

@@ -1,4 +1,4 @@
-"""Writes that must survive a power cut, beside the bare system calls they come down to."""
+"""Writes that must survive a power failure, compared with the bare system calls they consist of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG_TURNS = 1_200
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Appending, replacing, and capturing messages of a short and of a long session."""
+    """Time appending, replacing, and capturing messages of a short and of a long session."""
     words = Words(4)
     workspace = setting.workspace("store")
     files = Files(workspace)

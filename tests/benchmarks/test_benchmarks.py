@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say, and run: on tiny data, without a word about how fast anything is."""
+"""The benchmarks measure what they claim and run on tiny data; no speed is asserted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.cases import each_case
 
 
 class Clock:
-    """A clock that only goes on when it is told to."""
+    """A clock that only advances when told to."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -35,7 +35,7 @@ class Clock:
         return self.now
 
 
-def test_actions_take_turns_and_each_gets_its_own_times() -> None:
+def test_actions_alternate_and_each_gets_its_own_times() -> None:
     clock = Clock()
     calls: list[tuple[str, int]] = []
 
@@ -59,7 +59,7 @@ def test_actions_take_turns_and_each_gets_its_own_times() -> None:
     assert two.seconds == (0.5, 0.5)
 
 
-def test_a_single_run_gives_its_time_and_its_result() -> None:
+def test_a_single_run_returns_its_time_and_result() -> None:
     clock = Clock()
 
     def work() -> str:
@@ -79,11 +79,11 @@ def test_a_single_run_gives_its_time_and_its_result() -> None:
         ([1.0] * 18 + [9.0, 9.0], 1.0, 9.0),
     ],
 )
-def test_median_and_95th_percentile(seconds: list[float], p50: float, p95: float) -> None:
+def test_median_and_95th_percentile_are_computed(seconds: list[float], p50: float, p95: float) -> None:
     assert (Timings(tuple(seconds)).p50, Timings(tuple(seconds)).p95) == (p50, p95)
 
 
-def test_times_of_one_item() -> None:
+def test_times_are_divided_by_the_number_of_items() -> None:
     assert Timings((10.0, 30.0)).per(10) == Timings((1.0, 3.0))
 
 
@@ -103,7 +103,7 @@ def test_durations_have_three_figures_and_a_unit(seconds: float, text: str) -> N
     assert duration(seconds) == text
 
 
-def test_a_row_says_how_much_slower_the_product_is() -> None:
+def test_the_ratio_of_a_row_is_how_much_slower_the_product_is() -> None:
     row = Row("append", Timings((3e-3, 1e-3, 2e-3)), "write", Timings((1e-3,)), figures={"files_per_s": 7.0})
     assert row.ratio == pytest.approx(2.0)
     assert row.cells() == ("append", "2.00 ms", "3.00 ms", "write", "1.00 ms", "2×", "")
@@ -120,7 +120,7 @@ def test_a_row_without_a_peer_has_no_ratio() -> None:
     assert row.cells() == ("alone", "1.00 s", "", "", "", "", "")
 
 
-def test_the_columns_of_a_table_line_up() -> None:
+def test_the_columns_of_a_table_are_aligned() -> None:
     lines = table([("a", "1.00 ms", "", "peer", "2.00 ms", "0.5×", "note"), ("b", *[""] * 6)]).split("\n")
     assert len(lines) == 3
     assert lines[0].index(HEADS[1]) + len(HEADS[1]) == lines[1].index("1.00 ms") + len("1.00 ms")
@@ -133,7 +133,7 @@ def test_sides_that_disagree_end_a_benchmark() -> None:
         agree(False, "they differ")
 
 
-def test_the_same_seed_makes_the_same_data(tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_data(tmp_path: Path) -> None:
     made = []
     for name in ("one", "two"):
         words = Words(7, 500)
@@ -151,7 +151,7 @@ def test_the_same_seed_makes_the_same_data(tmp_path: Path) -> None:
     assert Words(8, 500).text(300) != made[0][0]
 
 
-def test_made_up_transcripts_are_transcripts(tmp_path: Path) -> None:
+def test_synthetic_transcripts_are_valid(tmp_path: Path) -> None:
     for path in write_transcripts(Words(7, 500), tmp_path, 3, 2000):
         data = (tmp_path / path).read_bytes()
         turns = parse(data, path).turns
@@ -160,7 +160,7 @@ def test_made_up_transcripts_are_transcripts(tmp_path: Path) -> None:
         assert all(turn.text for turn in turns)
 
 
-def test_a_made_up_log_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_synthetic_log_continues_where_it_stopped(tmp_path: Path) -> None:
     lines = log_lines(Words(7, 500))
     log = tmp_path / "log.jsonl"
     first = append_lines(lines, log, 20_000)
@@ -196,7 +196,7 @@ def test_the_word_table_finds_any_of_the_terms_and_replaces_rows(tmp_path: Path)
     words.close()
 
 
-def test_the_bare_writes_write(tmp_path: Path) -> None:
+def test_the_bare_writes_work(tmp_path: Path) -> None:
     path = tmp_path / "file"
     peers.append(path, b"one\n")
     peers.append(path, b"two\n")
@@ -206,7 +206,7 @@ def test_the_bare_writes_write(tmp_path: Path) -> None:
     assert peers.stat_all(tmp_path) == 1
 
 
-def test_the_bare_tokenizer_counts_as_the_engine_does() -> None:
+def test_the_bare_tokenizer_agrees_with_the_engine() -> None:
     text = "Größe, naïve café: 12,345 tokens — or so."
     assert peers.token_counter()(text) == tokens.count(text)
 
@@ -253,7 +253,7 @@ def test_the_program_prints_a_table_and_writes_json(
     assert all(row["name"] in shown for row in tree["rows"])
 
 
-def test_the_program_fails_where_two_sides_disagree(
+def test_the_program_fails_if_the_two_sides_disagree(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def disagreeing(_setting: Setting) -> Iterator[Row]:
@@ -265,7 +265,7 @@ def test_the_program_fails_where_two_sides_disagree(
     assert "one is not the other" in capsys.readouterr().out
 
 
-def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluators_next_to_the_data_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data"
     (data / "activation").mkdir(parents=True)
     assert list(evaluations.evaluations(data)) == []
@@ -291,7 +291,7 @@ def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.Captu
     assert [line.split()[4] for line in searched[-4:]] == ["2048", "8192"] * 2
 
 
-def test_an_evaluator_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failing_evaluator_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data/activation").mkdir(parents=True)
     (tmp_path / "data/activation/banking77.json").write_text("{}")
     (tmp_path / "bench").mkdir()
@@ -358,23 +358,23 @@ DOCS = [
         ("March 2024 invoices", "doc/3"),
     ],
 )
-def test_search_gives_the_ids_of_turns(query: str, doc: str) -> None:
+def test_search_returns_the_ids_of_turns(query: str, doc: str) -> None:
     found = retrieval.make(DOCS)(query, 10)
     assert found[0] == doc
     assert len(set(found)) == len(found)
     assert set(found) <= {doc["id"] for doc in DOCS}
 
 
-def test_a_turn_of_many_chunks_counts_once() -> None:
+def test_a_turn_of_many_chunks_is_returned_once() -> None:
     assert retrieval.make(DOCS)("gardens fences paragraph", 50).count("doc/1") == 1
 
 
 @pytest.mark.parametrize("make", [retrieval.make_fts5, retrieval.make_spec])
-def test_the_other_ways_to_search_find_turns_too(make: Callable[[list[Doc]], retrieval.Search]) -> None:
+def test_the_other_search_adapters_find_turns(make: Callable[[list[Doc]], retrieval.Search]) -> None:
     assert make(DOCS)("telescope", 10)[0] == "doc/2"
 
 
-def test_sessions_become_transcripts_with_their_dates() -> None:
+def test_sessions_become_dated_transcripts() -> None:
     memory = retrieval.Memory(DOCS)
     found = [
         (result.path, result.heading, result.date) for result in memory.engine.search("telescope", limit=1)
@@ -383,13 +383,13 @@ def test_sessions_become_transcripts_with_their_dates() -> None:
     assert memory.engine.search("telescope", limit=1)[0].text == "Caroline: My telescope arrives on Thursday."
 
 
-def test_a_compiled_prompt_holds_the_evidence_within_its_budget() -> None:
+def test_a_compiled_prompt_contains_the_evidence_within_its_budget() -> None:
     text = retrieval.compiler(DOCS)("When does my telescope arrive?", 2048)
     assert "My telescope arrives on Thursday." in text
     assert tokens.count(text) <= 2048
 
 
-def test_a_memory_takes_its_folder_with_it() -> None:
+def test_a_memory_deletes_its_folder() -> None:
     memory = retrieval.Memory(DOCS)
     root = memory.engine.workspace.root
     assert root.is_dir()
@@ -408,5 +408,5 @@ def test_a_memory_takes_its_folder_with_it() -> None:
         ("some day", datetime(2000, 1, 1, tzinfo=UTC)),
     ],
 )
-def test_dates_are_read_as_people_write_them(date: str, moment: datetime) -> None:
+def test_dates_are_parsed_as_people_write_them(date: str, moment: datetime) -> None:
     assert retrieval.moment(date) == moment

@@ -1,4 +1,4 @@
-"""The simulation of caches: the same on every run, and counted as it says."""
+"""The cache simulation is reproducible and counts as documented."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def section(label: str, layer: int, priority: int, slot: SlotName, text: str) ->
 
 
 def sent(after_s: float, *texts: str, stable: int = 1) -> caching.Sent:
-    """A prompt of some lines, of which the first ones are its stable prefix."""
+    """A prompt whose first lines are its stable prefix."""
     text = "".join(f"{each}\n" for each in texts)
     length = sum(len(each) + 1 for each in texts[:stable])
     compiled = Compiled(text, tokens.count(text), 8192, 0, (), (), (), length, (length,), (), 0)
@@ -29,7 +29,7 @@ def sent(after_s: float, *texts: str, stable: int = 1) -> caching.Sent:
 
 
 @pytest.mark.thorough
-def test_two_runs_give_the_same_figures_and_the_order_pays(tmp_path: Path) -> None:
+def test_two_runs_give_the_same_figures_and_the_products_order_is_better(tmp_path: Path) -> None:
     figures = []
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
@@ -43,7 +43,7 @@ def test_two_runs_give_the_same_figures_and_the_order_pays(tmp_path: Path) -> No
     assert long["turns_that_kept_the_prefix"] <= long["warm_turns"] == 7
 
 
-def test_a_cache_serves_what_it_has_in_common_with_any_prompt_of_its_time() -> None:
+def test_a_cache_serves_the_prefix_shared_with_any_prompt_within_its_lifetime() -> None:
     tally = caching.Tally(timedelta(seconds=300))
     tally.add(sent(0, "one", "two", "three"))
     assert (tally.ours, tally.warm, tally.kept) == (0, 0, 0)
@@ -57,7 +57,7 @@ def test_a_cache_serves_what_it_has_in_common_with_any_prompt_of_its_time() -> N
     assert (tally.ours, tally.warm) == (before, 2)
 
 
-def test_a_beginning_is_cut_back_to_a_line() -> None:
+def test_a_shared_prefix_is_cut_back_to_a_line_end() -> None:
     text = "one two\nthree four\n"
     assert caching.served(text, 12) == tokens.count("one two\n")
     assert caching.served(text, len(text)) == tokens.count(text)
@@ -65,7 +65,7 @@ def test_a_beginning_is_cut_back_to_a_line() -> None:
     assert caching.shared("né\n", iter(["nè\n", "x"])) == 1
 
 
-def test_the_other_order_goes_by_priority_and_slot() -> None:
+def test_the_other_order_is_by_priority_and_slot() -> None:
     soul = section("identity:SOUL.md", 5, 0, "identity", "I am.")
     sections = [
         soul,

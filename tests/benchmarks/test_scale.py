@@ -1,4 +1,4 @@
-"""The topics of the benchmark at scale are what it says they are."""
+"""The topics of the scale benchmark are built as documented."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_topics_are_made_of_utterances_of_one_intent_each(data: Path) -> None:
+def test_topics_consist_of_utterances_of_one_intent_each(data: Path) -> None:
     intents = scale.read(data / "activation")
     assert sorted(intents.utterances) == ["book flight", "greet", "pay bill", "rare"]
     assert sorted(intents.messages) == ["nothing of the kind"] * 2 + ["what is this"] * 2
@@ -60,7 +60,7 @@ def test_topics_are_made_of_utterances_of_one_intent_each(data: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_it_runs_on_the_data(data: Path, tmp_path: Path) -> None:
+def test_the_benchmark_runs_on_the_data(data: Path, tmp_path: Path) -> None:
     rows = list(scale.run(Setting(tmp_path, quick=True, data=data)))
     assert [row.name for row in rows] == [
         "40 topics, tiers 1 and 2",
@@ -71,7 +71,7 @@ def test_it_runs_on_the_data(data: Path, tmp_path: Path) -> None:
     assert "made-up" not in rows[0].note
 
 
-def test_a_rival_that_is_installed_is_given_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_semantic_router_gets_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
 
     class Encoder:
@@ -102,7 +102,7 @@ def test_a_rival_that_is_installed_is_given_the_examples(monkeypatch: pytest.Mon
     assert rival.route("anything") == [[1.0, 1.0]]
 
 
-def test_an_old_or_missing_rival_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_or_missing_semantic_router_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "semantic_router", types.ModuleType("semantic_router"))
     monkeypatch.setitem(sys.modules, "semantic_router.encoders", types.ModuleType("semantic_router.encoders"))
     assert SemanticRouter.of([]) is None

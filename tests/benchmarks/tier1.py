@@ -1,6 +1,6 @@
-"""Tier 1: all triggers of all topics against a message of 500 characters, beside a loop over ``re``.
+"""Tier 1: all triggers of all topics against a message of 500 characters, compared with a loop over ``re``.
 
-The loop is the specification's, made to try every trigger and to know words and names as well.
+The loop is the specification's, extended to try every trigger and to support words and names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHARACTERS = 500
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Matching with few, many and very many topics, and making ready for them."""
+    """Time matching with few, many and very many topics, and the preparation."""
     for count in setting.sizes(15, 1_000, 10_000):
         yield from _compared(count, setting)
 
@@ -36,8 +36,8 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
         ours, theirs = set(matcher.match(message)), loop.match(message.text)
         agree(ours == theirs, f"tier 1 finds {sorted(ours ^ theirs)} differently from re")
 
-    # The first round over the messages compiles what they need. The loop takes a good part of a second over
-    # 40,000 expressions.
+    # The first round over the messages compiles what they need. The loop takes most of a second for 40,000
+    # expressions.
     matched, searched = alternate(
         [
             lambda number: matcher.match(messages[number % len(messages)]),
@@ -46,7 +46,7 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
         rounds=setting.size(60 if count < 5_000 else 20, 2),
         warm_up=len(messages),
     )
-    # What nobody waits for twice: the first message of a process, and the first after a topic was changed.
+    # One-time costs: the first message of a process, and the first after a change of a topic.
     started = PatternMatcher(known)
     first, _ = once(lambda: started.match(messages[0]))
     first_there, _ = once(lambda: loop.match(messages[0].text))

@@ -1,4 +1,4 @@
-"""Tier 2: TF-IDF likeness of a message to every topic, beside the specification's scikit-learn loop."""
+"""Tier 2: TF-IDF similarity of a message to every topic, compared with the specification's scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TOLERANCE = 1e-9
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Scoring and fitting. The scores themselves must be the same."""
-    SimilarityLoop(topics(Words(0, 100), 2))  # the first fit should not pay for the import
+    """Time scoring and fitting; both sides must give the same scores."""
+    SimilarityLoop(topics(Words(0, 100), 2))  # Keep the import out of the first fit.
     for count in setting.sizes(15, 150, 1_000):
         yield from _compared(count, setting)
 
@@ -28,7 +28,7 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
     messages = [words.text(CHARACTERS) for _ in range(setting.size(60, 3))]
     fitted, scorer = once(lambda: TfidfScorer(known))
     fitted_there, loop = once(lambda: SimilarityLoop(known))
-    apart = max(_apart(scorer, loop, message) for message in messages[:20])
+    apart = max(_largest_difference(scorer, loop, message) for message in messages[:20])
     agree(apart < TOLERANCE, f"tier 2 differs from scikit-learn by {apart:.2g} at {count} topics")
 
     ours, theirs = alternate(
@@ -45,6 +45,6 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
     yield Row(f"{name}, fitted", fitted, "fit_transform", fitted_there)
 
 
-def _apart(scorer: TfidfScorer, loop: SimilarityLoop, message: str) -> float:
+def _largest_difference(scorer: TfidfScorer, loop: SimilarityLoop, message: str) -> float:
     ours, theirs = scorer.score(message), loop.score(message)
     return max(abs(ours[name][0].value - value) for name, value in theirs.items())

@@ -1,4 +1,4 @@
-"""Times several ways to do one thing: in turns, so that a machine that drifts favours none."""
+"""Times alternatives in turn, so that drift of the machine favours none of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 Action = Callable[[int], object]
-"""What is timed. Given a number that never repeats, to choose its input by; its result is dropped."""
+"""A timed action. It gets a number that never repeats, to choose its input; its result is discarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """How long each run of one action took.
+    """The duration of each run of one action.
 
     Attributes:
         seconds: In the order of the runs; at least one.
@@ -33,12 +33,12 @@ class Timings:
 
     @property
     def p95(self) -> float:
-        """The least time within which 95 % of the runs were done, seconds; of few runs the longest."""
+        """The 95th percentile in seconds; with few runs the longest."""
         ordered = sorted(self.seconds)
         return ordered[math.ceil(len(ordered) * 0.95) - 1]
 
     def per(self, count: int) -> Timings:
-        """The times of one item, where every run did ``count`` of them."""
+        """The times per item if every run processed ``count`` of them."""
         return Timings(tuple(seconds / count for seconds in self.seconds))
 
 
@@ -50,15 +50,15 @@ def alternate(
     before: Action | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[Timings]:
-    """Run the actions in turns, A B A B …, and time every run by itself.
+    """Run the actions alternately, A B A B …, and time every run separately.
 
     Args:
-        actions: What to time. All get the same number in the same round; warm-up rounds count as well, so an
-            action sees no number twice.
-        rounds: Times each is run and timed.
-        warm_up: Rounds before, untimed.
+        actions: The actions to time. All get the same number in the same round; warm-up rounds count too, so
+            no action gets a number twice.
+        rounds: How often each is run and timed.
+        warm_up: Untimed rounds before.
         before: Called untimed at the start of every round, with the round's number.
-        clock: Gives seconds.
+        clock: Returns seconds.
 
     Returns:
         The times of each action, in the order of the actions.
@@ -80,7 +80,7 @@ def alternate(
 def once(
     action: Callable[[], Result], *, clock: Callable[[], float] = time.perf_counter
 ) -> tuple[Timings, Result]:
-    """The time of a single run, for work that is long or cannot be repeated; and what came of it."""
+    """The time and result of a single run, for work that is long or cannot be repeated."""
     gc.collect()
     started = clock()
     result = action()

@@ -1,4 +1,4 @@
-"""Replaying a long decision log under moved thresholds, beside a plain loop over the same decisions."""
+"""Replaying a long decision log with changed thresholds, compared with a plain loop over the decisions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.benchmarks.timing import alternate, once
 DECISIONS = 100_000
 TOPICS = 50
 FRAME_MS = 16
-"""A screen that draws sixty times a second has so long for everything."""
+"""Duration of one frame at sixty frames per second."""
 
 _SETTINGS = WatcherSettings(preset="calibrated", similarity_alone="always")
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """One topic with every decision, the most a threshold can move through, and fifty that share them."""
+    """Time one topic with all decisions, the worst case for a threshold, and fifty that share them."""
     count = setting.size(DECISIONS, 400)
     rounds = setting.size(60, 2)
     one = decisions(count, 1)
@@ -102,17 +102,17 @@ def run(setting: Setting) -> Iterator[Row]:
 
 
 def share(seconds: float) -> dict[str, float]:
-    """How much of a frame a time takes."""
+    """The share of a frame that a duration takes."""
     return {"frames_p95": seconds * 1e3 / FRAME_MS}
 
 
 def moved(number: int) -> Thresholds:
-    """Thresholds that nobody has asked about before."""
+    """Thresholds not used before."""
     return Thresholds(0.2 + number % 97 / 400, 0.55 + number % 89 / 300)
 
 
 def topics(count: int) -> tuple[Topic, ...]:
-    """Medium ones without thresholds of their own."""
+    """Medium-priority topics without their own thresholds."""
     return tuple(
         Topic(
             name=f"topic-{number:02}", path=f"topics/{number}.md", title="", description="", instructions=""
@@ -122,15 +122,13 @@ def topics(count: int) -> tuple[Topic, ...]:
 
 
 def decisions(count: int, of: int) -> list[Decision]:
-    """A log in which every third decision is labelled, the gate having been asked between the thresholds."""
-    chance = random.Random(5)
+    """A log with every third decision labelled, in which the gate was called between the thresholds."""
+    rng = random.Random(5)
     made = []
     for number in range(count):
-        useful = chance.random() < 0.3
-        score = round(min(1.0, max(0.0, chance.gauss(0.65 if useful else 0.35, 0.15))), 6)
-        answer = (
-            ("yes" if chance.random() < (0.95 if useful else 0.03) else "no") if 0.25 <= score < 0.6 else ""
-        )
+        useful = rng.random() < 0.3
+        score = round(min(1.0, max(0.0, rng.gauss(0.65 if useful else 0.35, 0.15))), 6)
+        answer = ("yes" if rng.random() < (0.95 if useful else 0.03) else "no") if 0.25 <= score < 0.6 else ""
         digest = hashlib.sha256(str(number).encode()).hexdigest()
         made.append(
             Decision(
@@ -168,7 +166,7 @@ def decisions(count: int, of: int) -> list[Decision]:
 
 
 class Logged:
-    """What a plain loop needs of a decision."""
+    """The data of a decision that a plain loop needs."""
 
     __slots__ = ("label", "score", "yes")
 
@@ -177,7 +175,7 @@ class Logged:
 
     @classmethod
     def of(cls, decision: Decision, gate: Reliability) -> Logged:
-        """Takes it out, with what the gate said or is expected to say."""
+        """Extract it from a decision, with the gate's actual or expected answer."""
         label, _ = decision.label
         yes = {True: gate.true_positive, False: gate.false_positive, None: 0.0}[label]
         if decision.gate_answer:
@@ -186,27 +184,27 @@ class Logged:
 
 
 def loop(rows: Sequence[Logged], thresholds: Thresholds) -> tuple[float, float, int]:
-    """Expected useful and noise decisions that would be active, and the gate's calls, one by one."""
+    """Expected useful and noise decisions that would be active, and gate calls, counted one by one."""
     gate, activate = thresholds.gate or 0.0, thresholds.activate or 0.0
     useful = noise = 0.0
     calls = 0
     for row in rows:
         if row.score >= activate:
-            chance = 1.0
+            probability = 1.0
         elif row.score >= gate:
-            chance = row.yes
+            probability = row.yes
             calls += 1
         else:
             continue
         if row.label is True:
-            useful += chance
+            useful += probability
         elif row.label is False:
-            noise += chance
+            noise += probability
     return useful, noise, calls
 
 
 def turned(rows: Sequence[Logged], before: Thresholds, after: Thresholds) -> tuple[int, int, int]:
-    """How many decisions are fixed, lost and changed, one by one."""
+    """The numbers of decisions fixed, lost and changed, counted one by one."""
     fixed = lost = changed = 0
     for row in rows:
         was, now = (

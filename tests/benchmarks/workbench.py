@@ -1,4 +1,4 @@
-"""The feed of the workbench with 100,000 rows, beside textual's own log widget."""
+"""The feed of the workbench with 100,000 rows, compared with textual's own log widget."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SIZE = (120, 40)
 
 
 class Bench(App[None]):
-    """Nothing but the two widgets."""
+    """An app with only the two widgets."""
 
     CSS = "FeedPanel, RichLog { height: 1fr; }"
 
     def compose(self) -> ComposeResult:
-        """One above the other."""
+        """Place one above the other."""
         yield FeedPanel(id="feed")
         yield RichLog(id="log", wrap=False)
 
@@ -37,17 +37,17 @@ class Bench(App[None]):
 
     @property
     def feed(self) -> FeedPanel:
-        """The product's."""
+        """The product's feed."""
         return self.query_one("#feed", FeedPanel)
 
     @property
     def log_widget(self) -> RichLog:
-        """Textual's."""
+        """Textual's log."""
         return self.query_one("#log", RichLog)
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Taking all rows in, and drawing them a screenful at a time."""
+    """Time adding all rows, and drawing them a screen at a time."""
     return iter(asyncio.run(_measured(setting)))
 
 
@@ -55,7 +55,7 @@ async def _measured(setting: Setting) -> list[Row]:
     words = Words(6)
     texts = [words.text(80) for _ in range(500)]
     rows = setting.size(100_000, 500)
-    # One list more than is ever shown at once, so that there is always another one to change to.
+    # One more list than is ever shown at once, so that there is always a different one to switch to.
     first, second = (
         [
             FeedEntry(day + timedelta(minutes=n), "user", f"{n} {texts[n % 500]}", "deploy")
@@ -75,7 +75,7 @@ async def _measured(setting: Setting) -> list[Row]:
             for entry in first[:count]:
                 log.write(f"{entry.at:%H:%M} {entry.text}")
 
-        # Writing 100,000 lines into the log takes a quarter of a minute: a part of them says the same.
+        # Writing 100,000 lines to the log takes a quarter of a minute; a part of them is representative.
         part = setting.size(50, 5)
         rounds = setting.size(6, 2)
         replaced, written = alternate(

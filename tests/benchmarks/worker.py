@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks.worker``: work whose memory is measured, in a process of its own."""
+"""``python -m tests.benchmarks.worker`` runs work in a separate process to measure its memory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from engine.transcripts.importers.run import import_file
 
 
 def import_log(source: Path, root: Path) -> int:
-    """Imports a session log of Claude Code; gives the turns that are new."""
+    """Import a Claude Code log; returns the number of new turns."""
     workspace = Workspace.open(root)
     return import_file("claude-code", source, workspace, Files(workspace)).turns_new
 
 
 def parse_lines(source: Path, _root: Path) -> int:
-    """Parses every line of a log and keeps none; gives their number."""
+    """Parse every line of a log and keep none; returns their number."""
     count = 0
     with source.open("rb") as stream:
         for line in stream:
@@ -32,7 +32,7 @@ def parse_lines(source: Path, _root: Path) -> int:
 
 
 def read_through(source: Path, _root: Path) -> int:
-    """Reads a file to its end; gives its size."""
+    """Read a file to its end; returns its size."""
     size = 0
     with source.open("rb") as stream:
         while chunk := stream.read(1024 * 1024):
@@ -48,10 +48,10 @@ WORK: dict[str, Callable[[Path, Path], int]] = {
 
 
 def peak_bytes() -> int:
-    """The most memory this process has had resident.
+    """The peak resident memory of this process.
 
-    Linux counts towards ``ru_maxrss`` what the parent had resident when it started the process, so its own
-    figure is asked for where there is one.
+    On Linux, ``ru_maxrss`` includes the parent's resident memory at the time of the fork, so the process's
+    own figure is used if available.
     """
     status = Path("/proc/self/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
@@ -62,7 +62,7 @@ def peak_bytes() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Does the work that is named and prints seconds, peak bytes and its result as JSON."""
+    """Run the named work and print seconds, peak bytes and its result as JSON."""
     name, source, root = arguments
     started = time.perf_counter()
     result = WORK[name](Path(source), Path(root))

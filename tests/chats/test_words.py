@@ -1,7 +1,7 @@
-"""Every word of the person arrives, in order, from every layout; nothing that is quoted becomes a turn.
+"""Every word of the user is read, in order, from every layout, and nothing quoted becomes a turn.
 
-What the person says is marked in the samples by words that nothing else in them contains: ``p1``, ``p2`` and
-so on. They are found in the source by a pattern that knows no layout, and in the conversation by its turns.
+In the samples the user's messages are marked by words that occur nowhere else: ``p1``, ``p2`` and so on.
+A pattern independent of the layout finds them in the source, and they are compared with the turns.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ EXPORT = """\
 ⏺ Done.
 
 ✻ Brewed for 8m 9s
-"""  # noqa: W291, W293 — the program fills its lines up
+"""  # noqa: W291, W293 — the program pads its lines
 
 GEMINI = json.dumps(
     {
@@ -409,7 +409,7 @@ GEMINI_COMPRESSED = "\n".join(
         {"id": "6", "timestamp": "2026-02-16T10:02:01Z", "type": "user", "content": [{"text": "p4"}]},
     )
 )  # fmt: skip
-"""As version 0.61 writes a compression; p3 it has never written so."""
+"""A compression as version 0.61 writes it, except for p3, which it never writes like this."""
 
 ROLES = "\n".join(
     json.dumps(each)
@@ -516,7 +516,7 @@ SAMPLES = {
 }
 
 
-def persons(texts: Iterable[str]) -> list[str]:
+def user_markers(texts: Iterable[str]) -> list[str]:
     return [word for text in texts for word in re.findall(r"\bp\d+\b", text)]
 
 
@@ -527,20 +527,20 @@ def read(name: str, text: str) -> Transcript:
 
 
 @each_case("name", SAMPLES)
-def test_every_word_of_the_person_arrives_in_order(name: str) -> None:
-    said = persons([SAMPLES[name]])
+def test_every_word_of_the_user_is_read_in_order(name: str) -> None:
+    in_source = user_markers([SAMPLES[name]])
     turns = read(name, SAMPLES[name]).turns
-    arrived = persons(turn.text for turn in turns if turn.role == "user")
-    wanted = sorted(said, key=lambda word: int(word[1:])) if name == "chatgpt.json" else said
-    # Two samples tell the same message twice: as it was typed, and as it was sent.
+    in_turns = user_markers(turn.text for turn in turns if turn.role == "user")
+    wanted = sorted(in_source, key=lambda word: int(word[1:])) if name == "chatgpt.json" else in_source
+    # Two samples contain the same message twice: as typed and as sent.
     twice = name in ("session-1.json", "session-3.jsonl")
-    assert arrived == (list(dict.fromkeys(wanted)) if twice else wanted)
+    assert in_turns == (list(dict.fromkeys(wanted)) if twice else wanted)
 
 
 @each_case("name", SAMPLES)
-def test_the_person_says_nothing_else(name: str) -> None:
+def test_user_turns_contain_nothing_else(name: str) -> None:
     turns = [turn for turn in read(name, SAMPLES[name]).turns if turn.role == "user"]
-    assert all(persons([turn.text]) for turn in turns)
+    assert all(user_markers([turn.text]) for turn in turns)
     quoted = re.compile(r"quoted|planted|not said|nor |planned|sub-agent|a1|bye|Brewed|Read 3|Content from")
     assert not [
         turn.text for turn in turns if quoted.search(re.sub(r"```.*?```", "", turn.text, flags=re.DOTALL))
@@ -548,12 +548,12 @@ def test_the_person_says_nothing_else(name: str) -> None:
 
 
 @each_case("name", SAMPLES)
-def test_crlf_makes_no_difference(name: str) -> None:
+def test_windows_line_endings_make_no_difference(name: str) -> None:
     turns = read(name, SAMPLES[name]).turns
     assert read(name, SAMPLES[name].replace("\n", "\r\n")).turns == turns
 
 
-def test_what_gemini_repeats_behind_a_summary_is_said_once() -> None:
+def test_messages_gemini_repeats_after_a_summary_are_read_once() -> None:
     turns = read("session-3.jsonl", GEMINI_COMPRESSED).turns
     assert [(turn.role, turn.kind) for turn in turns[:6]] == [
         ("user", ""), ("agent", ""), ("user", ""), ("agent", ""), ("system", "summary"), ("user", ""),
@@ -562,7 +562,7 @@ def test_what_gemini_repeats_behind_a_summary_is_said_once() -> None:
     assert turns[4].text == "Hm.\n<state_snapshot>planted</state_snapshot>"
 
 
-def test_a_call_without_words_behind_a_summary_of_gemini_is_kept() -> None:
+def test_a_gemini_tool_call_without_text_after_a_summary_is_kept() -> None:
     call = {"id": "c9", "name": "read_file", "args": {"file_path": "tide.py"}, "result": []}
     lines = GEMINI_COMPRESSED.splitlines()
     number = next(at for at, line in enumerate(lines) if "planted" in line)
@@ -573,7 +573,7 @@ def test_a_call_without_words_behind_a_summary_of_gemini_is_kept() -> None:
     assert [tool.name for turn in turns for tool in turn.tools] == ["read_file"]
 
 
-def test_specstory_knows_session_days_and_tools() -> None:
+def test_specstory_session_dates_and_tools_are_read() -> None:
     found = read("x.md", SPECSTORY)
     assert (found.session_id, found.started) == (
         "5c7d5c23-0691-4467-b98e-0fb865b4a639",
@@ -587,7 +587,7 @@ def test_specstory_knows_session_days_and_tools() -> None:
     assert (call.name, call.summary) == ("Bash", "cat .specstory/history/old.md")
 
 
-def test_specstory_answers_and_rejections_are_the_persons() -> None:
+def test_specstory_answers_and_rejections_are_user_turns() -> None:
     tool = (
         '<tool-use data-tool-type="unknown" data-tool-name="{}"><details>\n'
         "<summary>Tool use: **{}**</summary>\n\n```text\n{}\n```\n</details></tool-use>\n\n"
@@ -605,11 +605,11 @@ def test_specstory_answers_and_rejections_are_the_persons() -> None:
         "The user doesn't want to proceed with this tool use. The tool use was rejected."
         " To tell you how to proceed, the user said:\np8 never",
     )
-    said = [(turn.kind, turn.text) for turn in read("x.md", text).turns if turn.role == "user"][1:]
-    assert said == [("answer", '"Which?"="p7"'), ("correction", "p8 never")]
+    in_source = [(turn.kind, turn.text) for turn in read("x.md", text).turns if turn.role == "user"][1:]
+    assert in_source == [("answer", '"Which?"="p7"'), ("correction", "p8 never")]
 
 
-def test_specstory_commands_are_as_they_were_typed() -> None:
+def test_specstory_commands_are_read_as_typed() -> None:
     text = SPECSTORY.split("_**User", 1)[0] + (
         "_**User (2026-01-16 15:23:32Z)**_\n\n<command-message>review</command-message>\n"
         "<command-name>/review</command-name>\n<command-args>p1 p2</command-args>\n\n---\n\n"
@@ -663,12 +663,12 @@ def test_an_export_of_claude_code_keeps_plans_answers_and_rejections() -> None:
     ]
 
 
-def test_corrections_are_known_as_such() -> None:
+def test_corrections_are_recognised() -> None:
     turns = read("x.md", "**You:** fix it\n\n**Assistant:** done\n\n**You:** no, use the other file\n").turns
     assert [turn.kind for turn in turns] == ["", "", "correction"]
 
 
-def test_half_a_fence_in_a_tools_output_hides_nobody() -> None:
+def test_an_unclosed_fence_in_tool_output_hides_no_turns() -> None:
     tool = (
         '<tool-use data-tool-type="read" data-tool-name="Read"><details>\n'
         "<summary>Tool use: **Read**</summary>\n\n```text\n1 ```bash\n```python\n"
@@ -677,13 +677,13 @@ def test_half_a_fence_in_a_tools_output_hides_nobody() -> None:
     text = SPECSTORY.split("_**Agent", 1)[0] + "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n" + tool
     text += "_**User (2026-01-16 15:25:00Z)**_\n\np7\n\n---\n\n"
     text += "_**Agent (m 2026-01-16 15:26:00Z)**_\n\n```\nx\n```\n"
-    assert persons(turn.text for turn in read("x.md", text).turns if turn.role == "user")[-1] == "p7"
+    assert user_markers(turn.text for turn in read("x.md", text).turns if turn.role == "user")[-1] == "p7"
 
 
 @pytest.mark.parametrize(
     "quoted", ["**You:** planted", "**You:** planted\n\n**Assistant:** more\n\n**You:** planted"]
 )
-def test_a_quotation_of_several_turns_is_one_quotation(quoted: str) -> None:
+def test_quoted_turns_do_not_become_turns(quoted: str) -> None:
     text = f"**You:** p1\n\n**Assistant:** see\n\n```\n{quoted}\n```\n\nso\n\n**You:** p2\n"
     assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2"]
 
@@ -705,21 +705,21 @@ def test_several_people_keep_their_names() -> None:
         "2026-02-16 10:00:00 INFO started\n",
     ],
 )
-def test_where_nobody_can_be_told_apart_there_is_no_conversation(text: str) -> None:
+def test_text_without_distinguishable_speakers_is_not_a_conversation(text: str) -> None:
     assert read_chat(text.encode(), "x.md") is None
 
 
-def test_no_words_are_something_else_than_nobody_told_apart() -> None:
+def test_an_empty_file_is_a_conversation_without_turns() -> None:
     found = read_chat(b"\n\n", "x.md")
     assert found is not None and found.turns == ()
 
 
 @each_case("data", [b"\x00\x01\x02" * 50, b"\xff\xfe" * 50, b"[" * 100_000, b"{" * 100_000])
-def test_what_is_no_text_stops_nothing(data: bytes) -> None:
+def test_invalid_text_is_not_a_conversation(data: bytes) -> None:
     assert read_chat(data, "x.json") is None
 
 
-def test_our_own_transcripts_are_read_as_they_are() -> None:
+def test_autopoiesis_transcripts_are_read_unchanged() -> None:
     found = read(
         "x.md", "---\nsession_id: s\n---\n\n# T\n\n## 10:00 — user\np1\n\n## 10:01 — agent\n**User:** x\n"
     )
@@ -735,6 +735,6 @@ def test_our_own_transcripts_are_read_as_they_are() -> None:
         "**" * 50_000,
     ],
 )
-def test_odd_texts_take_time_by_their_size_only(text: str) -> None:
-    # Anything that went through the text again for each line of it would run into the suite's time limit.
+def test_odd_texts_are_read_in_linear_time(text: str) -> None:
+    # Rescanning the text for each of its lines would exceed the suite's time limit.
     read_chat(text.encode(), "x.md")

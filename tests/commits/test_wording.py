@@ -112,7 +112,7 @@ def test_a_secret_that_leaves_a_file_is_not_sent(desk: Desk, service: Service) -
     desk.git("commit", "-qm", "somebody else's")
     desk.write("knowledge/old.md", "- Kept.\n")
     engine = desk.engine
-    service.answers(json_response(service.reply(WORDED)))
+    service.respond_with(json_response(service.reply(WORDED)))
     provider = service.provider(purpose=COMMIT)
     commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.report_error)
     assert commits.commit().commits[0].message.startswith("memory: the hull"), desk.errors

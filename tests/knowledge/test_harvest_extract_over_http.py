@@ -29,7 +29,7 @@ SAID = "The rollup starts at 01:00 UTC."
 
 
 def test_items_come_at_the_second_attempt(service: Service, tmp_path: Path) -> None:
-    service.answers(
+    service.respond_with(
         json_response(service.reply("Sure, here it is:")), json_response(service.reply(reply(facts=SAID)))
     )
     source = source_of(tmp_path, talk(("user", f"Note: {SAID}")))
@@ -45,7 +45,7 @@ def test_items_come_at_the_second_attempt(service: Service, tmp_path: Path) -> N
 def test_a_service_that_refuses_the_key_is_asked_once_and_never_quoted(
     service: Service, tmp_path: Path
 ) -> None:
-    service.answers(json_response(service.error(f"invalid key {KEY}"), 401))
+    service.respond_with(json_response(service.error(f"invalid key {KEY}"), 401))
     done = Extractor(Limits(deadline_s=30), service.provider()).extract(
         source_of(tmp_path, talk(("user", SAID)))
     )
@@ -54,7 +54,7 @@ def test_a_service_that_refuses_the_key_is_asked_once_and_never_quoted(
 
 
 def test_a_body_that_never_ends_is_left_at_the_deadline(service: Service, tmp_path: Path) -> None:
-    service.answers(service.dripping)
+    service.respond_with(service.drip_forever)
     done = Extractor(Limits(deadline_s=1.0), service.provider(purpose=HARVEST)).extract(
         source_of(tmp_path, talk(("user", SAID)))
     )
@@ -67,9 +67,9 @@ def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path:
 
     def silent(request):  # type: ignore[no-untyped-def]
         asked.set()
-        return service.until_released(request)
+        return service.hang(request)
 
-    service.answers(silent)
+    service.respond_with(silent)
     extractor = Extractor(Limits(deadline_s=60), service.provider())
     source = source_of(tmp_path, talk(("user", SAID)))
     errors: list[str] = []

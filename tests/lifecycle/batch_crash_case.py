@@ -52,7 +52,7 @@ def service(name: str) -> Iterator[str]:
     child = os.fork()
     if not child:
         with HTTPServer(threaded=True) as server:
-            fake = batch_service.made(name, server, says=says, looks=2)
+            fake = batch_service.start_service(name, server, says=says, looks=2)
 
             def tell(request: Asked) -> Response:
                 asked = [key for batch in fake.taken for key in batch.requests]

@@ -34,7 +34,7 @@ def facts_of(prompt: str) -> str:
 
 @pytest.fixture(params=list(MODELS))
 def fake(request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> BatchService:  # noqa: F811
-    service = batch_service.made(request.param, server, says=facts_of)
+    service = batch_service.start_service(request.param, server, says=facts_of)
     prepare(monkeypatch, service.key_variable, service.address)
     return service
 

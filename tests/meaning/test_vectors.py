@@ -30,7 +30,7 @@ def pieces_of(*lines: str) -> Pieces:
 
 
 def folder_with(folder: Path, *, pairs: int = 4, pieces: tuple[str, ...] = PIECES, seed: int = 0) -> Path:
-    """Made vectors, two-dimensional for pieces and pairs."""
+    """Write small two-dimensional vectors for pieces and pairs to ``folder``."""
     random = numpy.random.RandomState(seed)
     rows = len(pieces) + pairs
     folder.mkdir(exist_ok=True)
@@ -50,11 +50,11 @@ def folder_with(folder: Path, *, pairs: int = 4, pieces: tuple[str, ...] = PIECE
         ("", []),
     ],
 )
-def test_tokens(text: str, expected: list[str]) -> None:
+def test_texts_are_split_into_tokens(text: str, expected: list[str]) -> None:
     assert tokens_of(text) == expected
 
 
-def test_tokens_are_few_and_short() -> None:
+def test_tokens_are_limited_in_number_and_length() -> None:
     found = tokens_of(" ".join(f"{letter}{'x' * 300}" for letter in "abcdefghij" * 100))
     assert len(found) <= TOKENS_READ
     assert max(map(len, found)) == 100
@@ -62,7 +62,7 @@ def test_tokens_are_few_and_short() -> None:
     assert (found[0], found[-1], len(found)) == ("start", "end", TOKENS_READ)
 
 
-def test_tokens_of_a_run_of_marks_take_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_combining_marks_takes_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     original = unicodedata.normalize
 
@@ -84,15 +84,15 @@ def test_words_are_split_into_the_longest_pieces_they_begin_with() -> None:
     assert rows_of(["款"], splitter(pieces), 9, 0) == []
 
 
-def test_a_long_word_is_cut_to_its_end() -> None:
+def test_a_long_word_is_split_to_its_end() -> None:
     assert rows_of(["x" * 100], splitter(pieces_of("x", "##x")), 2, 0) == [0, *[1] * 99]
 
 
-def test_pairs_of_words_have_rows_of_their_own() -> None:
+def test_pairs_of_words_have_their_own_rows() -> None:
     pieces = pieces_of("a", "b", "!")
     rows = rows_of(["a", "!", "b"], splitter(pieces), 3, 1_000)
     assert rows[:3] == [0, 2, 1]
-    assert len(rows) == 6  # begin–a, a–b, b–end: signs do not count
+    assert len(rows) == 6  # begin–a, a–b, b–end: punctuation does not count.
     assert all(3 <= row < 1_003 for row in rows[3:])
     assert rows_of(["a", "b"], splitter(pieces), 3, 1_000)[2:] == rows[3:]
     assert len(rows_of(["a"], splitter(pieces), 3, 1_000)) == 3
@@ -124,7 +124,7 @@ def test_other_vectors_of_the_same_shape_are_another_version(tmp_path: Path) -> 
     assert first == again != other
 
 
-def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_unusable_files_are_named(tmp_path: Path) -> None:
     def unusable(folder: Path) -> None:
         with pytest.raises(AutopoiesisError) as raised:
             TokenVectors(folder)
@@ -152,7 +152,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     unusable(folder)
 
 
-def test_the_vectors_that_ship() -> None:
+def test_the_shipped_vectors_work() -> None:
     pieces = (DATA / "pieces.txt").read_text("utf-8").split("\n")
     assert max(len(piece.removeprefix("##")) for piece in pieces) <= LONGEST
     shipped = TokenVectors()

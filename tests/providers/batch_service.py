@@ -1,4 +1,4 @@
-"""The batches of Anthropic and OpenAI, in the place of the services."""
+"""A fake of the batch interfaces of Anthropic and OpenAI."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FILE = re.compile(r"/v1/files/(\w+)/content")
 
 
 @dataclass
-class Taken:
-    """A batch that was accepted, and so is paid for."""
+class AcceptedBatch:
+    """A batch that was accepted and is therefore billed."""
 
     name: str
-    requests: dict[str, dict[str, Any]]  # by custom id, what a single request would have had as its body
+    requests: dict[str, dict[str, Any]]  # By custom id, the body that a single request would have.
     fates: dict[str, str]
     metadata: dict[str, str]
     looks: int = 0
@@ -33,11 +33,11 @@ class Taken:
 
 @dataclass
 class BatchService(Service):
-    """One service with batches, and with replies one by one.
+    """One service with a batch interface and with single replies.
 
-    ``says`` makes a reply from a prompt, ``fate`` says what becomes of a request in a batch by its prompt:
-    ``done``, ``expired``, ``canceled``, ``errored``. A batch has ended at its ``looks``-th look.
-    ``fails_after_taking`` are statuses that are answered though the batch was accepted.
+    ``says`` gives the reply to a prompt, ``fate`` the outcome of a batched request by its prompt: ``done``,
+    ``expired``, ``canceled`` or ``errored``. A batch has ended when its status is requested for the
+    ``looks``-th time. ``fails_after_taking`` lists error statuses to return although a batch was accepted.
     """
 
     says: Callable[[str], str] = lambda _prompt: "yes"
@@ -45,18 +45,18 @@ class BatchService(Service):
     looks: int = 1
     refused: str = ""
     fails_after_taking: list[int] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[AcceptedBatch] = field(default_factory=list)
     singles: list[str] = field(default_factory=list)
     uploads: dict[str, str] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def install(self) -> None:
-        """Answers from now on."""
+        """Start responding to requests."""
         self.server.expect_request(EVERYTHING).respond_with_handler(self._handle)
 
     def paid(self) -> list[str]:
-        """The prompts that were asked in batches, as often as they were."""
+        """The prompts of all batched requests, with repetitions."""
         return [self.texts(body)[1] for batch in self.taken for body in batch.requests.values()]
 
     def _handle(self, request: Request) -> Response:
@@ -95,20 +95,20 @@ class BatchService(Service):
         return self._take(request)
 
     def _take(self, request: Request) -> Response:
-        said, name = request.get_json(force=True), f"b{len(self.taken)}"
+        submitted, name = request.get_json(force=True), f"b{len(self.taken)}"
         if self.name == "anthropic":
             self.sent.append(request.get_data(as_text=True))
-            wanted = {each["custom_id"]: each["params"] for each in said["requests"]}
+            wanted = {each["custom_id"]: each["params"] for each in submitted["requests"]}
         else:
-            lines = [json.loads(line) for line in self.uploads[said["input_file_id"]].splitlines()]
+            lines = [json.loads(line) for line in self.uploads[submitted["input_file_id"]].splitlines()]
             wanted = {each["custom_id"]: each["body"] for each in lines}
         fates = {key: self.fate(self.texts(body)[1]) for key, body in wanted.items()}
-        self.taken.append(Taken(name, wanted, fates, said.get("metadata") or {}))
+        self.taken.append(AcceptedBatch(name, wanted, fates, submitted.get("metadata") or {}))
         if self.fails_after_taking:
             return json_response(self.error("no"), self.fails_after_taking.pop(0))
         return json_response(self._shown(self.taken[-1]))
 
-    def _shown(self, batch: Taken) -> dict[str, Any]:
+    def _shown(self, batch: AcceptedBatch) -> dict[str, Any]:
         ended, total = batch.looks >= self.looks, len(batch.requests)
         fates = list(batch.fates.values())
         if self.name == "anthropic":
@@ -134,8 +134,8 @@ class BatchService(Service):
             "error_file_id": f"err_{batch.name}" if ended else None,
         }  # fmt: skip
 
-    def _lines(self, batch: Taken) -> list[str]:
-        """What came of each request, in another order than they were asked."""
+    def _lines(self, batch: AcceptedBatch) -> list[str]:
+        """The result of each request, in reverse order."""
         found = reversed(batch.requests.items())
         return [f"{json.dumps(self._line(key, body, batch.fates[key]))}\n" for key, body in found]
 
@@ -160,8 +160,8 @@ class BatchService(Service):
         return {"custom_id": key, "response": None, "error": {"code": code, "message": "no"}}
 
 
-def made(name: str, server: HTTPServer, **settings: Any) -> BatchService:
-    """A service that answers."""
+def start_service(name: str, server: HTTPServer, **settings: Any) -> BatchService:
+    """Start a service."""
     service = BatchService(name, server, threading.Event(), **settings)
     service.install()
     return service

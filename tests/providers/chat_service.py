@@ -1,4 +1,4 @@
-"""A local server that streams replies in the form of each model provider."""
+"""A local server that streams replies in the format of each model provider."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _USAGE: dict[str, Usage] = {
 
 
 class ChatService(Service):
-    """One provider's interface for streams."""
+    """A fake of one provider's streaming interface."""
 
     @property
     def path(self) -> str:
@@ -54,21 +54,21 @@ class ChatService(Service):
         return super().path
 
     def chat(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
-        """The provider, asked at this server."""
+        """The provider's client, connected to this server."""
         return PROVIDERS[self.name](model, address or self.address, purpose=CHAT)
 
     @property
     def cut(self) -> str:
-        """Why a reply ended that had reached its limit."""
+        """The provider's stop reason for a reply that reached its limit."""
         return {"anthropic": "max_tokens", "openai": "length"}.get(self.name, "MAX_TOKENS")
 
     def event(self, data: object, name: str = "") -> bytes:
-        """One event of a stream."""
+        """A server-sent event."""
         head = f"event: {name or _name(data)}\n" if self.name == "anthropic" else ""
         return f"{head}data: {json.dumps(data)}\n\n".encode()
 
     def head(self) -> list[bytes]:
-        """What comes before the text."""
+        """The events before the text."""
         match self.name:
             case "anthropic":
                 message: dict[str, Any] = {
@@ -93,7 +93,7 @@ class ChatService(Service):
                 return []
 
     def piece(self, text: str) -> bytes:
-        """A piece of the text."""
+        """The event with a piece of the text."""
         match self.name:
             case "anthropic":
                 delta = {"type": "text_delta", "text": text}
@@ -104,7 +104,7 @@ class ChatService(Service):
                 return self.event(self._candidate({"parts": [{"text": text}], "role": "model"}))
 
     def tail(self, why: str = "") -> list[bytes]:
-        """What comes after the text; ``why`` it ended, in the provider's words."""
+        """The events after the text; ``why`` is the provider's stop reason."""
         match self.name:
             case "anthropic":
                 delta = {"stop_reason": why or "end_turn", "stop_sequence": None}
@@ -128,13 +128,13 @@ class ChatService(Service):
                     )
                 ]
 
-    def streams(self, *texts: str, why: str = "") -> Response:
-        """A whole reply."""
-        return self.sends([*self.head(), *map(self.piece, texts), *self.tail(why)])
+    def stream_reply(self, *texts: str, why: str = "") -> Response:
+        """A complete streamed reply."""
+        return self.stream_events([*self.head(), *map(self.piece, texts), *self.tail(why)])
 
-    def called(self, name: str, arguments: str, text: str = "") -> list[bytes]:
+    def tool_call(self, name: str, arguments: str, text: str = "") -> list[bytes]:
         """A reply that calls a tool, in as many pieces as the service may send."""
-        said = [self.piece(text)] if text else []
+        text_events = [self.piece(text)] if text else []
         half = len(arguments) // 2
         match self.name:
             case "anthropic":
@@ -147,7 +147,7 @@ class ChatService(Service):
                     {"type": "content_block_start", "index": 1, "content_block": use},
                     *({"type": "content_block_delta", "index": 1, "delta": delta} for delta in deltas),
                 ]
-                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_use")]
+                return [*self.head(), *text_events, *map(self.event, events), *self.tail("tool_use")]
             case "openai":
                 first = {"index": 0, "id": "call_1", "type": "function"}
                 parts = [
@@ -155,18 +155,22 @@ class ChatService(Service):
                     {"index": 0, "function": {"arguments": arguments[half:]}},
                 ]
                 events = [self._chunk({"tool_calls": [part]}) for part in parts]
-                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_calls")]
+                return [*self.head(), *text_events, *map(self.event, events), *self.tail("tool_calls")]
             case _:
                 call = {"name": name, "args": json.loads(arguments)}
                 parts = [{"functionCall": call, "thoughtSignature": "c2ln"}]
-                return [*said, self.event(self._candidate({"parts": parts, "role": "model"})), *self.tail()]
+                return [
+                    *text_events,
+                    self.event(self._candidate({"parts": parts, "role": "model"})),
+                    *self.tail(),
+                ]
 
-    def sends(self, events: Sequence[bytes]) -> Response:
-        """A stream of some events; the connection then ends."""
+    def stream_events(self, events: Sequence[bytes]) -> Response:
+        """A stream of the events, after which the connection closes."""
         return Response(list(events), content_type="text/event-stream")
 
-    def drips(self, *texts: str) -> Callable[[Request], Response]:
-        """A reply that begins with some text and then never ends, a byte at a time."""
+    def drip(self, *texts: str) -> Callable[[Request], Response]:
+        """A reply that begins with some text and then goes on forever, a byte at a time."""
 
         def drip() -> Iterator[bytes]:
             if texts:
@@ -176,8 +180,8 @@ class ChatService(Service):
 
         return lambda _request: Response(drip(), content_type="text/event-stream")
 
-    def fault(self, kind: str, status: int, message: str) -> bytes:
-        """An error that is told within a stream."""
+    def error_event(self, kind: str, status: int, message: str) -> bytes:
+        """An error event within a stream."""
         match self.name:
             case "anthropic":
                 return self.event({"type": "error", "error": {"type": kind, "message": message}}, "error")
@@ -198,7 +202,7 @@ class ChatService(Service):
                 return "".join(part["text"] for part in body["systemInstruction"]["parts"])
 
     def message(self, body: dict[str, Any]) -> str:
-        """The rest in a request."""
+        """The rest of a request."""
         if self.name == "gemini":
             return str(body["contents"][0]["parts"][0]["text"])
         return str(body["messages"][-1]["content"])
@@ -208,7 +212,7 @@ class ChatService(Service):
         return list(body["contents" if self.name == "gemini" else "messages"])
 
     def tools(self, body: dict[str, Any]) -> list[Mapping[str, Any]]:
-        """The tools that a request offers."""
+        """The tools offered in a request."""
         found = body.get("tools", ())
         if self.name == "gemini":
             return [each for tool in found for each in tool["functionDeclarations"]]
@@ -241,15 +245,15 @@ async def ask(
     timeout: float = 20.0,
     on_text: Callable[[str], None] = lambda _text: None,
 ) -> ChatReply:
-    """One reply; connections are closed afterwards."""
+    """Request one reply and close the connections."""
     try:
         return await provider.chat(request, timeout=timeout, on_text=on_text)
     finally:
         await provider.aclose()
 
 
-class Heard:
-    """A listener that remembers the pieces, and when they came."""
+class Listener:
+    """A listener that records the pieces and their times."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []

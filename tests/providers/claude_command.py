@@ -1,4 +1,4 @@
-"""A ``claude`` command that does what a test says."""
+"""A fake ``claude`` command that runs a test's script."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ HANGS = 'sleep 600 & echo $! > "$LOG/child"; echo $$ > "$LOG/leader"; wait'
 
 
 class Install(Protocol):
-    """Puts a ``claude`` with a given script on PATH; gives the folder that the script knows as ``$LOG``."""
+    """Puts a ``claude`` with the given script on PATH; returns the folder available to it as ``$LOG``."""
 
     def __call__(self, script: str, interpreter: str = "/bin/sh") -> Path: ...
 
 
-def says(text: str) -> str:
+def printing(text: str) -> str:
     return f"cat <<'END'\n{text}\nEND"
 
 
-async def until_gone(log: Path, *names: str) -> None:
-    """Waits for the end of processes that wrote their numbers down, if they got so far."""
+async def wait_until_gone(log: Path, *names: str) -> None:
+    """Wait for the end of the processes whose ids are in the files, if they were written."""
     for name in names:
         number = (log / name).read_text().strip() if (log / name).exists() else ""
         while number and not _has_ended(number):
@@ -34,6 +34,6 @@ def _has_ended(number: str) -> bool:
     return state == "" or state.startswith("Z")
 
 
-async def until_there(path: Path) -> None:
+async def wait_until_exists(path: Path) -> None:
     while not path.exists() or not path.read_text().strip():
         await asyncio.sleep(0.01)

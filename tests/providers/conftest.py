@@ -1,4 +1,4 @@
-"""A local HTTP server in the place of the model providers, and all providers behind one face."""
+"""A local HTTP server in place of the model providers, and all providers behind one interface."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PATHS = {
 
 @dataclass
 class Service:
-    """One provider's interface: how it is called, and how it answers."""
+    """A fake of one provider's interface: its requests and responses."""
 
     name: str
     server: HTTPServer
@@ -59,7 +59,7 @@ class Service:
 
     @property
     def path(self) -> str:
-        """Where it is asked."""
+        """The path of its requests."""
         return _PATHS[self.name]
 
     @property
@@ -123,7 +123,7 @@ class Service:
                 return {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}
 
     def limit(self, body: dict[str, Any]) -> object:
-        """The longest answer that a request asks for."""
+        """The token limit in a request."""
         return body["generationConfig"]["maxOutputTokens"] if self.name == "gemini" else body["max_tokens"]
 
     def temperature(self, body: dict[str, Any]) -> object:
@@ -144,8 +144,8 @@ class Service:
                 (system,), (prompt,) = body["systemInstruction"]["parts"], message["parts"]
                 return system["text"], prompt["text"]
 
-    def answers(self, *responses: Response | Callable[[Request], Response]) -> None:
-        """Answers the first request with the first response and so on; the last one stays."""
+    def respond_with(self, *responses: Response | Callable[[Request], Response]) -> None:
+        """Respond to each request with the next response; the last one is repeated."""
         waiting = list(responses)
 
         def handle(request: Request) -> Response:
@@ -156,12 +156,12 @@ class Service:
 
         self.server.expect_request(self.path, method="POST").respond_with_handler(handle)
 
-    def until_released(self, _: Request) -> Response:
-        """A response that does not come while the test runs."""
+    def hang(self, _: Request) -> Response:
+        """Send no response until the test ends."""
         self.release.wait(30)
         return Response("{}", content_type="application/json")
 
-    def dripping(self, _: Request) -> Response:
+    def drip_forever(self, _: Request) -> Response:
         """A response whose body never ends, one space at a time."""
 
         def drip() -> Iterator[bytes]:
@@ -173,14 +173,14 @@ class Service:
 
 @pytest.fixture(scope="session")
 def one_server() -> Iterator[HTTPServer]:
-    # The first import takes seconds; no test's deadline should have to cover it.
+    # The first import takes seconds, which no test's deadline should have to cover.
     import anthropic
     import httpx2
     import openai
 
     assert anthropic.__version__ and openai.__version__ and httpx2.__version__
     with HTTPServer(threaded=True) as server, pytest.MonkeyPatch.context() as patch:
-        # Each client would read the machine's certificates anew, 30 ms of work; all servers here speak HTTP.
+        # Each client would load the machine's certificates, 30 ms of work; all servers here speak HTTP.
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield server
 
@@ -194,14 +194,14 @@ def server(one_server: HTTPServer) -> Iterator[HTTPServer]:
 
 @pytest.fixture
 def nowhere() -> str:
-    """An address at which nobody listens."""
+    """An address at which no server listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
 def prepare(monkeypatch: pytest.MonkeyPatch, key_variable: str, address: str) -> None:
-    """An environment with one key, the server it is for, and nothing that leads a request elsewhere."""
+    """Set up an environment with one key and its server, and nothing that redirects requests elsewhere."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
     for variable in (*PURPOSE_KEY_VARIABLES, "ANTHROPIC_AUTH_TOKEN"):
@@ -266,7 +266,7 @@ def json_response(body: object, status: int = 200, headers: dict[str, str] | Non
 async def completed(
     provider: chats.ChatProvider, *, timeout: float = 20.0, max_tokens: int = 1
 ) -> chats.ChatReply:
-    """A completion; connections are closed afterwards."""
+    """Request a completion and close the connections."""
     try:
         return await completion.complete(
             provider, "Answer.", "Yes or no?", max_tokens=max_tokens, timeout=timeout
@@ -276,5 +276,5 @@ async def completed(
 
 
 async def complete(provider: chats.ChatProvider, *, timeout: float = 20.0, max_tokens: int = 1) -> str:
-    """The text of a completion; connections are closed afterwards."""
+    """The text of a completion; closes the connections."""
     return (await completed(provider, timeout=timeout, max_tokens=max_tokens)).text

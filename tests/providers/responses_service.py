@@ -1,4 +1,4 @@
-"""The ``responses`` interface of OpenAI at the local server, which here stands in the place of its own."""
+"""A fake of OpenAI's ``responses`` interface at the local server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content"
 
 
 class ResponsesService(ChatService):
-    """Streams of responses."""
+    """Streams responses."""
 
     @property
     def path(self) -> str:
@@ -32,7 +32,7 @@ class ResponsesService(ChatService):
         return "max_output_tokens"
 
     def chat(self, model: str = "some-model", address: str = "") -> OpenAI:
-        """The provider; without an address it finds this server by its environment variable."""
+        """The client; without an address it finds this server through its environment variable."""
         return OpenAI(model, address, purpose=CHAT)
 
     def event(self, data: object, name: str = "") -> bytes:
@@ -54,7 +54,7 @@ class ResponsesService(ChatService):
         ended = {**self._response("incomplete"), "incomplete_details": {"reason": why}}
         return [self._event("response.incomplete", response=ended)]
 
-    def called(self, name: str, arguments: str, text: str = "") -> list[bytes]:
+    def tool_call(self, name: str, arguments: str, text: str = "") -> list[bytes]:
         item = {
             "type": "function_call",
             "id": "fc_1",
@@ -68,7 +68,7 @@ class ResponsesService(ChatService):
         ]
         return [*self.head(), *([self.piece(text)] if text else []), *done, *self.tail()]
 
-    def fault(self, kind: str, status: int, message: str) -> bytes:
+    def error_event(self, kind: str, status: int, message: str) -> bytes:
         codes = {429: "rate_limit_exceeded"}
         error = {"code": codes.get(status, "server_error"), "message": message}
         return self._event("response.failed", response={**self._response("failed"), "error": error})

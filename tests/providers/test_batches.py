@@ -1,4 +1,4 @@
-"""Many requests at once: matched by their keys, asked once, without secrets; errors say what to do."""
+"""Batched requests are matched by key, sent once and without secrets; errors say what to do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna"}
 def fake(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[batch_service.BatchService]:
-    service = batch_service.made(
+    service = batch_service.start_service(
         request.param,
         server,
         says=lambda prompt: f"to {prompt[7]}",
@@ -42,17 +42,17 @@ def fake(
     yield service
 
 
-def asked(fake: batch_service.BatchService) -> BatchService[object, object]:  # type: ignore[type-var]
-    """The provider at its own address, as the environment leads it there."""
+def client_of(fake: batch_service.BatchService) -> BatchService[object, object]:  # type: ignore[type-var]
+    """The provider's client, directed to the fake service by the environment."""
     provider = PROVIDERS[fake.name](MODELS[fake.name], "", purpose=EXTRACTION)
     assert isinstance(provider, BatchService)
     return provider  # type: ignore[return-value]
 
 
-async def test_a_batch_is_what_the_same_requests_are_alone_for_half_the_price(
+async def test_a_batch_gives_the_same_replies_as_single_requests_at_half_the_price(
     fake: batch_service.BatchService,
 ) -> None:
-    provider = asked(fake)
+    provider = client_of(fake)
     fake.looks = 2
     alone = await complete(provider, "You judge.", "prompt a", max_tokens=100, timeout=20)
     name = await provider.submit(REQUESTS, "label")
@@ -73,10 +73,10 @@ async def test_a_batch_is_what_the_same_requests_are_alone_for_half_the_price(
     await provider.aclose()
 
 
-async def test_what_may_have_been_accepted_is_looked_for_and_not_asked_again(
+async def test_a_batch_that_may_have_been_accepted_is_found_and_not_resubmitted(
     fake: batch_service.BatchService,
 ) -> None:
-    provider, since = asked(fake), datetime.now(UTC) - timedelta(minutes=1)
+    provider, since = client_of(fake), datetime.now(UTC) - timedelta(minutes=1)
     assert await provider.find("label", since, 5, ()) == ""
     fake.fails_after_taking = [500]
     with pytest.raises(AutopoiesisError, match="service failed"):
@@ -92,10 +92,10 @@ async def test_what_may_have_been_accepted_is_looked_for_and_not_asked_again(
     await provider.aclose()
 
 
-async def test_errors_name_what_to_set(
+async def test_errors_name_the_setting_to_change(
     fake: batch_service.BatchService, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    provider = asked(fake)
+    provider = client_of(fake)
     with pytest.raises(AutopoiesisError, match=r"batch b9 no longer exists \(404\); start over with --anew"):
         await provider.progress("b9")
     if fake.name == "openai":
@@ -104,7 +104,7 @@ async def test_errors_name_what_to_set(
         assert (await provider.progress("b0")).refused == "enqueued token limit reached"
     await provider.aclose()
     server.clear()
-    for status, said in (
+    for status, message in (
         (404, r"does not support batches \(404\)"),
         (401, f"set {fake.key_variable}"),
         (400, "extraction.model"),
@@ -113,22 +113,22 @@ async def test_errors_name_what_to_set(
         path = "/v1/messages/batches" if fake.name == "anthropic" else "/v1/batches"
         server.expect_request(path).respond_with_data(json.dumps(fake.error(f"no {KEY}")), status=status,
                                                       content_type="application/json")  # fmt: skip
-        provider = asked(fake)
-        with pytest.raises(AutopoiesisError, match=said) as caught:
+        provider = client_of(fake)
+        with pytest.raises(AutopoiesisError, match=message) as caught:
             await provider.submit(REQUESTS, "label")
         assert KEY not in str(caught.value)
         await provider.aclose()
         server.clear()
     monkeypatch.delenv(fake.key_variable)
     with pytest.raises(AutopoiesisError, match=r"no key found.*extraction\.provider: none"):
-        await asked(fake).submit(REQUESTS, "label")
+        await client_of(fake).submit(REQUESTS, "label")
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "nonsense\n", '{"custom_id": "a"}\n', '{"custom_id": "a", "result": {"type": "succeeded"}}\n'],
 )
-async def test_results_of_another_form_are_no_replies(
+async def test_malformed_results_are_not_replies(
     server: HTTPServer, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     for name in MODELS:
@@ -137,7 +137,7 @@ async def test_results_of_another_form_are_no_replies(
         prepare(monkeypatch, fake.key_variable, fake.address)
         monkeypatch.setattr(fake, "_lines", lambda _batch: [text])
         fake.install()
-        provider = asked(fake)
+        provider = client_of(fake)
         batch = await provider.submit(REQUESTS, "label")
         try:
             assert not any(isinstance(each, ChatReply) for each in (await provider.outcomes(batch)).values())
@@ -146,5 +146,5 @@ async def test_results_of_another_form_are_no_replies(
         await provider.aclose()
 
 
-def test_who_has_batches() -> None:
+def test_gemini_has_no_batches() -> None:
     assert not isinstance(Gemini("m", purpose=EXTRACTION), BatchService)

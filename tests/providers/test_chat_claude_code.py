@@ -1,4 +1,4 @@
-"""Chats through the ``claude`` command: its lines are read as they come, and nothing outlasts its chat."""
+"""Chats through the ``claude`` command: its output is streamed, and no process outlives its chat."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from engine.providers.chat import ChatReply, Usage
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES
-from tests.providers.chat_service import REQUEST, Heard, ask
-from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
+from tests.providers.chat_service import REQUEST, Listener, ask
+from tests.providers.claude_command import HANGS, Install, printing, wait_until_exists, wait_until_gone
 from tests.providers.conftest import KEY
 
 USAGE = {
@@ -68,9 +68,9 @@ WHOLE = "\n".join(
 )
 
 
-async def test_the_reply_comes_in_pieces_with_its_tokens_and_its_price(claude: Install) -> None:
-    claude(says(WHOLE))
-    heard = Heard()
+async def test_the_reply_is_streamed_with_its_tokens_and_price(claude: Install) -> None:
+    claude(printing(WHOLE))
+    heard = Listener()
     reply = await ask(ClaudeCode(purpose=CHAT), on_text=heard)
     assert heard.pieces == ["Ann ", "likes tea."]
     assert reply == ChatReply(
@@ -82,16 +82,16 @@ async def test_the_reply_comes_in_pieces_with_its_tokens_and_its_price(claude: I
     )
 
 
-async def test_a_piece_is_told_before_the_next_one_is_there(claude: Install) -> None:
+async def test_each_piece_is_passed_on_before_the_next_arrives(claude: Install) -> None:
     log = claude(
-        f"{says(piece('one'))}\nwhile [ ! -e $LOG/heard ]; do sleep 0.02; done\n"
-        f"{says(chr(10).join([piece('two'), result('onetwo')]))}"
+        f"{printing(piece('one'))}\nwhile [ ! -e $LOG/heard ]; do sleep 0.02; done\n"
+        f"{printing(chr(10).join([piece('two'), result('onetwo')]))}"
     )
     reply = await ask(ClaudeCode(purpose=CHAT), on_text=lambda _text: (log / "heard").touch())
     assert reply.text == "onetwo"
 
 
-async def test_it_is_started_alone_without_tools_and_told_all_in_private(
+async def test_the_command_runs_isolated_without_tools_and_gets_the_prompt_on_stdin(
     claude: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", *PURPOSE_KEY_VARIABLES):
@@ -99,7 +99,7 @@ async def test_it_is_started_alone_without_tools_and_told_all_in_private(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
     log = claude(
         'printf "%s\\n" "$@" > "$LOG/argv"; cat > "$LOG/stdin"; env > "$LOG/env"\n'
-        f'cat prefix.txt > "$LOG/prefix"; stat -c %a . > "$LOG/mode"; pwd > "$LOG/cwd"\n{says(WHOLE)}'
+        f'cat prefix.txt > "$LOG/prefix"; stat -c %a . > "$LOG/mode"; pwd > "$LOG/cwd"\n{printing(WHOLE)}'
     )
     prefix = "You are kind. $(touch /tmp/x)\nü\ud800" + "x" * 200_000
     request = replace(REQUEST, prefix=(prefix[:9], prefix[9:]), rest="-p --tools Bash ü\ud800")
@@ -126,8 +126,8 @@ async def test_it_is_started_alone_without_tools_and_told_all_in_private(
     assert not Path((log / "cwd").read_text().strip()).exists()
 
 
-async def test_without_a_prefix_it_gets_an_instruction_of_its_own(claude: Install) -> None:
-    log = claude(f'printf "%s\\n" "$@" > "$LOG/argv"; ls -A | wc -l > "$LOG/files"\n{says(WHOLE)}')
+async def test_without_a_prefix_the_command_gets_a_default_instruction(claude: Install) -> None:
+    log = claude(f'printf "%s\\n" "$@" > "$LOG/argv"; ls -A | wc -l > "$LOG/files"\n{printing(WHOLE)}')
     await ask(ClaudeCode(purpose=CHAT), replace(REQUEST, prefix=()))
     argv = (log / "argv").read_text().split("\n")
     assert argv[argv.index("--system-prompt") + 1] == "You answer messages."
@@ -150,16 +150,18 @@ async def test_without_a_prefix_it_gets_an_instruction_of_its_own(claude: Instal
     ],
     ids=["result", "block", "rest", "blocks", "empty", "halves", "half", "other", "odd", "deep"],
 )  # fmt: skip
-async def test_the_text_is_whole_however_it_comes(claude: Install, lines: list[str], text: str) -> None:
-    claude(says("\n".join(lines)))
-    heard = Heard()
+async def test_the_text_is_complete_for_any_order_of_lines(
+    claude: Install, lines: list[str], text: str
+) -> None:
+    claude(printing("\n".join(lines)))
+    heard = Listener()
     reply = await ask(ClaudeCode(purpose=CHAT), on_text=heard)
     assert reply.text == text == "".join(heard.pieces)
 
 
-async def test_bytes_that_are_no_text_do_no_harm(claude: Install) -> None:
+async def test_invalid_bytes_are_tolerated(claude: Install) -> None:
     line = piece("AnnXX").replace("XX", "\\377\\376").replace('"', '\\"')
-    claude(f'printf "{line}\\n"\n{says(result("Ann"))}')
+    claude(f'printf "{line}\\n"\n{printing(result("Ann"))}')
     assert (await ask(ClaudeCode(purpose=CHAT))).text == "Ann\ufffd\ufffd"
 
 
@@ -173,22 +175,22 @@ async def test_bytes_that_are_no_text_do_no_harm(claude: Install) -> None:
         ],
     ],
 )
-async def test_a_reply_cut_at_the_limit_says_so(claude: Install, lines: list[str]) -> None:
-    claude(says("\n".join(lines)))
+async def test_a_reply_cut_at_the_limit_is_marked(claude: Install, lines: list[str]) -> None:
+    claude(printing("\n".join(lines)))
     assert (await ask(ClaudeCode(purpose=CHAT))).cut
 
 
-async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -> None:
+async def test_a_reply_that_restarts_within_its_text_is_aborted(claude: Install) -> None:
     log = claude(
-        f'echo $$ > "$LOG/leader"\n{says(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
+        f'echo $$ > "$LOG/leader"\n{printing(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
     )
     with pytest.raises(SendFailed, match="the reply was cut off and restarted; try again") as caught:
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == "Ann li"
-    await until_gone(log, "leader")
+    await wait_until_gone(log, "leader")
 
 
-async def test_a_missing_command_is_named_with_the_way_out(
+async def test_a_missing_command_is_named_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -199,43 +201,43 @@ async def test_a_missing_command_is_named_with_the_way_out(
     assert "chat.provider: local" in caught.value.hint
 
 
-async def test_a_command_that_cannot_be_started(claude: Install) -> None:
+async def test_a_command_that_cannot_be_started_raises(claude: Install) -> None:
     claude("", interpreter="/nowhere/to/be/found")
     with pytest.raises(SendFailed, match="cannot be started: No such file or directory"):
         await ask(ClaudeCode(purpose=CHAT))
-    claude(says(WHOLE))
+    claude(printing(WHOLE))
     with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be passed to a command"):
         await ask(ClaudeCode("so\0nnet", purpose=CHAT))
 
 
-async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
-    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+async def test_a_hanging_command_is_killed_at_the_deadline_with_its_children(claude: Install) -> None:
+    log = claude(f"{printing(piece('Ann'))}\n{HANGS}")
     with pytest.raises(SendFailed, match=r"no answer within 0\.5 s; raise chat\.deadline_s") as caught:
         await ask(ClaudeCode(purpose=CHAT), timeout=0.5)
     assert caught.value.partial == "Ann"
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
-async def test_one_that_drips_ends_at_the_deadline(claude: Install) -> None:
+async def test_a_dripping_command_is_killed_at_the_deadline(claude: Install) -> None:
     log = claude('echo $$ > "$LOG/leader"\nwhile true; do printf " "; sleep 0.05; done')
     with pytest.raises(SendFailed, match=r"no answer within 0\.5 s"):
         await ask(ClaudeCode(purpose=CHAT), timeout=0.5)
-    await until_gone(log, "leader")
+    await wait_until_gone(log, "leader")
 
 
-async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
-    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+async def test_cancelling_kills_the_command_and_its_children(claude: Install) -> None:
+    log = claude(f"{printing(piece('Ann'))}\n{HANGS}")
     task = asyncio.ensure_future(ask(ClaudeCode(purpose=CHAT), timeout=600))
-    await until_there(log / "leader")
+    await wait_until_exists(log / "leader")
     task.cancel()
     done, _ = await asyncio.wait([task], timeout=60.0)
     assert done and task.cancelled()
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError("the pager was closed"), ValueError("a bug")])
-async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Install, error: Exception) -> None:
-    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+async def test_an_exception_in_the_listener_propagates(claude: Install, error: Exception) -> None:
+    log = claude(f"{printing(piece('Ann'))}\n{HANGS}")
 
     def listen(_text: str) -> None:
         raise error
@@ -243,7 +245,7 @@ async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Insta
     with pytest.raises(type(error)) as caught:
         await ask(ClaudeCode(purpose=CHAT), on_text=listen)
     assert caught.value is error
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
 @pytest.mark.parametrize(
@@ -255,37 +257,35 @@ async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Insta
     ],
     ids=["empty", "begun", "cut"],
 )
-async def test_output_without_an_end_is_an_error(
-    claude: Install, output: str, what: str, partial: str
-) -> None:
-    claude(says(output))
+async def test_incomplete_output_is_an_error(claude: Install, output: str, what: str, partial: str) -> None:
+    claude(printing(output))
     with pytest.raises(SendFailed, match=what) as caught:
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == partial
 
 
-async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unlimited_output_is_aborted(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.providers.claude_code.CHAT_LIMIT", 2 << 20)
     log = claude('echo $$ > "$LOG/leader"\nyes nonsense')
     with pytest.raises(SendFailed, match="wrote more than 2 MiB"):
         await ask(ClaudeCode(purpose=CHAT))
-    await until_gone(log, "leader")
+    await wait_until_gone(log, "leader")
 
 
 @pytest.mark.parametrize(
     ("script", "what", "hint"),
     [
         (
-            says(f"{block(LOGIN, '<synthetic>')}\n{result(LOGIN, is_error=True)}") + "\nexit 1",
+            printing(f"{block(LOGIN, '<synthetic>')}\n{result(LOGIN, is_error=True)}") + "\nexit 1",
             f"failed with status 1: {LOGIN}",
             "run claude once to log in",
         ),
         (
-            says(result("API Error: 529 overloaded", is_error=True)),
+            printing(result("API Error: 529 overloaded", is_error=True)),
             "failed: API Error: 529 overloaded",
             "run claude -p hello",
         ),
-        (says(result("", subtype="error_during_execution")), "failed", "run claude -p hello"),
+        (printing(result("", subtype="error_during_execution")), "failed", "run claude -p hello"),
         (
             "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1",
             "this version does not know --include-partial-messages",
@@ -295,7 +295,7 @@ async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: py
     ],
     ids=["login", "overloaded", "subtype", "old", "silent"],
 )
-async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, hint: str) -> None:
+async def test_an_error_has_a_reason_and_a_hint(claude: Install, script: str, what: str, hint: str) -> None:
     claude(script)
     with pytest.raises(SendFailed) as caught:
         await ask(ClaudeCode(purpose=CHAT))
@@ -304,7 +304,7 @@ async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, w
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"])
-async def test_what_quotes_the_key_is_not_shown(
+async def test_output_that_quotes_the_key_is_not_shown(
     claude: Install, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, KEY)
@@ -315,7 +315,7 @@ async def test_what_quotes_the_key_is_not_shown(
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
 
-async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_nested_chat_is_refused(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
     with pytest.raises(SendFailed, match="called from within a claude-code call"):

@@ -1,4 +1,4 @@
-"""Whatever a service does to a chat, it ends within the one deadline, and what had come is kept (N1)."""
+"""Whatever the service does, a chat ends within its deadline and keeps the text received so far (N1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from werkzeug import Request, Response
 
 from engine.errors import SendFailed
 from engine.providers import attempts
-from tests.providers.chat_service import ChatService, Heard, ask
+from tests.providers.chat_service import ChatService, Listener, ask
 from tests.providers.conftest import PROVIDERS, json_response
 from tests.providers.responses_service import ResponsesService
 
@@ -22,32 +22,34 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_failing_service_is_tried_three_times(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("boom"), 500))
+    chat.respond_with(json_response(chat.error("boom"), 500))
     with pytest.raises(SendFailed, match="the service failed \\(500\\), 3 times; try again later") as caught:
         await ask(chat.chat())
     assert len(chat.bodies) == 3 and caught.value.partial == ""
 
 
-async def test_a_service_that_recovers_is_not_an_error(chat: ChatService) -> None:
-    chat.answers(
+async def test_a_service_that_recovers_is_no_error(chat: ChatService) -> None:
+    chat.respond_with(
         json_response(chat.error("slow down"), 429, {"Retry-After": "0.05"}),
         json_response(chat.error("boom"), 500),
-        chat.streams("tea"),
+        chat.stream_reply("tea"),
     )
-    heard = Heard()
+    heard = Listener()
     assert (await ask(chat.chat(), on_text=heard)).text == "tea"
     assert heard.pieces == ["tea"] and len(chat.bodies) == 3
 
 
-async def test_retry_after_is_waited_for(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("slow down"), 429, {"Retry-After": "0.4"}), chat.streams("tea"))
+async def test_retry_after_is_respected(chat: ChatService) -> None:
+    chat.respond_with(
+        json_response(chat.error("slow down"), 429, {"Retry-After": "0.4"}), chat.stream_reply("tea")
+    )
     begun = time.monotonic()
     assert (await ask(chat.chat())).text == "tea"
     assert time.monotonic() - begun >= 0.4
 
 
-async def test_retry_after_beyond_the_deadline_ends_it_at_once(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("slow down"), 429, {"Retry-After": "120"}))
+async def test_retry_after_beyond_the_deadline_fails_at_once(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("slow down"), 429, {"Retry-After": "120"}))
     with pytest.raises(SendFailed, match=r"too many requests \(429\); retry after 120 s; wait"):
         await ask(chat.chat())
     assert len(chat.bodies) == 1
@@ -55,25 +57,25 @@ async def test_retry_after_beyond_the_deadline_ends_it_at_once(chat: ChatService
 
 @pytest.mark.parametrize("texts", [(), ("Ann likes",)], ids=["before-the-text", "within-the-text"])
 async def test_a_dripping_reply_ends_at_the_deadline(chat: ChatService, texts: tuple[str, ...]) -> None:
-    chat.answers(chat.drips(*texts))
+    chat.respond_with(chat.drip(*texts))
     with pytest.raises(SendFailed, match=r"no answer within 0\.6 s; raise chat\.deadline_s") as caught:
         await ask(chat.chat(), timeout=0.6)
-    assert not chat.release.is_set()  # it would go on for ever
+    assert not chat.release.is_set()  # It would go on forever.
     assert caught.value.partial == "".join(texts)
 
 
-async def test_a_reply_that_does_not_come_ends_at_the_deadline(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("boom"), 500), chat.until_released)
+async def test_a_missing_reply_ends_at_the_deadline(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("boom"), 500), chat.hang)
     with pytest.raises(SendFailed, match=r"no answer within 0\.6 s"):
         await ask(chat.chat(), timeout=0.6)
     assert len(chat.bodies) == 2
 
 
 @pytest.mark.parametrize("when", ["waiting", "before-the-text", "within-the-text"])
-async def test_cancelling_ends_it(chat: ChatService, when: str) -> None:
+async def test_cancelling_ends_the_chat(chat: ChatService, when: str) -> None:
     texts = ("Ann likes",) if when == "within-the-text" else ()
-    chat.answers(chat.until_released if when == "waiting" else chat.drips(*texts))
-    heard = Heard()
+    chat.respond_with(chat.hang if when == "waiting" else chat.drip(*texts))
+    heard = Listener()
     task = asyncio.ensure_future(ask(chat.chat(), timeout=600, on_text=heard))
     while not chat.bodies or len(heard.pieces) < len(texts):
         await asyncio.sleep(0.01)
@@ -98,65 +100,67 @@ def _torn(chat: ChatService) -> Response:
 
 
 @pytest.mark.parametrize("how", ["torn", "ended", "json", "utf-8"])
-async def test_a_reply_cut_in_the_text_is_not_begun_anew(chat: ChatService, how: str) -> None:
+async def test_a_reply_interrupted_within_its_text_is_not_retried(chat: ChatService, how: str) -> None:
     match how:
         case "torn":
             first = _torn(chat)
         case "ended":
-            first = chat.sends(_half(chat))
+            first = chat.stream_events(_half(chat))
         case "json":
-            first = chat.sends([*_half(chat), chat.piece(" tea")[:-9] + b"\n\n"])
+            first = chat.stream_events([*_half(chat), chat.piece(" tea")[:-9] + b"\n\n"])
         case _:
-            # Gemini's is read with what is wrong replaced, and then ends without its mark.
-            first = chat.sends([*_half(chat), b"event: \xff\xfe\ndata: \xff\n\n"])
-    chat.answers(first, chat.streams("whole"))
-    heard = Heard()
+            # Gemini's stream is decoded with replacements and then ends without its final event.
+            first = chat.stream_events([*_half(chat), b"event: \xff\xfe\ndata: \xff\n\n"])
+    chat.respond_with(first, chat.stream_reply("whole"))
+    heard = Listener()
     with pytest.raises(SendFailed, match="the reply was cut off; try again") as caught:
         await ask(chat.chat(), on_text=heard)
     assert caught.value.partial == "Ann likes" == "".join(heard.pieces)
-    # Only Anthropic tells at the beginning what was sent.
+    # Only Anthropic reports the input tokens at the beginning.
     assert (caught.value.usage is not None) == (chat.name == "anthropic")
     assert len(chat.bodies) == 1
 
 
 @pytest.mark.parametrize("chat", list(PROVIDERS), indirect=True)
-async def test_what_was_told_of_tokens_before_it_broke_off_is_kept(chat: ChatService) -> None:
-    told = chat.event({"usageMetadata": {"promptTokenCount": 300, "candidatesTokenCount": 12}})
+async def test_token_counts_received_before_an_interruption_are_kept(chat: ChatService) -> None:
+    event = chat.event({"usageMetadata": {"promptTokenCount": 300, "candidatesTokenCount": 12}})
     if chat.name != "gemini":
-        told = chat.tail()[1]
-    chat.answers(chat.sends([*chat.head(), chat.piece("Ann likes"), told]))
+        event = chat.tail()[1]
+    chat.respond_with(chat.stream_events([*chat.head(), chat.piece("Ann likes"), event]))
     with pytest.raises(SendFailed, match="cut off") as caught:
         await ask(chat.chat())
     assert caught.value.partial == "Ann likes" and caught.value.usage is not None
     assert (caught.value.usage.input_tokens, caught.value.usage.output_tokens) == (300, 12)
 
 
-async def test_a_reply_cut_before_its_text_is_tried_again(chat: ChatService) -> None:
+async def test_a_reply_interrupted_before_its_text_is_retried(chat: ChatService) -> None:
     begun = b"".join(chat.head()) or b": nothing yet\n\n"
     torn = Response(
         iter([begun]), headers={"Content-Length": str(len(begun) + 9)}, content_type="text/event-stream"
     )
-    chat.answers(torn, chat.streams("tea"))
+    chat.respond_with(torn, chat.stream_reply("tea"))
     assert (await ask(chat.chat())).text == "tea"
     assert len(chat.bodies) == 2
 
 
-async def test_an_error_within_a_reply_before_its_text_is_tried_again(chat: ChatService) -> None:
-    overloaded = chat.fault("overloaded_error", 529, "Overloaded")
-    chat.answers(chat.sends([*chat.head(), overloaded]), chat.streams("tea"))
+async def test_an_error_event_before_the_text_is_retried(chat: ChatService) -> None:
+    overloaded = chat.error_event("overloaded_error", 529, "Overloaded")
+    chat.respond_with(chat.stream_events([*chat.head(), overloaded]), chat.stream_reply("tea"))
     assert (await ask(chat.chat())).text == "tea"
 
 
-async def test_an_error_within_the_text_ends_it(chat: ChatService) -> None:
-    chat.answers(chat.sends([*_half(chat), chat.fault("overloaded_error", 529, "Overloaded")]))
+async def test_an_error_event_within_the_text_ends_the_chat(chat: ChatService) -> None:
+    chat.respond_with(
+        chat.stream_events([*_half(chat), chat.error_event("overloaded_error", 529, "Overloaded")])
+    )
     status = 500 if isinstance(chat, ResponsesService) else 529
     with pytest.raises(SendFailed, match=rf"the service failed \({status}\)") as caught:
         await ask(chat.chat())
     assert caught.value.partial == "Ann likes" and len(chat.bodies) == 1
 
 
-async def test_an_error_of_no_known_kind_is_one_of_the_service(chat: ChatService) -> None:
-    chat.answers(chat.sends([*_half(chat), chat.fault("strange", 7, "What?")]))
+async def test_an_unknown_kind_of_error_counts_as_a_service_error(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_events([*_half(chat), chat.error_event("strange", 7, "What?")]))
     with pytest.raises(SendFailed, match=r"the service failed \(500\)"):
         await ask(chat.chat())
 
@@ -173,21 +177,21 @@ async def test_an_error_of_no_known_kind_is_one_of_the_service(chat: ChatService
     ],
     ids=["html", "empty", "nothing", "types", "deep", "cut"],
 )
-async def test_a_reply_that_is_none_is_an_error(chat: ChatService, body: bytes, content_type: str) -> None:
-    chat.answers(Response(body, content_type=content_type))
+async def test_an_invalid_reply_is_an_error(chat: ChatService, body: bytes, content_type: str) -> None:
+    chat.respond_with(Response(body, content_type=content_type))
     with pytest.raises(SendFailed, match=r"the reply (could not be read|was cut off)") as caught:
         await ask(chat.chat())
     assert caught.value.partial == ""
 
 
-async def test_a_server_that_is_not_there(chat: ChatService, nowhere: str) -> None:
+async def test_an_unreachable_server_is_an_error(chat: ChatService, nowhere: str) -> None:
     with pytest.raises(SendFailed, match="cannot be reached, 3 times") as caught:
         await ask(chat.chat(address=nowhere))
     assert caught.value.hint == "check the network and chat.base_url"
 
 
-async def test_a_model_that_is_not_there(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("no such model"), 404))
+async def test_an_unknown_model_is_an_error(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("no such model"), 404))
     with pytest.raises(SendFailed, match="some-model was not found \\(404\\): no such model") as caught:
         await ask(chat.chat())
     assert caught.value.hint == "set chat.model to a model that it offers"
@@ -203,10 +207,10 @@ async def test_a_model_that_is_not_there(chat: ChatService) -> None:
         (413, "Request exceeds the maximum size: too large"),
     ],
 )
-async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
+async def test_a_too_long_prompt_names_the_settings_to_shorten_it(
     chat: ChatService, status: int, message: str
 ) -> None:
-    chat.answers(json_response(chat.error(message), status))
+    chat.respond_with(json_response(chat.error(message), status))
     with pytest.raises(SendFailed, match="some-model does not accept this much input") as caught:
         await ask(chat.chat())
     assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
@@ -215,7 +219,7 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
 
 @pytest.mark.parametrize("chat", ["openai", "responses"], indirect=True)
 @pytest.mark.parametrize(
-    ("code", "message", "said"),
+    ("code", "message", "expected"),
     [
         (
             "context_length_exceeded",
@@ -229,43 +233,45 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
         ),
     ],
 )
-async def test_an_error_within_a_reply_that_another_try_would_meet_too_ends_it(
-    chat: ChatService, code: str, message: str, said: str
+async def test_a_permanent_error_event_is_not_retried(
+    chat: ChatService, code: str, message: str, expected: str
 ) -> None:
-    fault = chat.fault("", 500, message).replace(b"server_error", code.encode())
-    chat.answers(chat.sends([*chat.head(), fault.replace(b'"code": 500', f'"code": "{code}"'.encode())]))
-    with pytest.raises(SendFailed, match=said):
+    fault = chat.error_event("", 500, message).replace(b"server_error", code.encode())
+    chat.respond_with(
+        chat.stream_events([*chat.head(), fault.replace(b'"code": 500', f'"code": "{code}"'.encode())])
+    )
+    with pytest.raises(SendFailed, match=expected):
         await ask(chat.chat())
     assert len(chat.bodies) == 1
 
 
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
-async def test_an_error_without_words_is_told_by_its_code(chat: ChatService) -> None:
-    fault = chat.fault("", 500, "").replace(b"server_error", b"context_length_exceeded")
-    chat.answers(chat.sends([*chat.head(), fault]))
+async def test_an_error_without_a_message_is_reported_by_its_code(chat: ChatService) -> None:
+    fault = chat.error_event("", 500, "").replace(b"server_error", b"context_length_exceeded")
+    chat.respond_with(chat.stream_events([*chat.head(), fault]))
     with pytest.raises(SendFailed, match="does not accept this much input") as caught:
         await ask(chat.chat())
     assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
 
 
-async def test_a_model_that_declines_says_so(chat: ChatService) -> None:
+async def test_a_refusal_of_the_model_is_reported(chat: ChatService) -> None:
     why = {"anthropic": "refusal", "openai": "content_filter"}.get(chat.name, "PROHIBITED_CONTENT")
-    chat.answers(chat.streams("I ", why=why))
-    said = {"anthropic": "refusal", "openai": "content filter"}.get(chat.name, "prohibited content")
-    with pytest.raises(SendFailed, match=f"some-model declined to answer \\({said}\\)") as caught:
+    chat.respond_with(chat.stream_reply("I ", why=why))
+    expected = {"anthropic": "refusal", "openai": "content filter"}.get(chat.name, "prohibited content")
+    with pytest.raises(SendFailed, match=f"some-model declined to answer \\({expected}\\)") as caught:
         await ask(chat.chat())
     assert caught.value.partial == "I " and "chat.model" in caught.value.hint
     assert len(chat.bodies) == 1
 
 
 @pytest.mark.parametrize("chat", ["gemini"], indirect=True)
-async def test_a_prompt_that_is_blocked_says_so(chat: ChatService) -> None:
-    chat.answers(chat.sends([chat.event({"promptFeedback": {"blockReason": "SAFETY"}})]))
+async def test_a_blocked_prompt_is_reported(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_events([chat.event({"promptFeedback": {"blockReason": "SAFETY"}})]))
     with pytest.raises(SendFailed, match="declined to answer \\(safety\\)"):
         await ask(chat.chat())
 
 
-async def test_a_connection_that_stays_open_after_the_end_holds_nothing_up(chat: ChatService) -> None:
+async def test_a_connection_left_open_after_the_end_causes_no_delay(chat: ChatService) -> None:
     def stays(_: Request) -> Response:
         def events() -> Iterator[bytes]:
             end = [event for event in chat.tail() if b"[DONE]" not in event]
@@ -274,6 +280,6 @@ async def test_a_connection_that_stays_open_after_the_end_holds_nothing_up(chat:
 
         return Response(events(), content_type="text/event-stream")
 
-    chat.answers(stays)
+    chat.respond_with(stays)
     reply = await ask(chat.chat(), timeout=5)
     assert (reply.text, reply.usage.output_tokens) == ("tea", 12)

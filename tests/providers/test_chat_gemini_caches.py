@@ -1,4 +1,4 @@
-"""Gemini's caches: made, named in a chat, kept, ended, gone."""
+"""Gemini's named caches: created, used in a chat, extended, deleted, expired."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ GONE = {
 pytestmark = pytest.mark.parametrize("chat", ["gemini"], indirect=True)
 
 
-class Seen:
-    """Answers one path and remembers what it was asked."""
+class Endpoint:
+    """Responds on one path and records the requests."""
 
     def __init__(self, chat: ChatService, path: str, method: str, *responses: Response) -> None:
         self.bodies: list[Any] = []
@@ -58,8 +58,8 @@ def provider(chat: ChatService) -> Gemini:
     return Gemini("some-model", chat.address, purpose=CHAT)
 
 
-async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_a_chat_names_the_cache_in_place_of_the_prefix(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     reply = await ask(provider(chat), replace(REQUEST, cached_content=NAME))
     assert chat.bodies == [
         {
@@ -79,26 +79,26 @@ async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) ->
         (400, "Model used by GenerateContent request (a) and CachedContent (b) has to be the same."),
     ],
 )
-async def test_a_cache_that_is_gone_is_told_apart(chat: ChatService, status: int, message: str) -> None:
-    chat.answers(json_response(chat.error(message), status))
+async def test_an_expired_cache_has_its_own_error(chat: ChatService, status: int, message: str) -> None:
+    chat.respond_with(json_response(chat.error(message), status))
     with pytest.raises(CacheGone, match=f"no cache {NAME} for some-model") as caught:
         await ask(provider(chat), replace(REQUEST, cached_content=NAME))
     assert isinstance(caught.value, SendFailed) and caught.value.__context__ is None
     assert len(chat.bodies) == 1
     with pytest.raises(SendFailed) as other:
         await ask(provider(chat))
-    assert type(other.value) is SendFailed, "no cache was asked for"
+    assert type(other.value) is SendFailed, "an error without a cache counted as a missing cache"
 
 
-async def test_a_refused_key_is_not_taken_for_a_cache_that_is_gone(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("Permission denied"), 403))
+async def test_a_rejected_key_is_not_mistaken_for_an_expired_cache(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("Permission denied"), 403))
     with pytest.raises(SendFailed, match="the key was refused") as caught:
         await ask(provider(chat), replace(REQUEST, cached_content=NAME))
     assert type(caught.value) is SendFailed
 
 
-async def test_a_cache_is_made_of_a_prefix(chat: ChatService) -> None:
-    seen = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+async def test_a_cache_is_created_from_a_prefix(chat: ChatService) -> None:
+    seen = Endpoint(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
     gemini = provider(chat)
     stored = await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
@@ -108,17 +108,17 @@ async def test_a_cache_is_made_of_a_prefix(chat: ChatService) -> None:
         "systemInstruction": {"parts": [{"text": "You are kind.\n"}]},
         "ttl": "600s",
     }
-    assert len(seen.bodies) == 2, "a failure that passes is tried again"
+    assert len(seen.bodies) == 2, "a temporary failure was not retried"
 
 
 def listed(*caches: dict[str, Any], more: str = "") -> Response:
     return json_response({"cachedContents": list(caches), **({"nextPageToken": more} if more else {})})
 
 
-async def test_one_whose_answer_was_lost_is_taken_at_the_next_attempt(chat: ChatService) -> None:
-    made = Seen(chat, "cachedContents", "POST", Response(b"{", 200), json_response(STORED))
-    looked = Seen(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
-    lost = Seen(chat, "cachedContents", "POST", json_response({}, 503))
+async def test_a_cache_whose_response_was_lost_is_found_at_the_next_attempt(chat: ChatService) -> None:
+    made = Endpoint(chat, "cachedContents", "POST", Response(b"{", 200), json_response(STORED))
+    looked = Endpoint(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
+    lost = Endpoint(chat, "cachedContents", "POST", json_response({}, 503))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="could not be read"):
         await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
@@ -132,27 +132,27 @@ async def test_one_whose_answer_was_lost_is_taken_at_the_next_attempt(chat: Chat
     assert looked.queries == ["pageSize=1000"] and lost.bodies == []
 
 
-async def test_an_attempt_that_may_have_made_one_is_not_repeated_blindly(chat: ChatService) -> None:
-    made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
-    Seen(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
+async def test_creation_is_not_repeated_if_the_cache_may_exist(chat: ChatService) -> None:
+    made = Endpoint(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+    Endpoint(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
     gemini = provider(chat)
     stored = await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
     await gemini.aclose()
     assert stored.name == NAME and len(made.bodies) == 1
 
 
-async def test_a_server_that_cannot_list_makes_it_all_the_same(chat: ChatService) -> None:
-    made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
-    Seen(chat, "cachedContents", "GET", json_response(chat.error("no such method"), 404))
+async def test_a_cache_is_created_even_if_the_server_cannot_list_caches(chat: ChatService) -> None:
+    made = Endpoint(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+    Endpoint(chat, "cachedContents", "GET", json_response(chat.error("no such method"), 404))
     gemini = provider(chat)
     assert (await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)).name == NAME
     await gemini.aclose()
     assert len(made.bodies) == 2
 
 
-async def test_of_those_with_the_name_the_one_that_stays_longest_is_found(chat: ChatService) -> None:
+async def test_of_caches_with_the_same_name_the_last_to_expire_is_found(chat: ChatService) -> None:
     mine = {**STORED, "displayName": "mine"}
-    looked = Seen(
+    looked = Endpoint(
         chat,
         "cachedContents",
         "GET",
@@ -173,9 +173,9 @@ async def test_of_those_with_the_name_the_one_that_stays_longest_is_found(chat: 
     await gemini.aclose()
 
 
-async def test_a_prefix_that_is_too_short_says_so(chat: ChatService) -> None:
-    said = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
-    Seen(chat, "cachedContents", "POST", json_response(chat.error(said), 400))
+async def test_a_too_short_prefix_is_reported(chat: ChatService) -> None:
+    message = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
+    Endpoint(chat, "cachedContents", "POST", json_response(chat.error(message), 400))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="Cached content is too small"):
         await gemini.create_cache(KEPT, 600, timeout=20)
@@ -183,17 +183,17 @@ async def test_a_prefix_that_is_too_short_says_so(chat: ChatService) -> None:
 
 
 @pytest.mark.parametrize("reply", [{}, {"name": "../models"}, {"name": 7}, [], {"name": f"{NAME}?x=y"}])
-async def test_a_cache_without_a_name_is_none(chat: ChatService, reply: object) -> None:
-    Seen(chat, "cachedContents", "POST", json_response(reply))
+async def test_a_cache_without_a_name_is_an_error(chat: ChatService, reply: object) -> None:
+    Endpoint(chat, "cachedContents", "POST", json_response(reply))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="the reply could not be read"):
         await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
 
 
-@pytest.mark.parametrize("told", [None, "soon", 7])
-async def test_an_end_that_is_not_told_is_reckoned(chat: ChatService, told: object) -> None:
-    Seen(chat, "cachedContents", "POST", json_response({"name": NAME, "expireTime": told}))
+@pytest.mark.parametrize("expiry", [None, "soon", 7])
+async def test_a_missing_expiry_is_computed(chat: ChatService, expiry: object) -> None:
+    Endpoint(chat, "cachedContents", "POST", json_response({"name": NAME, "expireTime": expiry}))
     gemini = provider(chat)
     stored = await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
@@ -201,8 +201,8 @@ async def test_an_end_that_is_not_told_is_reckoned(chat: ChatService, told: obje
     assert timedelta(seconds=550) < left <= timedelta(seconds=600) and stored.tokens == 0
 
 
-async def test_a_cache_is_kept_longer(chat: ChatService) -> None:
-    seen = Seen(chat, NAME, "PATCH", json_response(STORED))
+async def test_a_cache_can_be_extended(chat: ChatService) -> None:
+    seen = Endpoint(chat, NAME, "PATCH", json_response(STORED))
     gemini = provider(chat)
     stored = await gemini.refresh_cache(NAME, 900, timeout=20)
     await gemini.aclose()
@@ -210,8 +210,8 @@ async def test_a_cache_is_kept_longer(chat: ChatService) -> None:
     assert (seen.bodies, seen.queries) == ([{"ttl": "900s"}], ["updateMask=ttl"])
 
 
-async def test_what_is_gone_cannot_be_kept(chat: ChatService) -> None:
-    Seen(chat, NAME, "PATCH", json_response(GONE, 403))
+async def test_an_expired_cache_cannot_be_extended(chat: ChatService) -> None:
+    Endpoint(chat, NAME, "PATCH", json_response(GONE, 403))
     gemini = provider(chat)
     with pytest.raises(CacheGone, match=NAME):
         await gemini.refresh_cache(NAME, 900, timeout=20)
@@ -225,8 +225,8 @@ async def test_what_is_gone_cannot_be_kept(chat: ChatService) -> None:
     [json_response({}), json_response({}, 404), json_response(GONE, 403)],
     ids=["there", "404", "403"],
 )
-async def test_a_cache_is_ended_whether_it_is_there_or_not(chat: ChatService, response: Response) -> None:
-    seen = Seen(chat, NAME, "DELETE", response)
+async def test_deleting_a_cache_succeeds_even_if_it_is_missing(chat: ChatService, response: Response) -> None:
+    seen = Endpoint(chat, NAME, "DELETE", response)
     gemini = provider(chat)
     await gemini.delete_cache(NAME, timeout=20)
     await gemini.delete_cache("../models/some-model", timeout=20)
@@ -234,11 +234,11 @@ async def test_a_cache_is_ended_whether_it_is_there_or_not(chat: ChatService, re
     assert seen.bodies == [None]
 
 
-async def test_a_cache_that_cannot_be_ended_is_an_error(
+async def test_a_failed_deletion_of_a_cache_is_an_error(
     chat: ChatService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
-    seen = Seen(chat, NAME, "DELETE", json_response(chat.error("boom"), 500))
+    seen = Endpoint(chat, NAME, "DELETE", json_response(chat.error("boom"), 500))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="the service failed \\(500\\), 3 times"):
         await gemini.delete_cache(NAME, timeout=20)
@@ -246,7 +246,7 @@ async def test_a_cache_that_cannot_be_ended_is_an_error(
     assert len(seen.bodies) == 3
 
 
-def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
+def test_only_gemini_has_named_caches(chat: ChatService) -> None:
     assert isinstance(provider(chat), NamedCaches)
     assert not isinstance(Anthropic("m", chat.address, purpose=CHAT), NamedCaches)
     assert not isinstance(LocalChat(), NamedCaches)

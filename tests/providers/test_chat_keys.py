@@ -1,4 +1,4 @@
-"""Keys of chats come from the environment, go where they belong, and are shown nowhere (N2)."""
+"""Keys of chats come from the environment, are sent only to their service, and are never shown (N2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES, key_for
 from tests.providers.chat_service import ChatService, ask
 from tests.providers.conftest import KEY, PROVIDERS, json_response
 from tests.providers.responses_service import ResponsesService
-from tests.providers.test_keys import everything_told
+from tests.providers.test_keys import everything_shown
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +29,13 @@ async def test_no_error_shows_the_key(
     chat: ChatService, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    chat.answers(json_response(chat.error(f"Incorrect API key provided: {KEY}."), status))
+    chat.respond_with(json_response(chat.error(f"Incorrect API key provided: {KEY}."), status))
     provider = chat.chat()
     with pytest.raises(SendFailed) as caught:
         await ask(provider)
     assert KEY in str(chat.headers), "the test would prove nothing if the key had not been sent"
-    told = everything_told(caught.value, caplog)
-    assert KEY not in told and KEY[:16] not in told
+    shown = everything_shown(caught.value, caplog)
+    assert KEY not in shown and KEY[:16] not in shown
     assert KEY not in repr(provider) and KEY not in str(vars(provider))
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
@@ -45,19 +45,19 @@ async def test_no_failure_shows_the_key(
     chat: ChatService, error: str, nowhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    fault = chat.fault("invalid_request_error", 400, f"the key {KEY} is bad")
+    fault = chat.error_event("invalid_request_error", 400, f"the key {KEY} is bad")
     text = [*chat.head(), chat.piece("Ann")]
     torn = Response(
         iter([b"".join(text)]), headers={"Content-Length": "99999"}, content_type="text/event-stream"
     )
     responses: dict[str, Response | Callable[[Request], Response]] = {
-        "drip": chat.drips("Ann"),
+        "drip": chat.drip("Ann"),
         "nonsense": json_response([KEY]),
         "torn": torn,
-        "error": chat.sends([*chat.head(), fault]),
-        "late-error": chat.sends([*text, fault]),
+        "error": chat.stream_events([*chat.head(), fault]),
+        "late-error": chat.stream_events([*text, fault]),
     }
-    chat.answers(responses.get(error, chat.streams("Ann")))
+    chat.respond_with(responses.get(error, chat.stream_reply("Ann")))
 
     def listen(_: str) -> None:
         if error == "listener":
@@ -69,12 +69,12 @@ async def test_no_failure_shows_the_key(
             timeout=0.5 if error == "drip" else 20,
             on_text=listen,
         )
-    assert KEY not in everything_told(caught.value, caplog)
+    assert KEY not in everything_shown(caught.value, caplog)
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
 
-async def test_a_wrong_key_is_named_by_its_variable(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("invalid x-api-key"), 401))
+async def test_a_wrong_key_is_reported_by_its_variable(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("invalid x-api-key"), 401))
     with pytest.raises(SendFailed, match="the key was refused \\(401\\)") as caught:
         await ask(chat.chat())
     variable = "OPENAI_API_KEY" if isinstance(chat, ResponsesService) else "AUTOPOIESIS_CHAT_API_KEY"
@@ -83,7 +83,7 @@ async def test_a_wrong_key_is_named_by_its_variable(chat: ChatService) -> None:
 
 
 @pytest.mark.parametrize("name", list(PROVIDERS))
-async def test_a_missing_key_is_named_with_the_way_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_key_is_reported_with_a_hint(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = PROVIDERS[name].key_variable
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(
@@ -93,7 +93,7 @@ async def test_a_missing_key_is_named_with_the_way_out(name: str, monkeypatch: p
         await ask(PROVIDERS[name](purpose=CHAT))
 
 
-def test_a_server_of_ones_own_gets_the_key_for_chats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_custom_server_gets_the_key_for_chats(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in (*PURPOSE_KEY_VARIABLES, "OPENAI_BASE_URL"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -111,17 +111,17 @@ def test_a_server_of_ones_own_gets_the_key_for_chats(monkeypatch: pytest.MonkeyP
     assert caught.value.where == "chat.base_url"
 
 
-async def test_a_redirect_does_not_carry_the_key_away(chat: ChatService) -> None:
+async def test_a_redirect_does_not_forward_the_key(chat: ChatService) -> None:
     seen: list[dict[str, str]] = []
 
     def elsewhere(request: Request) -> Response:
         seen.append({name.lower(): value for name, value in request.headers.items()})
-        return chat.streams("tea")
+        return chat.stream_reply("tea")
 
     # Another host name for the same port is another origin.
     chat.server.expect_request("/elsewhere").respond_with_handler(elsewhere)
     target = chat.server.url_for("/elsewhere").replace("localhost", "127.0.0.1")
-    chat.answers(json_response({}, 307, {"Location": target}))
+    chat.respond_with(json_response({}, 307, {"Location": target}))
     with contextlib.suppress(SendFailed):
         await ask(chat.chat())
     assert KEY in str(chat.headers)

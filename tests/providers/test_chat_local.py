@@ -1,4 +1,4 @@
-"""Replies without a model: lines of the prompt with their sources, always the same, and nothing made up."""
+"""Replies without a model quote lines of the prompt with their sources, and are deterministic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.providers.chat import ChatReply, ChatRequest
 from engine.providers.local import LINES, LocalChat
 from tests.context.conftest import Space
 from tests.context.test_retrieved import result
-from tests.providers.chat_service import Heard, ask
+from tests.providers.chat_service import Listener, ask
 
 PREFIX = (
     "<!-- system:system.md -->\nReview the cache.\n\n",
@@ -46,7 +46,7 @@ async def answer(message: str, found: str = FOUND) -> ChatReply:
     return await ask(LocalChat(), request(message, found))
 
 
-async def test_the_nearest_lines_come_first_with_their_places() -> None:
+async def test_the_most_similar_lines_come_first_with_their_sources() -> None:
     reply = await answer("Who reviews a change of the cache?")
     first, _, *lines = reply.text.split("\n")
     assert first.startswith("No model was used (chat.provider: local)") and first.endswith(
@@ -64,7 +64,7 @@ async def test_rare_words_weigh_more_than_common_ones() -> None:
     assert reply.text.split("\n")[2] == "- knowledge/people/ann.md:9 — Ann likes green tea."
 
 
-async def test_what_stands_behind_a_speaker_is_a_line_and_memory_counts_too() -> None:
+async def test_text_after_a_speaker_is_a_line_and_memory_is_searched() -> None:
     assert "- conversations/2026/02/x.md:12 — Bob: I think" in (await answer("What did Bob think?")).text
     assert "- MEMORY.md — The espresso machine is in the kitchen." in (await answer("Any espresso?")).text
 
@@ -74,9 +74,9 @@ async def test_instructions_and_the_conversation_are_not_quoted() -> None:
     assert "Today" not in reply.text and "Review the cache" not in reply.text
 
 
-async def test_what_is_not_there_is_said_plainly() -> None:
+async def test_a_message_without_a_match_gets_a_plain_reply() -> None:
     for message in ("Quantum entanglement?", "", "§ <!-- {rag-context}", "the of and"):
-        heard = Heard()
+        heard = Listener()
         reply = await ask(LocalChat(), request(message, found=""), on_text=heard)
         assert reply.text == "".join(heard.pieces)
         assert reply.text.endswith("nothing in the prompt matches the message."), message
@@ -84,7 +84,7 @@ async def test_what_is_not_there_is_said_plainly() -> None:
     assert bare.text.endswith("nothing in the prompt matches the message.")
 
 
-async def test_it_is_short_and_always_the_same() -> None:
+async def test_the_reply_is_short_and_deterministic() -> None:
     lines = "".join(f"<!-- notes/{n}.md -->\n§{n}\ncache {'long ' * 200}{n}\n" for n in range(50))
     found = f"{{rag-context}}\n{lines}<!-- copy.md -->\n§3\ncache {'long ' * 200}3\n{{/rag-context}}\n"
     first, second = [await answer("cache", found) for _ in range(2)]
@@ -94,7 +94,7 @@ async def test_it_is_short_and_always_the_same() -> None:
     assert all(len(line) < 340 and line.endswith("…") for line in quoted)
 
 
-async def test_tokens_are_counted_by_what_is_given_for_it() -> None:
+async def test_tokens_are_counted_with_the_given_counter() -> None:
     asked = request("Who reviews?")
     local = LocalChat(count)
     reply = await ask(local, asked)
@@ -104,7 +104,7 @@ async def test_tokens_are_counted_by_what_is_given_for_it() -> None:
     assert (await ask(LocalChat(), asked)).usage.input_tokens == 0
 
 
-async def test_a_compiled_prompt_is_read_as_it_is(tmp_path: Path) -> None:
+async def test_a_compiled_prompt_is_understood(tmp_path: Path) -> None:
     space = Space(tmp_path)
     space.write("memory-config.yaml", "")
     space.write("knowledge/prompts/system.md", "Review the cache.\n")
@@ -126,7 +126,7 @@ async def test_a_compiled_prompt_is_read_as_it_is(tmp_path: Path) -> None:
         assert reply.text.split("\n")[2].startswith(place), reply.text
 
 
-def test_it_needs_no_client() -> None:
+def test_the_local_provider_imports_no_client() -> None:
     code = (
         "import sys\n"
         "import engine.providers.local\n"

@@ -1,4 +1,4 @@
-"""What a chat sends: the prefix where a service can cache it, the rest as the message."""
+"""Chat requests: the prefix where the service can cache it, the rest as the message."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.providers.conftest import KEY, PROVIDERS, json_response
 BREAKPOINT = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
-async def test_prefix_and_rest_stand_where_they_belong(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_prefix_and_rest_are_sent_in_their_fields(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat())
     (body,) = chat.bodies
     assert chat.system(body) == "You are kind.\nAnn likes tea.\n"
@@ -35,8 +35,8 @@ async def test_prefix_and_rest_stand_where_they_belong(chat: ChatService) -> Non
         assert body["model"] == "some-model" and body["stream"] is True
 
 
-async def test_without_a_prefix_there_is_no_instruction(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_without_a_prefix_there_is_no_system_message(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat(), replace(REQUEST, prefix=(), ttl="5m", cache_key="k"))
     (body,) = chat.bodies
     assert "system" not in body and "systemInstruction" not in body
@@ -45,8 +45,8 @@ async def test_without_a_prefix_there_is_no_instruction(chat: ChatService) -> No
 
 
 @pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
-async def test_each_piece_of_the_prefix_ends_a_cache(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_each_piece_of_the_prefix_ends_with_a_cache_breakpoint(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     pieces = ("one", "two", "three")
     await ask(chat.chat(), ChatRequest(pieces, "rest", 9, ttl="1h", cache_key="not for this service"))
     await ask(chat.chat(), ChatRequest(pieces, "rest", 9, ttl="5m"))
@@ -63,8 +63,8 @@ async def test_each_piece_of_the_prefix_ends_a_cache(chat: ChatService) -> None:
 
 
 @pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
-async def test_more_pieces_than_caches_leave_the_first_ones_unmarked(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_with_more_pieces_than_breakpoints_the_first_are_unmarked(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat(), ChatRequest(("a", "b", "c", "d", "e"), "rest", 9, ttl="5m"))
     assert ["cache_control" in block for block in chat.bodies[0]["system"]] == [
         False,
@@ -76,13 +76,13 @@ async def test_more_pieces_than_caches_leave_the_first_ones_unmarked(chat: ChatS
 
 
 @pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
-async def test_a_server_that_knows_no_hour_and_then_no_caches_is_asked_without(chat: ChatService) -> None:
-    chat.answers(
+async def test_cache_options_refused_by_the_server_are_dropped_one_by_one(chat: ChatService) -> None:
+    chat.respond_with(
         json_response(
             chat.error("system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"), 400
         ),
         json_response(chat.error("system.0.cache_control: Extra inputs are not permitted"), 400),
-        chat.streams("tea"),
+        chat.stream_reply("tea"),
     )
     provider = chat.chat()
     await ask(provider, replace(REQUEST, ttl="1h"))
@@ -92,8 +92,8 @@ async def test_a_server_that_knows_no_hour_and_then_no_caches_is_asked_without(c
 
 
 @pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
-async def test_a_refusal_that_speaks_of_no_cache_leaves_the_caches(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("the message says too little"), 400))
+async def test_an_unrelated_refusal_keeps_the_cache_options(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("the message says too little"), 400))
     with pytest.raises(SendFailed, match="says too little"):
         await ask(chat.chat(), replace(REQUEST, ttl="1h"))
     assert len(chat.bodies) == 1
@@ -101,8 +101,8 @@ async def test_a_refusal_that_speaks_of_no_cache_leaves_the_caches(chat: ChatSer
 
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
 @pytest.mark.parametrize("model", ["gpt-5.6-sol", "gpt-6-sol", "gpt-5.10", "gpt-10"])
-async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(chat: ChatService, model: str) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_newer_models_get_only_explicit_breakpoints(chat: ChatService, model: str) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat(model), replace(REQUEST, cache_key="d1.0", ttl="1h"))
     (body,) = chat.bodies
     assert body == {
@@ -123,8 +123,8 @@ async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(chat: ChatS
 
 
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
-async def test_newer_models_keep_nothing_when_no_cache_is_asked_for(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_newer_models_cache_nothing_unless_requested(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat("gpt-6-sol"))
     (body,) = chat.bodies
     assert body["prompt_cache_options"] == {"mode": "explicit"} and "breakpoint" not in str(body)
@@ -133,8 +133,8 @@ async def test_newer_models_keep_nothing_when_no_cache_is_asked_for(chat: ChatSe
 
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
 @pytest.mark.parametrize("model", ["gpt-5.5", "gpt-5-nano", "gpt-4o-mini", "o3"])
-async def test_older_models_get_the_key_alone(chat: ChatService, model: str) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_older_models_get_only_the_cache_key(chat: ChatService, model: str) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat(model), replace(REQUEST, cache_key="d1.0"))
     (body,) = chat.bodies
     assert body["prompt_cache_key"] == "d1.0" and "prompt_cache_options" not in body
@@ -142,8 +142,8 @@ async def test_older_models_get_the_key_alone(chat: ChatService, model: str) -> 
 
 
 @pytest.mark.parametrize("chat", ["openai"], indirect=True)
-async def test_a_compatible_server_gets_what_it_knows(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+async def test_a_compatible_server_gets_only_standard_parameters(chat: ChatService) -> None:
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat("gpt-6-sol"), replace(REQUEST, cache_key="d1.0"))
     (body,) = chat.bodies
     assert body["max_tokens"] == 100 and "prompt_cache" not in str(body)
@@ -152,7 +152,7 @@ async def test_a_compatible_server_gets_what_it_knows(chat: ChatService) -> None
 
 @pytest.mark.parametrize("chat", ["openai"], indirect=True)
 @pytest.mark.parametrize("status", [404, 405])
-async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, status: int) -> None:
+async def test_a_server_with_chat_completions_only_is_supported(chat: ChatService, status: int) -> None:
     chat.server.expect_request("/v1/responses").respond_with_data("404 page not found", status)
     refused = [
         "Unrecognized request argument supplied: stream_options",
@@ -160,7 +160,9 @@ async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, sta
         "Unknown parameter: 'prompt_cache_key'.",
         "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens'.",
     ]
-    chat.answers(*(json_response(chat.error(said), 400) for said in refused), chat.streams("tea"))
+    chat.respond_with(
+        *(json_response(chat.error(message), 400) for message in refused), chat.stream_reply("tea")
+    )
     provider = OpenAI("gpt-6-sol", purpose=CHAT)
     for _ in range(2):
         assert (await ask(provider, replace(REQUEST, cache_key="k"))).text == "tea"
@@ -183,7 +185,7 @@ async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, sta
 
 
 @pytest.mark.parametrize(
-    ("chat", "said", "limit"),
+    ("chat", "message", "limit"),
     [
         (
             "anthropic",
@@ -203,29 +205,29 @@ async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, sta
     ],
     indirect=["chat"],
 )
-async def test_a_reply_longer_than_the_model_writes_is_asked_for_shorter(
-    chat: ChatService, said: str, limit: int
+async def test_a_token_limit_above_the_models_maximum_is_lowered(
+    chat: ChatService, message: str, limit: int
 ) -> None:
-    chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
+    chat.respond_with(json_response(chat.error(message), 400), chat.stream_reply("tea"))
     provider = chat.chat()
     for tokens in (131072, 131072, 50):
         await ask(provider, replace(REQUEST, max_tokens=tokens))
     assert [chat.limit(body) for body in chat.bodies] == [131072, limit, limit, 50]
 
 
-def test_a_limit_of_prompt_and_reply_together_says_nothing_of_the_reply() -> None:
+def test_a_context_limit_does_not_lower_the_token_limit() -> None:
     assert lower_limit("maximum context length is 4096 tokens, you requested 904 and 4096", 4096) is None
     assert lower_limit("max_tokens must be at least 1", 100) is None
 
 
-async def test_a_refusal_about_something_else_is_an_error(chat: ChatService) -> None:
-    chat.answers(json_response(chat.error("messages: at least one\nis\x1b[31m required"), 400))
+async def test_any_other_refusal_is_an_error(chat: ChatService) -> None:
+    chat.respond_with(json_response(chat.error("messages: at least one\nis\x1b[31m required"), 400))
     with pytest.raises(SendFailed, match="the request was refused \\(400\\): messages: at least one is"):
         await ask(chat.chat())
     assert len(chat.bodies) == 1
 
 
-def test_the_settings_choose_the_service() -> None:
+def test_the_settings_choose_the_provider() -> None:
     for name, kind in PROVIDERS.items():
         provider = chat_provider_for(ChatSettings(provider=name, base_url="http://localhost:1/v1"))  # type: ignore[arg-type]
         assert type(provider) is kind

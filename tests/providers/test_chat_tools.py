@@ -1,4 +1,4 @@
-"""Tools in a chat: offered, called, answered, in each service's own form."""
+"""Tools in a chat: offered, called and answered in each service's format."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TOOL = ToolDefinition("look", "Looks somewhere.", SCHEMA)
 OFFERING = replace(REQUEST, tools=(TOOL,))
 
 
-async def called(chat: ChatService, text: str = "", arguments: str = '{"at": "tea"}') -> ChatReply:
-    chat.answers(chat.sends(chat.called("look", arguments, text)), chat.streams("Tea."))
+async def tool_call(chat: ChatService, text: str = "", arguments: str = '{"at": "tea"}') -> ChatReply:
+    chat.respond_with(chat.stream_events(chat.tool_call("look", arguments, text)), chat.stream_reply("Tea."))
     return await ask(chat.chat("gpt-6-sol" if isinstance(chat, ResponsesService) else "some-model"), OFFERING)
 
 
-async def test_a_tool_is_offered_and_its_call_told(chat: ChatService) -> None:
-    reply = await called(chat, "Let me look.")
+async def test_a_tool_is_offered_and_its_call_returned(chat: ChatService) -> None:
+    reply = await tool_call(chat, "Let me look.")
     (offered,) = chat.tools(chat.bodies[0])
     schema = {"anthropic": "input_schema", "openai": "parameters"}.get(chat.name, "parametersJsonSchema")
     assert (offered["name"], offered["description"], offered[schema]) == ("look", "Looks somewhere.", SCHEMA)
@@ -38,8 +38,8 @@ async def test_a_tool_is_offered_and_its_call_told(chat: ChatService) -> None:
     assert use.id == ("" if chat.name == "gemini" else "call_1")
 
 
-async def test_the_answer_goes_back_behind_the_reply_that_called(chat: ChatService) -> None:
-    first = await called(chat, "Let me look.")
+async def test_the_tool_result_follows_the_reply_that_called_it(chat: ChatService) -> None:
+    first = await tool_call(chat, "Let me look.")
     rounds = (Round(first.items, tuple((use, "In the \ud800cupboard.") for use in first.calls)),)
     assert (await ask(chat.chat(), replace(OFFERING, rounds=rounds))).text == "Tea."
     before, after = chat.turns(chat.bodies[0]), chat.turns(chat.bodies[1])
@@ -79,18 +79,16 @@ async def test_the_answer_goes_back_behind_the_reply_that_called(chat: ChatServi
 
 @pytest.mark.parametrize("chat", ["anthropic", "openai", "responses"], indirect=True)
 @pytest.mark.parametrize(("arguments", "read"), [('{"at": ', None), ("[" * 100_000, None), ("", {})])
-async def test_arguments_that_cannot_be_read_are_none(
-    chat: ChatService, arguments: str, read: object
-) -> None:
-    (use,) = (await called(chat, arguments=arguments)).calls
+async def test_unreadable_arguments_become_none(chat: ChatService, arguments: str, read: object) -> None:
+    (use,) = (await tool_call(chat, arguments=arguments)).calls
     assert use == ToolUse("look", read, "call_1")
 
 
 @pytest.mark.parametrize("chat", ["openai"], indirect=True)
-async def test_calls_that_a_server_numbers_alike_are_told_apart_by_their_ids(chat: ChatService) -> None:
-    one, two = chat.called("look", '{"at": "tea"}'), chat.called("look", '{"at": "milk"}')
+async def test_calls_with_the_same_index_are_distinguished_by_their_ids(chat: ChatService) -> None:
+    one, two = chat.tool_call("look", '{"at": "tea"}'), chat.tool_call("look", '{"at": "milk"}')
     others = [event.replace(b"call_1", b"call_2") for event in two[1:]]
-    chat.answers(chat.sends([*one[:3], *others]))
+    chat.respond_with(chat.stream_events([*one[:3], *others]))
     reply = await ask(chat.chat(), OFFERING)
     assert reply.calls == (
         ToolUse("look", {"at": "tea"}, "call_1"),
@@ -99,14 +97,14 @@ async def test_calls_that_a_server_numbers_alike_are_told_apart_by_their_ids(cha
 
 
 async def test_without_tools_none_are_offered(chat: ChatService) -> None:
-    chat.answers(chat.streams("tea"))
+    chat.respond_with(chat.stream_reply("tea"))
     await ask(chat.chat())
     assert "tool" not in str(chat.bodies)
 
 
-async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> None:
-    said = "Function calling is not enabled: the model does not support tools"
-    chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
+async def test_a_model_that_rejects_tools_is_asked_without_them(chat: ChatService) -> None:
+    message = "Function calling is not enabled: the model does not support tools"
+    chat.respond_with(json_response(chat.error(message), 400), chat.stream_reply("tea"))
     at_home = isinstance(chat, ResponsesService) or chat.name != "openai"
     provider = type(chat.chat())("some-model", "" if at_home else chat.address, purpose=CHAT)
     for _ in range(2):
@@ -115,7 +113,7 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
     assert not provider.takes_tools
 
 
-def test_only_the_services_own_servers_are_offered_tools() -> None:
+def test_tools_are_offered_only_to_the_official_servers() -> None:
     for kind in PROVIDERS.values():
         assert (
             kind("m", "", purpose=CHAT).takes_tools
@@ -125,7 +123,7 @@ def test_only_the_services_own_servers_are_offered_tools() -> None:
 
 
 @pytest.mark.parametrize("chat", ["gemini"], indirect=True)
-async def test_a_named_cache_holds_the_tools_and_the_request_does_not(chat: ChatService) -> None:
+async def test_tools_are_in_the_named_cache_and_not_in_the_request(chat: ChatService) -> None:
     made: list[dict[str, Any]] = []
 
     def create(request: Request) -> Response:
@@ -133,7 +131,7 @@ async def test_a_named_cache_holds_the_tools_and_the_request_does_not(chat: Chat
         return json_response({"name": "cachedContents/k1"})
 
     chat.server.expect_request("/v1beta/cachedContents", method="POST").respond_with_handler(create)
-    chat.answers(chat.streams("tea"))
+    chat.respond_with(chat.stream_reply("tea"))
     provider = chat.chat()
     assert isinstance(provider, Gemini)
     await provider.create_cache(OFFERING, 600, timeout=20)

@@ -1,4 +1,4 @@
-"""The ``claude`` command answers or there is a clear error; nothing outlasts its question."""
+"""Completions through the ``claude`` command: an answer or a clear error, and no process left behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
-from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
+from tests.providers.claude_command import HANGS, Install, printing, wait_until_exists, wait_until_gone
 from tests.providers.conftest import KEY, complete, completed
 
 YES = json.dumps(
@@ -36,14 +36,14 @@ YES = json.dumps(
 )
 
 
-async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) -> None:
-    claude(says(YES))
+async def test_the_answer_is_returned_with_tokens_and_price(claude: Install) -> None:
+    claude(printing(YES))
     done = await completed(ClaudeCode(purpose=GATE))
     assert (done.text, done.model, done.cut) == ("YES", "haiku", False)
     assert (done.usage, done.cost_usd) == (Usage(23, 20, output_tokens=4), 0.0012)
 
 
-async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
+async def test_the_command_runs_isolated_without_tools_and_gets_the_prompt_on_stdin(
     claude: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", "AUTOPOIESIS_GATE_API_KEY"):
@@ -51,7 +51,7 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
     log = claude(
         'printf "%s\\n" "$@" > "$LOG/argv"; cat > "$LOG/stdin"; env > "$LOG/env"; pwd > "$LOG/cwd"\n'
-        f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{says(YES)}'
+        f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{printing(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
     await completion.complete(
@@ -83,7 +83,7 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
     assert not Path((log / "cwd").read_text().strip()).exists()
 
 
-async def test_a_missing_command_is_named_with_the_way_out(
+async def test_a_missing_command_is_named_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -93,37 +93,37 @@ async def test_a_missing_command_is_named_with_the_way_out(
     assert "install Claude Code" in caught.value.hint and "gate.provider: local" in caught.value.hint
 
 
-async def test_a_command_that_cannot_be_started(claude: Install) -> None:
+async def test_a_command_that_cannot_be_started_raises(claude: Install) -> None:
     claude("", interpreter="/nowhere/to/be/found")
     with pytest.raises(GateError, match="cannot be started: No such file or directory"):
         await complete(ClaudeCode(purpose=GATE))
 
 
-async def test_a_model_that_is_no_argument(claude: Install) -> None:
-    claude(says(YES))
+async def test_a_model_name_that_cannot_be_an_argument_raises(claude: Install) -> None:
+    claude(printing(YES))
     with pytest.raises(GateError, match=r"cannot be started: gate\.model cannot be passed to a command"):
         await complete(ClaudeCode("ha\0iku", purpose=GATE))
 
 
-async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
+async def test_a_hanging_command_is_killed_at_the_deadline_with_its_children(claude: Install) -> None:
     log = claude(HANGS)
     with pytest.raises(GateError, match=r"no answer within 0\.5 s") as caught:
         await complete(ClaudeCode(purpose=GATE), timeout=0.5)
     assert "gate.claude_code_deadline_s" in caught.value.hint
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
-async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
+async def test_cancelling_kills_the_command_and_its_children(claude: Install) -> None:
     log = claude(HANGS)
     task = asyncio.ensure_future(complete(ClaudeCode(purpose=GATE), timeout=600))
-    await until_there(log / "leader")
+    await wait_until_exists(log / "leader")
     task.cancel()
     done, _ = await asyncio.wait([task], timeout=5.0)
     assert done and task.cancelled()
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
-async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
+async def test_cancelling_during_startup_kills_the_command_and_its_children(
     claude: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = claude(HANGS)
@@ -131,7 +131,7 @@ async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
 
     async def slowly(*argv: str, **options: Any) -> asyncio.subprocess.Process:
         process = await start(*argv, **options)
-        await until_there(log / "leader")
+        await wait_until_exists(log / "leader")
         task.cancel()
         await asyncio.sleep(0)
         return process
@@ -140,14 +140,14 @@ async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
     task = asyncio.ensure_future(complete(ClaudeCode(purpose=GATE), timeout=600))
     done, _ = await asyncio.wait([task], timeout=20.0)
     assert done and task.cancelled()
-    await until_gone(log, "leader", "child")
+    await wait_until_gone(log, "leader", "child")
 
 
-async def test_one_whose_child_keeps_the_output_open_ends_at_the_deadline(claude: Install) -> None:
-    log = claude(f'sleep 600 & echo $! > "$LOG/child"\n{says(YES)}')
+async def test_a_child_keeping_the_output_open_is_killed_at_the_deadline(claude: Install) -> None:
+    log = claude(f'sleep 600 & echo $! > "$LOG/child"\n{printing(YES)}')
     with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
         await complete(ClaudeCode(purpose=GATE), timeout=0.5)
-    await until_gone(log, "child")
+    await wait_until_gone(log, "child")
 
 
 @pytest.mark.parametrize(
@@ -156,27 +156,27 @@ async def test_one_whose_child_keeps_the_output_open_ends_at_the_deadline(claude
      '{"type": "system", "result": "YES"}', f"{YES}\n{YES}"],
     ids=["empty", "plain", "cut", "list", "null", "deep", "nothing", "number", "other", "two"],
 )  # fmt: skip
-async def test_output_that_is_no_reply_is_an_error(claude: Install, output: str) -> None:
-    claude(says(output))
+async def test_invalid_output_is_an_error(claude: Install, output: str) -> None:
+    claude(printing(output))
     with pytest.raises(GateError, match="the reply could not be read"):
         await complete(ClaudeCode(purpose=GATE))
 
 
 @pytest.mark.parametrize("script", ["yes nonsense", "head -c 3000000 /dev/zero"])
-async def test_output_without_end_is_given_up(claude: Install, script: str) -> None:
+async def test_endless_output_is_aborted(claude: Install, script: str) -> None:
     log = claude(f'echo $$ > "$LOG/leader"\n{script}')
     with pytest.raises(GateError, match="wrote more than 1 MiB"):
         await complete(ClaudeCode(purpose=GATE))
-    await until_gone(log, "leader")
+    await wait_until_gone(log, "leader")
 
 
-async def test_much_on_standard_error_does_not_hold_up_the_answer(claude: Install) -> None:
-    claude(f"head -c 3000000 /dev/zero >&2\n{says(YES)}")
+async def test_much_output_on_stderr_does_not_block_the_answer(claude: Install) -> None:
+    claude(f"head -c 3000000 /dev/zero >&2\n{printing(YES)}")
     assert await complete(ClaudeCode(purpose=GATE)) == "YES"
 
 
-async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> None:
-    claude(f"exec 0<&-\n{says(YES)}")
+async def test_a_command_that_closes_stdin_may_still_answer(claude: Install) -> None:
+    claude(f"exec 0<&-\n{printing(YES)}")
     done = await completion.complete(ClaudeCode(purpose=GATE), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
     assert done.text == "YES"
 
@@ -185,13 +185,13 @@ async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> Non
     ("script", "what", "hint"),
     [
         (
-            says('{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}')
+            printing('{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}')
             + "\nexit 1",
             "failed with status 1: Invalid API key · Please run /login",
             "run claude once to log in",
         ),
         (
-            says('{"type":"result","is_error":true,"result":"API Error: 529 overloaded"}'),
+            printing('{"type":"result","is_error":true,"result":"API Error: 529 overloaded"}'),
             "failed: API Error: 529 overloaded",
             "run claude -p hello to see what it says",
         ),
@@ -207,11 +207,11 @@ async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> Non
         ),
         ("exit 7", "failed with status 7", "run claude -p hello"),
         ("kill -9 $$", "failed with status -9", "run claude -p hello"),
-        (f"{says(YES)}\nexit 1", "failed with status 1: YES", "run claude"),
+        (f"{printing(YES)}\nexit 1", "failed with status 1: YES", "run claude"),
     ],
     ids=["login", "overloaded", "old", "stderr", "silent", "killed", "answer-but-failed"],
 )
-async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, hint: str) -> None:
+async def test_an_error_has_a_reason_and_a_hint(claude: Install, script: str, what: str, hint: str) -> None:
     claude(script)
     with pytest.raises(GateError) as caught:
         await complete(ClaudeCode(purpose=GATE))
@@ -220,7 +220,7 @@ async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, w
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"])
-async def test_what_quotes_the_key_is_not_shown(
+async def test_output_that_quotes_the_key_is_not_shown(
     claude: Install, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, KEY)
@@ -231,9 +231,7 @@ async def test_what_quotes_the_key_is_not_shown(
     assert KEY not in repr(vars(ClaudeCode(purpose=GATE)))
 
 
-async def test_a_question_within_a_question_is_not_put(
-    claude: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_nested_call_is_refused(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
     with pytest.raises(GateError, match="called from within one of our own calls"):
@@ -241,9 +239,9 @@ async def test_a_question_within_a_question_is_not_put(
     assert not (log / "started").exists()
 
 
-@pytest.mark.parametrize(("said", "answers"), [("1", ["yes", "no"]), ("none", ["no", "no"])])
-def test_it_answers_lists_from_the_thread_of_the_gate(claude: Install, said: str, answers: list[str]) -> None:
-    claude(says(YES.replace('"YES"', f'"{said}"')))
+@pytest.mark.parametrize(("reply", "answers"), [("1", ["yes", "no"]), ("none", ["no", "no"])])
+def test_the_list_gate_works_from_the_gates_thread(claude: Install, reply: str, answers: list[str]) -> None:
+    claude(printing(YES.replace('"YES"', f'"{reply}"')))
     gate = Gate(ListGate(ClaudeCode(purpose=GATE)), GateSettings(provider="claude-code", mode="list"))
     questions = [GateQuestion("review this", name, "about", f"Name: {name}") for name in ("a", "b")]
     outcomes = [outcome for outcome in gate.ask_and_wait(questions) if outcome]
@@ -252,7 +250,7 @@ def test_it_answers_lists_from_the_thread_of_the_gate(claude: Install, said: str
     assert sum(outcome.cost_usd for outcome in outcomes) == pytest.approx(0.0012)
 
 
-def test_it_has_a_deadline_of_its_own(claude: Install) -> None:
+def test_the_command_has_its_own_deadline(claude: Install) -> None:
     claude("sleep 600")
     settings = GateSettings(deadline_s=600, claude_code_deadline_s=0.3)
     gate = Gate(ModelGate(ClaudeCode(purpose=GATE)), settings)

@@ -1,4 +1,4 @@
-"""A completion: what is sent, what comes back, what it costs."""
+"""Completions: the request, the reply and its cost."""
 
 from __future__ import annotations
 
@@ -16,50 +16,52 @@ from engine.providers.openai import OpenAI
 from tests.providers.conftest import KEY, Service, complete, completed, json_response
 
 
-async def test_the_answer_and_its_tokens_come_back(service: Service) -> None:
-    service.answers(json_response(service.reply("YES")))
+async def test_the_answer_is_returned_with_its_tokens(service: Service) -> None:
+    service.respond_with(json_response(service.reply("YES")))
     done = await completed(service.provider(), max_tokens=1)
     assert (done.text, done.usage, done.cut) == ("YES", Usage(200, output_tokens=1), False)
     assert done.model == "some-model"
-    assert done.cost_usd is None, "a server of one's own has no known price"
+    assert done.cost_usd is None, "a custom server has a price"
 
 
-async def test_the_request_is_the_short_one_that_was_asked_for(service: Service) -> None:
-    service.answers(json_response(service.reply("NO")))
+async def test_the_request_has_the_prompt_and_the_token_limit(service: Service) -> None:
+    service.respond_with(json_response(service.reply("NO")))
     await complete(service.provider())
     (body,) = service.bodies
     assert service.limit(body) == 1
     assert service.temperature(body) == 0
     assert service.texts(body) == ("Answer.", "Yes or no?")
     assert KEY in str(service.headers)
-    if service.name != "gemini":  # which names the model in the path
+    if service.name != "gemini":  # Gemini has the model in the path.
         assert body["model"] == "some-model"
     if service.name == "anthropic":
         assert body["thinking"] == {"type": "disabled"}
 
 
-async def test_an_answer_cut_at_the_limit_says_so(service: Service) -> None:
-    service.answers(json_response(service.reply(None, cut=True)))
+async def test_an_answer_cut_at_the_limit_is_marked(service: Service) -> None:
+    service.respond_with(json_response(service.reply(None, cut=True)))
     done = await completed(service.provider(), max_tokens=1)
     assert (done.text, done.cut) == ("", True)
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)
-async def test_an_answer_cut_at_the_end_of_the_context_says_so(service: Service) -> None:
-    service.answers(json_response({**service.reply("Half"), "stop_reason": "model_context_window_exceeded"}))
+async def test_an_answer_cut_at_the_end_of_the_context_is_marked(service: Service) -> None:
+    service.respond_with(
+        json_response({**service.reply("Half"), "stop_reason": "model_context_window_exceeded"})
+    )
     done = await completed(service.provider())
     assert (done.text, done.cut) == ("Half", True)
 
 
-async def test_a_server_that_names_no_model_answers_as_the_one_that_was_asked(service: Service) -> None:
+async def test_without_a_model_in_the_reply_the_requested_one_is_reported(service: Service) -> None:
     reply = service.reply("YES")
     reply.pop("modelVersion" if service.name == "gemini" else "model")
-    service.answers(json_response(reply))
+    service.respond_with(json_response(reply))
     assert (await completed(service.provider())).model == "some-model"
 
 
 @pytest.mark.parametrize("sent", [10**400, -5, "many", None], ids=["huge", "negative", "text", "nothing"])
-async def test_a_count_of_tokens_that_is_none_counts_nothing(service: Service, sent: object) -> None:
+async def test_an_invalid_token_count_counts_as_zero(service: Service, sent: object) -> None:
     reply = service.reply("YES")
     match service.name:
         case "anthropic":
@@ -68,23 +70,23 @@ async def test_a_count_of_tokens_that_is_none_counts_nothing(service: Service, s
             reply["usage"]["prompt_tokens"] = sent
         case _:
             reply["usageMetadata"]["promptTokenCount"] = sent
-    service.answers(json_response(reply))
+    service.respond_with(json_response(reply))
     assert (await completed(service.provider())).usage == Usage(0, output_tokens=1)
 
 
 @pytest.mark.parametrize("service", ["openai", "gemini"], indirect=True)
-async def test_no_more_can_come_from_a_cache_than_was_sent(service: Service) -> None:
+async def test_cached_tokens_do_not_exceed_the_input_tokens(service: Service) -> None:
     reply = service.reply("YES")
     if service.name == "openai":
         reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 300}
     else:
         reply["usageMetadata"]["cachedContentTokenCount"] = 300
-    service.answers(json_response(reply))
+    service.respond_with(json_response(reply))
     assert (await completed(service.provider())).usage == Usage(200, 200, output_tokens=1)
 
 
-async def test_what_cannot_be_sent_is_replaced(service: Service) -> None:
-    service.answers(json_response(service.reply("YES")))
+async def test_characters_that_cannot_be_sent_are_replaced(service: Service) -> None:
+    service.respond_with(json_response(service.reply("YES")))
     provider = service.provider()
     await completion.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
     await provider.aclose()
@@ -92,7 +94,7 @@ async def test_what_cannot_be_sent_is_replaced(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_thoughts_are_no_part_of_the_answer_but_of_its_price(
+async def test_thoughts_are_not_in_the_answer_but_in_its_price(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", service.address)
@@ -108,27 +110,29 @@ async def test_thoughts_are_no_part_of_the_answer_but_of_its_price(
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_a_question_that_is_blocked_has_no_answer(service: Service) -> None:
-    service.answers(json_response({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}))
+async def test_a_blocked_prompt_is_an_error(service: Service) -> None:
+    service.respond_with(json_response({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}))
     assert await complete(service.provider()) == ""
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_an_address_may_name_the_version_of_the_interface(service: Service) -> None:
-    service.answers(json_response(service.reply("YES")))
+async def test_an_address_may_include_the_api_version(service: Service) -> None:
+    service.respond_with(json_response(service.reply("YES")))
     assert await complete(service.provider("models/some-model", f"{service.address}/v1beta/")) == "YES"
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)
-async def test_the_price_of_a_known_model_is_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_price_of_a_known_model_is_reported(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", service.address)
-    service.answers(json_response(service.reply("YES")))
+    service.respond_with(json_response(service.reply("YES")))
     done = await completed(Anthropic("haiku", purpose=GATE), max_tokens=1)
     assert service.bodies[0]["model"] == "claude-haiku-5-5"
     assert done.cost_usd == pytest.approx((200 * 0.10 + 1 * 0.50) / 1e6)
 
 
-def test_nothing_is_imported_or_read_before_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_imported_or_read_before_the_first_completion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     code = (
         "import sys\n"
@@ -143,7 +147,7 @@ def test_nothing_is_imported_or_read_before_the_first_question(monkeypatch: pyte
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_what_a_provider_shows_of_itself_names_no_password() -> None:
+def test_the_repr_of_a_provider_contains_no_password() -> None:
     shown = repr(OpenAI("m", "https://user:secret@host.example:8443/v1?token=abc", purpose=GATE))
     assert "host.example:8443/v1" in shown
     assert "secret" not in shown and "abc" not in shown

@@ -1,4 +1,4 @@
-"""One client per event loop, made once, in a thread."""
+"""One client per event loop, created once, in a thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Client:
         self.closed = True
 
 
-def test_questions_at_once_share_one_client_and_loops_do_not() -> None:
+def test_concurrent_calls_share_a_client_but_event_loops_do_not() -> None:
     connections = Connections(Client)
 
     async def get_three() -> list[Client]:
@@ -32,7 +32,7 @@ def test_questions_at_once_share_one_client_and_loops_do_not() -> None:
     assert first[0].made_in != threading.get_ident()
 
 
-async def test_closing_closes_and_the_next_question_gets_a_new_one() -> None:
+async def test_after_closing_the_next_call_gets_a_new_client() -> None:
     connections = Connections(Client)
     client = await connections.get()
     await connections.close()
@@ -42,7 +42,7 @@ async def test_closing_closes_and_the_next_question_gets_a_new_one() -> None:
     await connections.close()
 
 
-async def test_a_client_that_cannot_be_made_is_tried_again() -> None:
+async def test_a_failed_connection_is_retried() -> None:
     attempts: list[int] = []
 
     def connect() -> Client:
@@ -60,7 +60,7 @@ async def test_a_client_that_cannot_be_made_is_tried_again() -> None:
     assert len(attempts) == 3
 
 
-async def test_giving_up_waiting_does_not_spoil_the_client_for_others() -> None:
+async def test_a_cancelled_call_does_not_affect_the_client_of_others() -> None:
     held = threading.Event()
 
     def connect() -> Client:

@@ -1,4 +1,4 @@
-"""Vectors from a server: all of them, in order and sound, or one clear error within the deadline."""
+"""Embedding over HTTP gives all vectors, in order and valid, or one clear error within the deadline."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from engine.providers.keys import SEARCH, key_for
 from engine.search.embeddings import as_slow
 from engine.settings.model import SearchSettings
 from tests.providers.conftest import KEY, json_response
-from tests.providers.test_keys import everything_told
+from tests.providers.test_keys import everything_shown
 
 SIZE = 8
 Answer = Callable[[Request], Response]
 
 
 def numbers_of(text: str) -> list[float]:
-    """A vector that tells a text: its length and its first letter."""
+    """A vector that identifies a text by its length and first letter."""
     return [float(len(text)), float(ord(text[0])), *[1.0] * (SIZE - 2)]
 
 
@@ -40,7 +40,7 @@ def unit(values: list[float]) -> Any:
 
 @dataclass
 class Server:
-    """A server with the embeddings interface."""
+    """A fake server with the embeddings interface."""
 
     http: HTTPServer
     release: threading.Event
@@ -58,8 +58,8 @@ class Server:
         self.made.append(OpenAIEmbedder(model, SIZE, address or self.address, deadline_s=deadline_s))
         return self.made[-1]
 
-    def answers(self, *answers: Response | Answer) -> None:
-        """Answers the first request with the first one and so on; the last one stays."""
+    def respond_with(self, *answers: Response | Answer) -> None:
+        """Respond to each request with the next response; the last one is repeated."""
         waiting = list(answers)
 
         def handle(request: Request) -> Response:
@@ -70,12 +70,12 @@ class Server:
 
         self.http.expect_request("/v1/embeddings", method="POST").respond_with_handler(handle)
 
-    def until_released(self, _: Request) -> Response:
-        """A response that does not come while the test runs."""
+    def hang(self, _: Request) -> Response:
+        """Send no response until the test ends."""
         self.release.wait(30)
         return Response("{}", content_type="application/json")
 
-    def dripping(self, _: Request) -> Response:
+    def drip_forever(self, _: Request) -> Response:
         """A response whose body never ends, one space at a time."""
 
         def drip() -> Iterator[bytes]:
@@ -86,7 +86,7 @@ class Server:
 
 
 def embedded(request: Request) -> Response:
-    """Vectors of the texts of a request, last one first."""
+    """The vectors of the texts of a request, in reverse order."""
     return vectors([numbers_of(text) for text in request.get_json(force=True)["input"]])
 
 
@@ -106,7 +106,7 @@ def refused(message: str, status: int = 400, headers: dict[str, str] | None = No
 
 @pytest.fixture
 def server(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server on this machine, and a key in the environment."""
+    """A local server, with its key in the environment."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
     for variable in ("OPENAI_BASE_URL", "AUTOPOIESIS_SEARCH_API_KEY", "AUTOPOIESIS_GATE_API_KEY"):
@@ -121,8 +121,8 @@ def server(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serv
         embedder.close()
 
 
-def test_rows_are_in_the_order_of_the_texts_and_of_length_one(server: Server) -> None:
-    server.answers(embedded)
+def test_vectors_are_in_the_order_of_the_texts_and_have_length_one(server: Server) -> None:
+    server.respond_with(embedded)
     texts = ["beta", "alpha beta", "c"]
     rows = server.embedder().embed(texts)
     assert rows.shape == (3, SIZE) and rows.dtype == numpy.float32
@@ -133,8 +133,8 @@ def test_rows_are_in_the_order_of_the_texts_and_of_length_one(server: Server) ->
     assert body["encoding_format"] == "float"
 
 
-def test_texts_that_say_nothing_are_not_sent(server: Server) -> None:
-    server.answers(embedded)
+def test_blank_texts_are_not_sent(server: Server) -> None:
+    server.respond_with(embedded)
     embedder = server.embedder()
     assert not embedder.embed(["", "  \n"]).any()
     assert not embedder.embed_query(" ").any()
@@ -145,16 +145,16 @@ def test_texts_that_say_nothing_are_not_sent(server: Server) -> None:
     assert server.bodies[0]["input"] == ["word"]
 
 
-def test_many_texts_go_in_several_requests(server: Server) -> None:
-    server.answers(embedded)
+def test_many_texts_are_sent_in_several_requests(server: Server) -> None:
+    server.respond_with(embedded)
     texts = [f"{number} text" for number in range(REQUEST_TEXTS + 10)]
     rows = server.embedder().embed(texts)
     assert [len(body["input"]) for body in server.bodies] == [REQUEST_TEXTS, 10]
     assert numpy.allclose(rows[-1], unit(numbers_of(texts[-1])), atol=1e-6)
 
 
-def test_long_texts_are_cut_and_fewer_go_in_a_request(server: Server) -> None:
-    server.answers(embedded)
+def test_long_texts_are_truncated_and_sent_in_smaller_requests(server: Server) -> None:
+    server.respond_with(embedded)
     server.embedder().embed(["x" * 3 * TEXT_CHARACTERS] * 30)
     assert {len(text) for body in server.bodies for text in body["input"]} == {TEXT_CHARACTERS}
     assert [len(body["input"]) for body in server.bodies] == [
@@ -164,12 +164,12 @@ def test_long_texts_are_cut_and_fewer_go_in_a_request(server: Server) -> None:
 
 
 def test_odd_texts_can_be_sent(server: Server) -> None:
-    server.answers(embedded)
+    server.respond_with(embedded)
     assert server.embedder().embed(["lone \ud800", "\0", "🙂" * 50]).any(axis=1).all()
 
 
 def test_secrets_are_not_sent(server: Server) -> None:
-    server.answers(embedded)
+    server.respond_with(embedded)
     embedder = server.embedder()
     secret = f"sk-proj-{KEY}"
     embedder.embed([f"use {secret} please", "x" * (TEXT_CHARACTERS - 20) + f" {secret}"])
@@ -186,15 +186,15 @@ def test_secrets_are_not_sent(server: Server) -> None:
         "unknown field",
     ],
 )
-def test_dimensions_are_left_out_where_they_are_refused(server: Server, message: str) -> None:
-    server.answers(refused(message), embedded)
+def test_dimensions_are_dropped_if_the_server_rejects_them(server: Server, message: str) -> None:
+    server.respond_with(refused(message), embedded)
     embedder = server.embedder()
     embedder.embed(["one"])
     embedder.embed(["two"])
     assert ["dimensions" in body for body in server.bodies] == [True, False, False]
 
 
-def test_dimensions_are_not_asked_of_models_that_are_known_not_to_choose() -> None:
+def test_dimensions_are_not_sent_to_models_with_fixed_dimensions() -> None:
     assert not OpenAIEmbedder("text-embedding-ada-002", 1536)._form.dimensions
     assert OpenAIEmbedder("text-embedding-3-large", 1536)._form.dimensions
 
@@ -207,35 +207,37 @@ def test_dimensions_are_not_asked_of_models_that_are_known_not_to_choose() -> No
         ("Input text exceeds the limit", 413),
     ],
 )
-def test_texts_are_cut_shorter_where_they_are_too_long(server: Server, message: str, status: int) -> None:
+def test_texts_the_server_finds_too_long_are_truncated_further(
+    server: Server, message: str, status: int
+) -> None:
     def picky(request: Request) -> Response:
         texts = request.get_json(force=True)["input"]
         return refused(message, status) if any(len(text) > 1000 for text in texts) else embedded(request)
 
-    server.answers(picky)
+    server.respond_with(picky)
     embedder = server.embedder()
     embedder.embed(["x" * 3000, "short"])
     assert [max(map(len, body["input"])) for body in server.bodies] == [3000, 3000, 2000, 1000]
     embedder.embed(["y" * 3000])
-    assert len(server.bodies) == 5, "what was found out is kept"
+    assert len(server.bodies) == 5, "the shorter limit was not remembered"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_passes_is_tried_again(server: Server, status: int) -> None:
-    server.answers(refused("later", status, {"Retry-After": "0.05"}), embedded)
+def test_temporary_errors_are_retried(server: Server, status: int) -> None:
+    server.respond_with(refused("later", status, {"Retry-After": "0.05"}), embedded)
     assert server.embedder().embed(["one"]).any()
     assert len(server.bodies) == 2
 
 
 def test_a_failing_service_is_tried_three_times(server: Server) -> None:
-    server.answers(refused("boom", 500))
+    server.respond_with(refused("boom", 500))
     with pytest.raises(EmbeddingFailed, match=r"the service failed \(500\), 3 times; try again later"):
         server.embedder().embed(["one"])
     assert len(server.bodies) == 3
 
 
-def test_a_wait_beyond_the_deadline_ends_it_at_once(server: Server) -> None:
-    server.answers(refused("slow down", 429, {"Retry-After": "120"}))
+def test_a_wait_beyond_the_deadline_fails_at_once(server: Server) -> None:
+    server.respond_with(refused("slow down", 429, {"Retry-After": "120"}))
     with pytest.raises(EmbeddingFailed, match=r"too many requests \(429\); retry after 120 s; wait$"):
         server.embedder().embed(["one"])
     assert len(server.bodies) == 1
@@ -243,7 +245,7 @@ def test_a_wait_beyond_the_deadline_ends_it_at_once(server: Server) -> None:
 
 @pytest.mark.parametrize("error", ["silence", "drip"])
 def test_a_query_ends_at_its_own_deadline(server: Server, error: str) -> None:
-    server.answers(server.until_released if error == "silence" else server.dripping)
+    server.respond_with(server.hang if error == "silence" else server.drip_forever)
     embedder = server.embedder(deadline_s=0.3)
     started = time.monotonic()
     with pytest.raises(EmbeddingFailed, match=r"no answer within 0\.3 s; raise search\.embedding_deadline_s"):
@@ -254,14 +256,14 @@ def test_a_query_ends_at_its_own_deadline(server: Server, error: str) -> None:
 
 def test_a_batch_ends_at_its_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "BATCH_DEADLINE_S", 0.3)
-    server.answers(server.dripping)
+    server.respond_with(server.drip_forever)
     with pytest.raises(EmbeddingFailed, match=r"no answer within 0\.3 s; try again later"):
         server.embedder().embed(["one"])
 
 
-def test_a_model_that_failed_is_left_alone_for_a_while(server: Server) -> None:
+def test_a_failed_model_is_not_called_for_a_while(server: Server) -> None:
     now = [1000.0]
-    server.answers(refused("no", 403), refused("no", 403), embedded)
+    server.respond_with(refused("no", 403), refused("no", 403), embedded)
     embedder = server.embedder()
     embedder._backoff.clock = lambda: now[0]
     with pytest.raises(EmbeddingFailed, match=r"the key was refused \(403\); set AUTOPOIESIS_SEARCH_API_KEY"):
@@ -281,19 +283,19 @@ def test_a_model_that_failed_is_left_alone_for_a_while(server: Server) -> None:
     assert [body["input"] for body in server.bodies] == [["one"], ["three"], ["five"], ["six"]]
 
 
-def test_a_batch_that_failed_spares_the_queries_after_it(server: Server) -> None:
-    server.answers(refused("no", 403), embedded)
+def test_after_a_failed_batch_queries_fail_at_once(server: Server) -> None:
+    server.respond_with(refused("no", 403), embedded)
     embedder = server.embedder()
     with pytest.raises(EmbeddingFailed):
         embedder.embed(["one"])
     with pytest.raises(EmbeddingFailed, match="next attempt in"):
         embedder.embed_query("two")
-    assert embedder.embed(["three"]).any(), "nobody waits for a batch: it decides itself when to go on"
+    assert embedder.embed(["three"]).any(), "the pause after a failure applied to a batch"
     assert len(server.bodies) == 2
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "expected"),
     [
         ([[1.0] * SIZE], "it returned 1 vectors for 2 texts"),
         ([[1.0] * SIZE] * 3, "it returned 3 vectors for 2 texts"),
@@ -312,17 +314,17 @@ def test_a_batch_that_failed_spares_the_queries_after_it(server: Server) -> None
         (["x" * SIZE] * 2, "its vectors contain invalid numbers"),
     ],
 )
-def test_a_reply_with_wrong_vectors_is_refused(server: Server, rows: list[Any], said: str) -> None:
-    server.answers(vectors(rows))
-    with pytest.raises(EmbeddingFailed, match=said):
+def test_a_reply_with_invalid_vectors_is_rejected(server: Server, rows: list[Any], expected: str) -> None:
+    server.respond_with(vectors(rows))
+    with pytest.raises(EmbeddingFailed, match=expected):
         server.embedder().embed(["one", "two"])
     assert len(server.bodies) == 1
 
 
 @pytest.mark.parametrize("places", [[0, 0], [1, 2], [0, -1]])
-def test_a_reply_that_does_not_say_what_is_what_is_refused(server: Server, places: list[int]) -> None:
+def test_a_reply_with_wrong_indexes_is_rejected(server: Server, places: list[int]) -> None:
     data = [{"index": place, "embedding": [1.0] * SIZE} for place in places]
-    server.answers(json_response({"data": data}))
+    server.respond_with(json_response({"data": data}))
     with pytest.raises(EmbeddingFailed, match="it does not say which vector belongs to which text"):
         server.embedder().embed(["one", "two"])
 
@@ -341,39 +343,39 @@ def test_a_reply_that_does_not_say_what_is_what_is_refused(server: Server, place
     ],
     ids=["cut", "html", "null", "nothing", "number", "no-index", "types", "deep"],
 )
-def test_a_reply_that_is_none_is_an_error(server: Server, body: bytes) -> None:
-    server.answers(Response(body, content_type="application/json"))
+def test_an_invalid_reply_is_an_error(server: Server, body: bytes) -> None:
+    server.respond_with(Response(body, content_type="application/json"))
     with pytest.raises(EmbeddingFailed, match="openai"):
         server.embedder().embed(["one"])
 
 
-def test_vectors_of_any_length_become_ones_of_length_one(server: Server) -> None:
-    server.answers(vectors([[1e300] * SIZE, [1e-300] * SIZE, [0] * SIZE]))
+def test_vectors_are_normalised(server: Server) -> None:
+    server.respond_with(vectors([[1e300] * SIZE, [1e-300] * SIZE, [0] * SIZE]))
     rows = server.embedder().embed(["one", "two", "three"])
     assert numpy.allclose(numpy.linalg.norm(rows, axis=1), [1, 1, 0])
 
 
-def test_a_server_that_is_not_there_is_named_with_its_setting(server: Server, nowhere: str) -> None:
+def test_an_unreachable_server_is_reported_with_its_setting(server: Server, nowhere: str) -> None:
     with pytest.raises(EmbeddingFailed, match="cannot be reached, 3 times") as caught:
         server.embedder(f"{nowhere}/v1").embed(["one"])
     assert caught.value.hint == "check the network and search.embedding_base_url"
 
 
-def test_a_model_that_is_not_there_is_named_with_its_setting(server: Server) -> None:
-    server.answers(refused("model not found, try pulling it first", 404))
+def test_an_unknown_model_is_reported_with_its_setting(server: Server) -> None:
+    server.respond_with(refused("model not found, try pulling it first", 404))
     with pytest.raises(EmbeddingFailed, match=r"some-model was not found \(404\): model not found") as caught:
         server.embedder().embed(["one"])
     assert caught.value.hint == "set search.embedding_model to a model that it offers"
     assert len(server.bodies) == 1
 
 
-def test_an_address_that_is_none_is_named_by_its_setting(server: Server) -> None:
+def test_an_invalid_address_is_reported_with_its_setting(server: Server) -> None:
     with pytest.raises(EmbeddingFailed, match="is not a server address") as caught:
         server.embedder("ftp://host").embed(["one"])
     assert caught.value.where == "search.embedding_base_url"
 
 
-def test_a_missing_key_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     embedder = OpenAIEmbedder("text-embedding-3-small", 1536)
     try:
@@ -386,7 +388,7 @@ def test_a_missing_key_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch
         embedder.close()
 
 
-def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_cannot_redirect_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for variable in ("OPENAI_BASE_URL", "AUTOPOIESIS_SEARCH_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
@@ -396,15 +398,15 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
         return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL", SEARCH)
 
     assert sent_to("") == KEY
-    assert sent_to("http://localhost:11434/v1") == "none", "another program may listen there"
-    assert sent_to("https://evil.example/v1") == "none", "not the gate's either"
+    assert sent_to("http://localhost:11434/v1") == "none", "another program may be listening there"
+    assert sent_to("https://evil.example/v1") == "none", "the gate's key was sent"
     monkeypatch.setenv("AUTOPOIESIS_SEARCH_API_KEY", "search-key")
     assert sent_to("https://evil.example/v1") == "search-key"
     assert sent_to("") == KEY
 
 
 def test_a_server_gets_its_own_key(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.answers(embedded)
+    server.respond_with(embedded)
     monkeypatch.setenv("AUTOPOIESIS_SEARCH_API_KEY", "search-key")
     server.embedder().embed(["one"])
     assert server.headers[0]["authorization"] == "Bearer search-key"
@@ -415,10 +417,10 @@ def test_no_failure_shows_the_key(
     server: Server, error: str, nowhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    server.answers(
+    server.respond_with(
         refused(f"Incorrect API key provided: {KEY}.", int(error))
         if error.isdecimal()
-        else server.dripping
+        else server.drip_forever
         if error == "drip"
         else vectors([[1.0]])
         if error == "wrong"
@@ -429,8 +431,8 @@ def test_no_failure_shows_the_key(
         embedder.embed_query("one")
     if error != "gone":
         assert KEY in str(server.headers), "the test would prove nothing if the key had not been sent"
-    told = everything_told(caught.value, caplog)
-    assert KEY not in told and KEY[:16] not in told
+    shown = everything_shown(caught.value, caplog)
+    assert KEY not in shown and KEY[:16] not in shown
     assert KEY not in repr(embedder) and KEY not in str(vars(embedder))
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
@@ -446,13 +448,13 @@ def test_the_id_names_model_server_dimensions_and_no_credentials(monkeypatch: py
     assert len({made.id, own.id, moved.id, OpenAIEmbedder("m", 128).id, OpenAIEmbedder("n", 64).id}) == 5
 
 
-def test_the_settings_defaults_are_the_specifications() -> None:
+def test_the_default_settings_are_those_of_the_specification() -> None:
     settings = SearchSettings()
     assert (settings.embedding_model, settings.embedding_dimensions) == ("text-embedding-3-small", 1536)
 
 
-def test_closing_ends_what_is_under_way(server: Server) -> None:
-    server.answers(server.until_released)
+def test_closing_cancels_running_calls(server: Server) -> None:
+    server.respond_with(server.hang)
     embedder = server.embedder()
     assert as_slow(embedder) is embedder
     caught: list[EmbeddingFailed] = []
@@ -478,7 +480,7 @@ def test_closing_ends_what_is_under_way(server: Server) -> None:
 
 
 def test_threads_share_one_connection_loop(server: Server) -> None:
-    server.answers(embedded)
+    server.respond_with(embedded)
     embedder = server.embedder()
     found: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""The whole way: a message, the pipeline, the gate, a server, an answer."""
+"""End to end: a message goes through the pipeline and the gate to a server."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.providers.conftest import KEY, Service, json_response
 
 
 @pytest.fixture
-def watching(service: Service, tmp_path: Path) -> Iterator[WatcherPipeline]:
-    """A pipeline that always asks the server."""
+def pipeline_with_gate(service: Service, tmp_path: Path) -> Iterator[WatcherPipeline]:
+    """A pipeline that always calls the server."""
     settings = GateSettings(deadline_s=20)
     gate = Gate(ModelGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
     watchers = WatcherSettings(preset="spec", nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
@@ -39,19 +39,19 @@ def first_row(pipeline: WatcherPipeline, message: str = "review this") -> TopicT
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict"), [("YES", "active"), ("**No.**", "rejected"), ("It depends.", "failed")]
+    ("reply", "verdict"), [("YES", "active"), ("**No.**", "rejected"), ("It depends.", "failed")]
 )
-def test_what_the_model_says_decides(
-    service: Service, watching: WatcherPipeline, said: str, verdict: str
+def test_the_reply_of_the_model_decides(
+    service: Service, pipeline_with_gate: WatcherPipeline, reply: str, verdict: str
 ) -> None:
-    service.answers(json_response(service.reply(said)))
-    row = first_row(watching)
+    service.respond_with(json_response(service.reply(reply)))
+    row = first_row(pipeline_with_gate)
     assert row.verdict == verdict
     assert row.gate is not None and row.gate.provider == service.name and row.gate.latency_ms > 0
 
 
 @pytest.mark.parametrize(
-    ("said", "verdicts"),
+    ("reply", "verdicts"),
     [
         ("2", {"github-pr-review": "rejected", "tests": "active"}),
         ("none", {"github-pr-review": "rejected", "tests": "rejected"}),
@@ -59,9 +59,9 @@ def test_what_the_model_says_decides(
     ],
 )
 def test_one_call_decides_about_several_topics(
-    service: Service, tmp_path: Path, said: str, verdicts: dict[str, str]
+    service: Service, tmp_path: Path, reply: str, verdicts: dict[str, str]
 ) -> None:
-    service.answers(json_response(service.reply(said)))
+    service.respond_with(json_response(service.reply(reply)))
     settings = GateSettings(mode="list", deadline_s=20)
     gate = Gate(ListGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
     watchers = WatcherSettings(preset="spec", nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
@@ -72,29 +72,37 @@ def test_one_call_decides_about_several_topics(
         trace = pipeline.process("review the test")
         assert {row.topic: row.verdict for row in trace.rows} == verdicts
     pipeline.close()
-    assert len(service.bodies) == (2 if said == "Both of them." else 1)
+    assert len(service.bodies) == (2 if reply == "Both of them." else 1)
     system, prompt = service.texts(service.bodies[0])
     assert "numbered" in system and "Name: github-pr-review" in prompt and "Name: tests" in prompt
     assert service.temperature(service.bodies[0]) == 0
 
 
-def test_the_same_message_is_asked_about_once(service: Service, watching: WatcherPipeline) -> None:
-    service.answers(json_response(service.reply("YES")))
-    rows = [first_row(watching), first_row(watching), first_row(watching, "review that")]
+def test_the_same_message_is_sent_to_the_gate_once(
+    service: Service, pipeline_with_gate: WatcherPipeline
+) -> None:
+    service.respond_with(json_response(service.reply("YES")))
+    rows = [
+        first_row(pipeline_with_gate),
+        first_row(pipeline_with_gate),
+        first_row(pipeline_with_gate, "review that"),
+    ]
     assert [row.gate.cached for row in rows if row.gate] == [False, True, False]
     assert len(service.bodies) == 2
 
 
-def test_a_refused_key_is_a_row_that_says_what_to_do(service: Service, watching: WatcherPipeline) -> None:
-    service.answers(json_response(service.error(f"bad key {KEY}"), 401))
-    row = first_row(watching)
+def test_a_rejected_key_is_reported_in_the_trace_with_a_hint(
+    service: Service, pipeline_with_gate: WatcherPipeline
+) -> None:
+    service.respond_with(json_response(service.error(f"bad key {KEY}"), 401))
+    row = first_row(pipeline_with_gate)
     assert row.verdict == "failed"
     assert "the key was refused (401); set AUTOPOIESIS_GATE_API_KEY" in row.why
     assert KEY not in str(row)
 
 
-def test_a_server_that_drips_costs_the_deadline_and_no_more(service: Service, tmp_path: Path) -> None:
-    service.answers(service.dripping)
+def test_a_dripping_server_takes_no_longer_than_the_deadline(service: Service, tmp_path: Path) -> None:
+    service.respond_with(service.drip_forever)
     settings = GateSettings(deadline_s=0.5)
     gate = Gate(ModelGate(service.provider()), settings)
     watchers = WatcherSettings(preset="spec", policy={"high": PolicyRow(gate=0.0)})

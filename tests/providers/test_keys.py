@@ -1,4 +1,4 @@
-"""Keys come from the environment, go where they belong, and are shown nowhere (N2)."""
+"""Keys come from the environment, are sent only to their service, and are never shown (N2)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from engine.providers.openai import OpenAI
 from tests.providers.conftest import KEY, PROVIDERS, Service, complete, json_response
 
 
-def everything_told(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
-    """All a log, a traceback with its variables, or a crash report could show of an error.
+def everything_shown(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
+    """Everything that a log, a traceback with variables, or a crash report could show of an error.
 
-    The frames of the tests themselves, which know the key, do not count.
+    Frames of the tests themselves, which contain the key, are excluded.
     """
     report = traceback.TracebackException.from_exception(error, capture_locals=True)
     parts: list[traceback.TracebackException | None] = [report, report.__cause__, report.__context__]
@@ -38,13 +38,13 @@ async def test_no_error_shows_the_key(
 ) -> None:
     monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
     caplog.set_level(logging.DEBUG)
-    service.answers(json_response(service.error(f"Incorrect API key provided: {KEY}."), status))
+    service.respond_with(json_response(service.error(f"Incorrect API key provided: {KEY}."), status))
     provider = service.provider()
     with pytest.raises(GateError) as caught:
         await complete(provider)
     assert KEY in str(service.headers), "the test would prove nothing if the key had not been sent"
-    told = everything_told(caught.value, caplog)
-    assert KEY not in told and KEY[:16] not in told
+    shown = everything_shown(caught.value, caplog)
+    assert KEY not in shown and KEY[:16] not in shown
     assert KEY not in repr(provider) and KEY not in str(vars(provider))
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
@@ -59,15 +59,15 @@ async def test_no_failure_shows_the_key(
 ) -> None:
     monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
     caplog.set_level(logging.DEBUG)
-    service.answers(service.dripping if error == "drip" else json_response([KEY]))
+    service.respond_with(service.drip_forever if error == "drip" else json_response([KEY]))
     provider = service.provider(address=nowhere if error == "gone" else "")
     with pytest.raises(GateError) as caught:
         await complete(provider, timeout=0.5 if error == "drip" else 20)
-    assert KEY not in everything_told(caught.value, caplog)
+    assert KEY not in everything_shown(caught.value, caplog)
 
 
-async def test_a_wrong_key_is_named_by_its_variable(service: Service) -> None:
-    service.answers(json_response(service.error("invalid x-api-key"), 401))
+async def test_a_wrong_key_is_reported_by_its_variable(service: Service) -> None:
+    service.respond_with(json_response(service.error("invalid x-api-key"), 401))
     with pytest.raises(GateError, match="the key was refused \\(401\\)") as caught:
         await complete(service.provider())
     assert caught.value.hint == "set AUTOPOIESIS_GATE_API_KEY to a key that is valid there"
@@ -75,7 +75,7 @@ async def test_a_wrong_key_is_named_by_its_variable(service: Service) -> None:
 
 
 @pytest.mark.parametrize("kind", PROVIDERS.values(), ids=list(PROVIDERS))
-async def test_a_missing_key_is_named_with_the_way_out(
+async def test_a_missing_key_is_reported_with_a_hint(
     kind: type[Anthropic] | type[OpenAI] | type[Gemini], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variable = kind.key_variable
@@ -86,42 +86,40 @@ async def test_a_missing_key_is_named_with_the_way_out(
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_a_wrong_key_that_the_service_calls_a_bad_request(service: Service) -> None:
+async def test_a_wrong_key_reported_as_a_bad_request_is_recognised(service: Service) -> None:
     body = service.error("API key not valid. Please pass a valid API key.")
     body["error"]["details"] = [{"reason": "API_KEY_INVALID"}]
-    service.answers(json_response(body, 400))
+    service.respond_with(json_response(body, 400))
     with pytest.raises(GateError, match="the key was refused \\(401\\); set AUTOPOIESIS_GATE_API_KEY"):
         await complete(service.provider())
     assert len(service.bodies) == 1
 
 
 @pytest.mark.parametrize("broken", [f"{KEY}\nX-Evil: 1", f"{KEY}…", f"{KEY} {KEY}", f"{KEY}\x7f"])
-async def test_a_key_that_cannot_be_one_is_not_shown(
+async def test_a_malformed_key_is_not_shown(
     service: Service, broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service.answers(json_response(service.reply("YES")))
+    service.respond_with(json_response(service.reply("YES")))
     monkeypatch.setenv(service.key_variable, broken)
     with pytest.raises(GateError, match="the key contains invalid characters") as caught:
         await complete(service.provider())
-    assert KEY not in everything_told(caught.value, caplog)
+    assert KEY not in everything_shown(caught.value, caplog)
     assert not service.bodies
 
 
-async def test_white_space_around_a_key_does_no_harm(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service.answers(json_response(service.reply("YES")))
+async def test_whitespace_around_a_key_is_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.respond_with(json_response(service.reply("YES")))
     monkeypatch.setenv(service.key_variable, f" {KEY}\n")
     assert await complete(service.provider()) == "YES"
 
 
-async def test_a_server_of_ones_own_needs_no_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    service.answers(json_response(service.reply("YES")))
+async def test_a_custom_server_needs_no_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.respond_with(json_response(service.reply("YES")))
     monkeypatch.delenv(service.key_variable)
     assert await complete(service.provider()) == "YES"
 
 
-def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_cannot_redirect_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("AUTOPOIESIS_GATE_API_KEY", raising=False)
@@ -131,7 +129,7 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
 
     assert sent_to("") == KEY
     for here in ("http://localhost:11434/v1", "http://127.0.0.1:8000", "http://[::1]:8000/v1"):
-        assert sent_to(here) == "none", "another program may listen there"
+        assert sent_to(here) == "none", "another program may be listening there"
     for foreign in (
         "https://evil.example/v1",
         "https://api.openai.com.evil.example/v1",
@@ -141,14 +139,14 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
     assert sent_to("https://gateway.example/v1/") == KEY
     assert sent_to("http://gateway.example/v1/") == "none", (
-        "not in the clear where the environment says https"
+        "the key was sent over plain HTTP although the environment has https"
     )
     monkeypatch.setenv("AUTOPOIESIS_GATE_API_KEY", "gate-key")
     assert sent_to("https://evil.example/v1") == "gate-key"
     assert sent_to("") == KEY
 
 
-async def test_a_redirect_does_not_carry_the_key_away(service: Service) -> None:
+async def test_a_redirect_does_not_forward_the_key(service: Service) -> None:
     seen: list[dict[str, str]] = []
 
     def elsewhere(request: Request) -> Response:
@@ -158,7 +156,7 @@ async def test_a_redirect_does_not_carry_the_key_away(service: Service) -> None:
     # Another host name for the same port is another origin.
     service.server.expect_request("/elsewhere").respond_with_handler(elsewhere)
     target = service.server.url_for("/elsewhere").replace("localhost", "127.0.0.1")
-    service.answers(json_response({}, 307, {"Location": target}))
+    service.respond_with(json_response({}, 307, {"Location": target}))
     with contextlib.suppress(GateError):
         await complete(service.provider())
     assert KEY in str(service.headers)

@@ -1,4 +1,4 @@
-"""The bridge from threads to the event loop on which models are asked."""
+"""The bridge from threads to the event loop on which models are called."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from engine.providers.openai import OpenAI
 from tests.discussions.scripted import Scripted
 
 
-async def gives(value: str) -> str:
+async def echo(value: str) -> str:
     await asyncio.sleep(0)
     return value
 
 
-def test_the_thread_starts_with_the_first_work_and_ends_with_the_last() -> None:
+def test_the_thread_starts_with_the_first_task_and_ends_when_closed() -> None:
     loop, ended = LoopThread("some name"), []
 
     async def last() -> None:
@@ -39,16 +39,16 @@ def test_the_thread_starts_with_the_first_work_and_ends_with_the_last() -> None:
         return sum(thread.name == "some name" for thread in threading.enumerate())
 
     assert named() == 0
-    assert [loop.run(gives(text)) for text in "ab"] == ["a", "b"]
+    assert [loop.run(echo(text)) for text in "ab"] == ["a", "b"]
     assert named() == 1
     loop.close(last)
     assert named() == 0 and ended == ["some name"]
-    assert loop.run(gives("c")) is None, "it is closed for good"
+    assert loop.run(echo("c")) is None, "the closed loop was started again"
     with pytest.raises(CancelledError):
-        loop.start(gives("d")).result(0)
+        loop.start(echo("d")).result(0)
 
 
-def test_what_work_raises_reaches_the_thread_that_waits() -> None:
+def test_an_exception_in_a_task_reaches_the_waiting_thread() -> None:
     async def fails() -> None:
         raise ValueError("a bug")
 
@@ -58,7 +58,7 @@ def test_what_work_raises_reaches_the_thread_that_waits() -> None:
     loop.close()
 
 
-def test_work_that_takes_too_long_is_cancelled() -> None:
+def test_a_task_that_takes_too_long_is_cancelled() -> None:
     cancelled = threading.Event()
 
     async def hangs() -> None:
@@ -73,7 +73,7 @@ def test_work_that_takes_too_long_is_cancelled() -> None:
     loop.close()
 
 
-def test_closing_gives_up_even_work_that_will_not_let_go() -> None:
+def test_closing_abandons_a_task_that_ignores_cancellation() -> None:
     begun, release = threading.Event(), threading.Event()
 
     async def stubborn() -> None:
@@ -94,10 +94,10 @@ def test_closing_gives_up_even_work_that_will_not_let_go() -> None:
     release.set()
 
 
-def test_work_that_is_given_up_while_it_connects_awaits_what_it_has_begun(
+def test_a_task_cancelled_while_connecting_awaits_its_subtasks(
     recwarn: pytest.WarningsRecorder,
 ) -> None:
-    """A client connects in tasks of its own; one that was cancelled before its first step would warn."""
+    """A client connects in its own tasks; one cancelled before its first step would cause a warning."""
     loop, begun, ended = LoopThread(), threading.Event(), list[str]()
 
     async def connect() -> None:
@@ -110,7 +110,7 @@ def test_work_that_is_given_up_while_it_connects_awaits_what_it_has_begun(
         here = asyncio.get_running_loop()
         begun.set()
         while not here._ready:  # type: ignore[attr-defined]
-            time.sleep(0.001)  # until the end is the next that is done
+            time.sleep(0.001)  # Until the cancellation is the next step.
         await asyncio.sleep(0)
         async with anyio.create_task_group() as group:
             group.start_soon(connect)
@@ -125,7 +125,7 @@ def test_work_that_is_given_up_while_it_connects_awaits_what_it_has_begun(
     assert not recwarn.list
 
 
-def test_a_forked_child_has_a_thread_of_its_own() -> None:
+def test_a_forked_child_has_its_own_thread() -> None:
     code = (
         "import asyncio, os\n"
         "from engine.providers.loop import LoopThread\n"
@@ -140,7 +140,7 @@ def test_a_forked_child_has_a_thread_of_its_own() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
+def test_a_hanging_name_lookup_does_not_block_a_cancelled_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looking, release = threading.Event(), threading.Event()
@@ -167,7 +167,7 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
     stopping.join()
 
 
-def test_a_reply_is_heard_on_the_thread_that_waits() -> None:
+def test_the_listener_runs_on_the_waiting_thread() -> None:
     provider, heard = Scripted(["Good morning to all."]), list[tuple[str, int]]()
     exchange = exchange_of(provider, lambda text: heard.append((text, threading.get_ident())))
     assert exchange.run(9) == ""
@@ -177,7 +177,7 @@ def test_a_reply_is_heard_on_the_thread_that_waits() -> None:
     assert provider.closed == 1
 
 
-def test_what_the_listener_raises_ends_the_call_and_keeps_what_was_said() -> None:
+def test_an_exception_in_the_listener_ends_the_call_and_keeps_the_text() -> None:
     provider = Scripted(["Good morning."], hangs=True)
 
     def closed(_text: str) -> None:

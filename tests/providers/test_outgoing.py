@@ -1,4 +1,4 @@
-"""A typed key leaves in no request, whatever it is asked for and whichever service is asked."""
+"""No request of any kind to any service contains a key that the user has typed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAID = f'for "ä" use the token {TYPED} and say hello'
 
 @pytest.fixture
 def bodies(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the server was sent; it refuses everything."""
+    """The bodies sent to the server, which rejects every request."""
     sent: list[str] = []
 
     def take(request: Request) -> Response:
@@ -54,12 +54,12 @@ _PATHS = (
 
 
 def is_clean(bodies: list[str]) -> bool:
-    """Whether something was sent, and no key with it."""
+    """Whether something was sent, without a key in it."""
     return bool(bodies) and all(TYPED not in body and PLACEHOLDER in body for body in bodies)
 
 
 @pytest.mark.parametrize("service", [Anthropic, OpenAI, Gemini])
-async def test_no_completion_holds_a_key(
+async def test_no_completion_contains_a_key(
     service: type[Anthropic] | type[OpenAI] | type[Gemini], server: HTTPServer, bodies: list[str]
 ) -> None:
     root = server.url_for("").rstrip("/")
@@ -71,7 +71,7 @@ async def test_no_completion_holds_a_key(
 
 
 @pytest.mark.parametrize("service", [Anthropic, OpenAI, Gemini])
-async def test_no_chat_and_no_cache_holds_a_key(
+async def test_no_chat_and_no_cache_contains_a_key(
     service: type[Anthropic] | type[OpenAI] | type[Gemini],
     server: HTTPServer,
     bodies: list[str],
@@ -88,7 +88,7 @@ async def test_no_chat_and_no_cache_holds_a_key(
     assert is_clean(bodies)
 
 
-def test_no_request_for_vectors_holds_a_key(server: HTTPServer, bodies: list[str]) -> None:
+def test_no_embedding_request_contains_a_key(server: HTTPServer, bodies: list[str]) -> None:
     embedder = OpenAIEmbedder("m", 8, server.url_for("/v1"), deadline_s=10)
     asked: list[Callable[[], object]] = [lambda: embedder.embed([SAID]), lambda: embedder.embed_query(SAID)]
     for ask in asked:
@@ -98,17 +98,17 @@ def test_no_request_for_vectors_holds_a_key(server: HTTPServer, bodies: list[str
     assert is_clean(bodies)
 
 
-async def test_the_command_is_told_no_key(tmp_path: Path) -> None:
+async def test_the_claude_command_gets_no_key(tmp_path: Path) -> None:
     script = tmp_path / "tell"
     script.write_text('#!/bin/sh\necho "$1"; cat; cat prefix.txt\n')
     script.chmod(0o755)
-    heard: list[bytes] = []
-    await run([str(script), SAID], SAID, heard.append, model_setting="m", files={"prefix.txt": SAID})
-    said = b"".join(heard).decode()
-    assert said.count(PLACEHOLDER) == 3 and TYPED not in said
+    stdin: list[bytes] = []
+    await run([str(script), SAID], SAID, stdin.append, model_setting="m", files={"prefix.txt": SAID})
+    sent = b"".join(stdin).decode()
+    assert sent.count(PLACEHOLDER) == 3 and TYPED not in sent
 
 
-def test_a_text_without_secrets_leaves_as_it_is() -> None:
+def test_a_text_without_secrets_is_sent_unchanged() -> None:
     assert sendable('{"a": "ä \\n b"}') == '{"a": "ä \\n b"}'
     assert sendable("a\ud800b") == "a?b"
 
@@ -118,7 +118,7 @@ def test_every_http_client_redacts() -> None:
     for path in (Path(engine.__file__).parent).rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if not any(name in text for name in ("Client(", "redacting(", "AsyncOpenAI(", "AsyncAnthropic(")):
-            continue  # parsing all of them takes a second
+            continue  # Parsing all files takes a second.
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
@@ -132,7 +132,7 @@ def test_every_http_client_redacts() -> None:
 
 
 @each_case("before", range(300, 340, 3))
-def test_the_gate_reads_no_half_of_a_key(before: int) -> None:
+def test_the_gate_never_gets_part_of_a_key(before: int) -> None:
     message = "a" * before + f" {TYPED} " + "b" * 2_000
     shown = excerpt(message)
     assert not any(TYPED[at : at + 6] in shown for at in range(0, len(TYPED) - 6))

@@ -1,4 +1,4 @@
-"""Models differ in what they take: a refused parameter changes the request, and is remembered."""
+"""A parameter that a model rejects is changed in the request, and the change is remembered."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from engine.providers.openai import OpenAI
 from tests.providers.conftest import Service, complete, json_response
 
 
-async def test_a_refused_temperature_is_left_out_from_then_on(service: Service) -> None:
-    service.answers(
+async def test_a_rejected_temperature_is_omitted_from_then_on(service: Service) -> None:
+    service.respond_with(
         json_response(service.error("`temperature` is deprecated for this model."), 400),
         json_response(service.reply("YES")),
     )
@@ -27,8 +27,8 @@ async def test_a_refused_temperature_is_left_out_from_then_on(service: Service) 
     assert [service.temperature(body) for body in service.bodies] == [0, None, None]
 
 
-async def test_a_refused_one_token_limit_becomes_sixteen(service: Service) -> None:
-    service.answers(
+async def test_a_rejected_limit_of_one_token_becomes_sixteen(service: Service) -> None:
+    service.respond_with(
         json_response(service.error("max_tokens: integer below minimum value, expected >= 16"), 400),
         json_response(service.reply("YES")),
     )
@@ -37,8 +37,8 @@ async def test_a_refused_one_token_limit_becomes_sixteen(service: Service) -> No
 
 
 @pytest.mark.parametrize("service", ["openai"], indirect=True)
-async def test_the_other_name_of_the_limit_is_tried(service: Service) -> None:
-    service.answers(
+async def test_the_other_name_of_the_token_limit_is_tried(service: Service) -> None:
+    service.respond_with(
         json_response(
             service.error(
                 "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -63,11 +63,11 @@ async def test_the_other_name_of_the_limit_is_tried(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", ["openai"], indirect=True)
-async def test_a_reasoning_model_is_asked_not_to_reason(
+async def test_a_reasoning_model_gets_the_lowest_effort(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", service.address)
-    service.answers(
+    service.respond_with(
         json_response(service.error("reasoning_effort: 'none' is not supported, use 'minimal'"), 400),
         json_response(service.error("Unsupported value: reasoning_effort 'minimal'"), 400),
         json_response(service.error("Unsupported value: reasoning_effort 'low'"), 400),
@@ -81,8 +81,8 @@ async def test_a_reasoning_model_is_asked_not_to_reason(
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_a_gemini_model_is_asked_to_think_as_little_as_it_can(service: Service) -> None:
-    service.answers(
+async def test_a_gemini_model_gets_the_lowest_thinking_level(service: Service) -> None:
+    service.respond_with(
         json_response(service.error("Thinking level MINIMAL is not supported for this model."), 400),
         json_response(service.error("Request contains an invalid argument."), 400),
         json_response(service.error("max_output_tokens must be at least 16"), 400),
@@ -100,7 +100,7 @@ async def test_a_gemini_model_is_asked_to_think_as_little_as_it_can(service: Ser
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
-async def test_older_gemini_models_count_what_they_think(service: Service) -> None:
+async def test_older_gemini_models_get_a_thinking_budget(service: Service) -> None:
     service.server.expect_request(
         "/v1beta/models/gemini-2.5-flash-lite:generateContent", method="POST"
     ).respond_with_handler(
@@ -112,8 +112,8 @@ async def test_older_gemini_models_count_what_they_think(service: Service) -> No
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)
-async def test_a_model_that_always_thinks_may(service: Service) -> None:
-    service.answers(
+async def test_a_model_that_always_thinks_is_supported(service: Service) -> None:
+    service.respond_with(
         json_response(service.error("thinking cannot be disabled for this model"), 400),
         json_response(service.reply("NO")),
     )
@@ -122,16 +122,16 @@ async def test_a_model_that_always_thinks_may(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)
-async def test_models_known_to_refuse_a_temperature_get_none(
+async def test_models_known_to_reject_a_temperature_get_none(
     service: Service,
 ) -> None:
-    service.answers(json_response(service.reply("NO")))
+    service.respond_with(json_response(service.reply("NO")))
     for model in ("claude-haiku-5-5", "claude-opus-4-8", "claude-haiku-4-5", "claude-3-haiku-20240307"):
         await complete(Anthropic(model, service.address, purpose=GATE))
     assert ["temperature" in body for body in service.bodies] == [False, False, True, True]
 
 
-async def test_an_answer_that_was_asked_for_earlier_does_not_undo_what_a_later_one_found_out(
+async def test_an_earlier_request_does_not_undo_what_a_later_one_learned(
     service: Service,
 ) -> None:
     refused = json_response(service.error("`temperature` is deprecated for this model."), 400)
@@ -142,7 +142,7 @@ async def test_an_answer_that_was_asked_for_earlier_does_not_undo_what_a_later_o
         found_out.wait(30)
         return answered
 
-    service.answers(slowly, refused, answered)
+    service.respond_with(slowly, refused, answered)
     provider = service.provider()
 
     async def asked() -> None:
@@ -159,21 +159,23 @@ async def test_an_answer_that_was_asked_for_earlier_does_not_undo_what_a_later_o
     assert [service.temperature(body) for body in service.bodies] == [0, 0, None, None]
 
 
-async def test_a_longer_answer_than_the_model_writes_is_asked_for_shorter(service: Service) -> None:
-    said = {
+async def test_a_token_limit_above_the_models_maximum_is_lowered(service: Service) -> None:
+    message = {
         "anthropic": "max_tokens: 65536 > 8192, which is the maximum allowed number of output tokens",
         "openai": "max_tokens is too large: 65536. This model supports at most 8192 completion tokens",
         "gemini": "max_output_tokens must be in the range from 1 (inclusive) to 8193 (exclusive).",
     }[service.name]
-    service.answers(json_response(service.error(said), 400), json_response(service.reply("[]")))
+    service.respond_with(json_response(service.error(message), 400), json_response(service.reply("[]")))
     provider = service.provider()
     assert await complete(provider, max_tokens=65_536) == "[]"
     assert await complete(provider, max_tokens=300) == "[]"
     assert [service.limit(body) for body in service.bodies] == [65_536, 8192, 300]
 
 
-async def test_a_refusal_about_something_else_is_an_error(service: Service) -> None:
-    service.answers(json_response(service.error("messages: at least one\nmessage is\x1b[31m required"), 400))
+async def test_any_other_refusal_is_an_error(service: Service) -> None:
+    service.respond_with(
+        json_response(service.error("messages: at least one\nmessage is\x1b[31m required"), 400)
+    )
     with pytest.raises(GateError) as caught:
         await complete(service.provider())
     assert len(service.bodies) == 1
@@ -181,8 +183,10 @@ async def test_a_refusal_about_something_else_is_an_error(service: Service) -> N
     assert str(caught.value).isprintable()
 
 
-async def test_a_server_that_refuses_for_ever_is_given_up(service: Service) -> None:
-    service.answers(json_response(service.error("temperature thinking reasoning max_tokens minimum"), 400))
+async def test_a_server_that_keeps_rejecting_is_given_up(service: Service) -> None:
+    service.respond_with(
+        json_response(service.error("temperature thinking reasoning max_tokens minimum"), 400)
+    )
     with pytest.raises(GateError, match="the request was refused \\(400\\)"):
         await complete(service.provider())
     assert len(service.bodies) <= 7

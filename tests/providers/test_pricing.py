@@ -1,4 +1,4 @@
-"""The dated prices, what calls cost by them, and a person's own."""
+"""The dated price table, the cost of calls, and the user's own prices."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def cost_of(model: str, sent: int, written: int, *, cached: int = 0, elsewhere: 
     return pricing.current().cost(model, usage, elsewhere=elsewhere)
 
 
-def said(table: PriceTable) -> list[str]:
+def problems_of(table: PriceTable) -> list[str]:
     return [str(problem) for problem in table.problems]
 
 
-def test_the_prices_are_dated_and_cover_what_is_asked_by_default(table: PriceTable) -> None:
+def test_the_prices_are_dated_and_cover_the_default_models(table: PriceTable) -> None:
     assert re.fullmatch(r"\d{4}-\d{2}", table.as_of)
     named = (pricing.DEFAULT_MODELS, pricing.ALIASES, pricing.CHAT_MODELS)
     for model in (model for models in named for model in models.values()):
@@ -49,7 +49,7 @@ def test_the_prices_are_dated_and_cover_what_is_asked_by_default(table: PriceTab
     assert table.price("text-embedding-3-small")
 
 
-def test_the_shipped_prices_keep_the_rules_of_their_providers(table: PriceTable) -> None:
+def test_the_shipped_prices_follow_the_rules_of_their_providers(table: PriceTable) -> None:
     for model in table.prices:
         price = table.price(model)
         assert price is not None
@@ -72,7 +72,7 @@ def test_the_shipped_prices_keep_the_rules_of_their_providers(table: PriceTable)
                 assert price.storage > 0 and price.least_cacheable >= 1024
 
 
-def test_a_call_costs_its_tokens() -> None:
+def test_a_call_costs_the_price_of_its_tokens() -> None:
     assert cost_of("claude-haiku-4-5", 1_000_000, 0) == pytest.approx(1.0)
     assert cost_of("claude-haiku-4-5-20251001", 0, 1_000_000) == pytest.approx(5.0)
     assert cost_of("gpt-4o-mini-2024-07-18", 1_000_000, 0) == pytest.approx(0.15)
@@ -87,7 +87,7 @@ def saved(table: PriceTable, model: str, usage: Usage) -> float:
     return price.saved(usage)
 
 
-def test_anthropic_by_hand(table: PriceTable) -> None:
+def test_anthropic_costs_match_a_manual_calculation(table: PriceTable) -> None:
     # Opus 5: $5 sent, $.50 read, $6.25 written for 5 minutes, $10 for an hour, $25 answered.
     usage = Usage(10_000, 6_000, 3_000, 1_000, 400)
     # 1,000 new, 6,000 read, 2,000 written for five minutes, 1,000 for an hour.
@@ -97,19 +97,19 @@ def test_anthropic_by_hand(table: PriceTable) -> None:
     assert saved(table, "claude-opus-5", usage) == pytest.approx((10_000 * 5 + 400 * 25) / MILLION - by_hand)
 
 
-def test_openai_by_hand(table: PriceTable) -> None:
+def test_openai_costs_match_a_manual_calculation(table: PriceTable) -> None:
     # GPT-5.6 Luna: $.20 sent, $.02 read, $.25 written, $1.20 answered.
     usage = Usage(10_000, 6_000, 3_000, 0, 400)
     assert table.cost("gpt-5.6-luna", usage) == pytest.approx(
         (1_000 * 0.20 + 6_000 * 0.02 + 3_000 * 0.25 + 400 * 1.20) / MILLION
     )
-    # Before 5.6 writing costs nothing more.
+    # Before 5.6, cache writes cost no more than input.
     assert table.cost("gpt-5-nano", usage) == pytest.approx(
         (4_000 * 0.05 + 6_000 * 0.005 + 400 * 0.40) / MILLION
     )
 
 
-def test_gemini_by_hand(table: PriceTable) -> None:
+def test_gemini_costs_match_a_manual_calculation(table: PriceTable) -> None:
     # 3.5 Flash: $1.50 sent, $.15 read, $9 answered, $1 for a million tokens in a cache for an hour.
     usage = Usage(10_000, 8_000, 0, 0, 1_000)
     assert table.cost("gemini-3.5-flash", usage) == pytest.approx(
@@ -139,26 +139,26 @@ def test_long_prompts_cost_more(
     )
 
 
-def test_writing_a_cache_that_nobody_reads_saves_less_than_nothing(table: PriceTable) -> None:
+def test_a_cache_write_that_is_never_read_has_negative_savings(table: PriceTable) -> None:
     assert saved(table, "claude-sonnet-5-5", Usage(10_000, 0, 10_000, 0, 0)) == pytest.approx(
         -10_000 * 0.5 / MILLION
     )
     assert saved(table, "claude-sonnet-5-5", Usage(10_000, 0, 0, 0, 500)) == 0
 
 
-def test_tokens_that_do_not_add_up_cost_no_less_than_their_parts(table: PriceTable) -> None:
+def test_inconsistent_token_counts_cost_no_less_than_their_parts(table: PriceTable) -> None:
     assert table.cost("claude-opus-5", Usage(10, 1_000, 1_000, 5_000, 0)) == pytest.approx(
         (1_000 * 0.5 + 1_000 * 10) / MILLION
     )
 
 
-def test_least_cacheable_is_the_models_or_the_providers(table: PriceTable) -> None:
+def test_the_cacheable_minimum_is_that_of_the_model_or_its_provider(table: PriceTable) -> None:
     assert table.least_cacheable("claude-haiku-4-5-20251001", "anthropic") == 4096
     assert table.least_cacheable("claude-opus-9", "anthropic") == 1024
     assert table.least_cacheable("", "local") == 0
 
 
-def test_a_persons_own_prices_count_per_model_and_field(table: PriceTable, tmp_path: Path) -> None:
+def test_the_users_own_prices_override_single_fields(table: PriceTable, tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     own = of(
         path,
@@ -204,33 +204,35 @@ def test_a_persons_own_prices_count_per_model_and_field(table: PriceTable, tmp_p
         ("- 1\n", 1, "no 'key: value' lines"),
     ],
 )
-def test_a_broken_file_names_its_line_and_the_shipped_prices_stay(
+def test_a_broken_price_file_names_the_line_and_keeps_the_shipped_prices(
     table: PriceTable, tmp_path: Path, text: str, line: int, what: str
 ) -> None:
     path = tmp_path / "prices.yaml"
     own = of(path, text)
     assert len(own.problems) == 1
-    assert said(own)[0].startswith(f"{path}:{line}: {what}")
+    assert problems_of(own)[0].startswith(f"{path}:{line}: {what}")
     assert own.price("gpt-6-sol") == table.price("gpt-6-sol") and own.prices == table.prices
 
 
-def test_what_is_right_in_a_file_counts_beside_what_is_wrong(tmp_path: Path) -> None:
+def test_valid_entries_count_despite_invalid_ones(tmp_path: Path) -> None:
     own = of(tmp_path / "p.yaml", "models:\n  gpt-6-sol: {input: x}\n  gpt-6-luna: {input: 9}\n")
     luna = own.price("gpt-6-luna")
     assert len(own.problems) == 1 and luna and luna.input == 9
 
 
-def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+def test_an_unreadable_price_file_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     path.write_bytes(b"models: \xff\n")
-    assert said(PriceTable.load(path)) == [f"{path}: is not UTF-8 text; save it as UTF-8"]
+    assert problems_of(PriceTable.load(path)) == [f"{path}: is not UTF-8 text; save it as UTF-8"]
     path.unlink()
     assert PriceTable.load(path).problems == ()
     path.mkdir()
-    assert said(PriceTable.load(path))[0].startswith(f"{path}: cannot be read: ")
+    assert problems_of(PriceTable.load(path))[0].startswith(f"{path}: cannot be read: ")
 
 
-def test_a_change_of_the_file_counts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_the_price_file_takes_effect_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     path = pricing.own_file()
     if os.name == "posix" and not str(path).startswith(str(tmp_path)):
@@ -243,7 +245,7 @@ def test_a_change_of_the_file_counts_at_once(tmp_path: Path, monkeypatch: pytest
     assert cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.01)
 
 
-def test_neither_prices_nor_costs_are_heavy_to_import() -> None:
+def test_importing_prices_and_costs_is_light() -> None:
     heavy = {
         "yaml",
         "platformdirs",
@@ -259,12 +261,12 @@ def test_neither_prices_nor_costs_are_heavy_to_import() -> None:
     assert not loaded_by("import engine.costs.costs, engine.costs.estimates") & heavy
 
 
-def test_the_prices_are_part_of_the_package() -> None:
+def test_the_price_table_is_part_of_the_package() -> None:
     project = (Path(pricing.__file__).parents[2] / "pyproject.toml").read_text()
     assert '"providers/data/*"' in project
 
 
-def test_settings_name_the_provider() -> None:
+def test_the_settings_determine_the_priced_provider() -> None:
     made = completer_for(GateSettings(provider="anthropic", model="haiku"))
     assert isinstance(made, Anthropic) and made.model == "claude-haiku-5-5"
     made = completer_for(GateSettings(provider="openai", base_url="http://localhost:1/v1"))

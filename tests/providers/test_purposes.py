@@ -1,4 +1,4 @@
-"""What a provider's error advises: settings that there are, of the group the provider was asked for."""
+"""A provider's errors advise existing settings, from the group the provider is used for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PURPOSES = [value for value in vars(keys).values() if isinstance(value, Purpose)
 
 
 @each_case("purpose", PURPOSES)
-def test_every_setting_that_an_error_advises_exists(purpose: Purpose) -> None:
+def test_every_setting_advised_in_an_error_exists(purpose: Purpose) -> None:
     texts = [value for item in fields(purpose) if isinstance(value := getattr(purpose, item.name), str)]
     named = {name for text in texts for name in re.findall(r"[a-z_]+\.[a-z_]+", text)}
     assert len(named) >= 4
@@ -45,7 +45,7 @@ def test_every_setting_that_an_error_advises_exists(purpose: Purpose) -> None:
         (HarvestSettings, HARVEST, "harvest.provider: markers"),
     ],
 )
-def test_a_missing_key_is_told_with_the_settings_of_the_one_who_asks(
+def test_a_missing_key_is_reported_with_the_settings_of_the_caller(
     provider: str,
     kind: type[GateSettings | FlushSettings | HarvestSettings],
     purpose: Purpose,
@@ -63,7 +63,7 @@ def test_a_missing_key_is_told_with_the_settings_of_the_one_who_asks(
 
 
 class Silent(OpenAI):
-    """Never answers, and ends its own waiting."""
+    """Never answers, but respects the deadline."""
 
     async def _attempt(self, form: OpenAIForm, request: ChatRequest, pieces: Pieces) -> ChatReply:
         await asyncio.Event().wait()
@@ -71,7 +71,7 @@ class Silent(OpenAI):
 
 
 class Deaf(Silent):
-    """Never answers, and knows of no deadline."""
+    """Never answers, and ignores the deadline."""
 
     async def chat(self, *_args: object, **_named: object) -> ChatReply:
         await asyncio.Event().wait()
@@ -79,7 +79,7 @@ class Deaf(Silent):
 
 
 @each_case("purpose", [GATE, FLUSH, HARVEST, CHAT])
-def test_whoever_notices_the_deadline_first_names_the_setting_of_the_one_who_asks(purpose: Purpose) -> None:
+def test_a_missed_deadline_is_reported_with_the_setting_of_the_caller(purpose: Purpose) -> None:
     words = f"openai: no answer within 0.05 s; raise {purpose.deadline}, or try again later"
     with pytest.raises(AutopoiesisError, match=f"^{re.escape(words)}$"):
         asyncio.run(complete(Silent(purpose=purpose), "s", "p", max_tokens=1, timeout=0.05))
@@ -88,7 +88,7 @@ def test_whoever_notices_the_deadline_first_names_the_setting_of_the_one_who_ask
         assert question.answer().error == words
 
 
-def test_each_group_of_settings_is_asked_with_its_own_deadline() -> None:
+def test_each_group_of_settings_has_its_own_deadline() -> None:
     groups = (GateSettings, FlushSettings, HarvestSettings, ChatSettings)
     for kind, name in product(groups, ("anthropic", "openai", "gemini", "claude-code")):
         found = completer_for(kind(provider=name))
@@ -99,7 +99,7 @@ def test_each_group_of_settings_is_asked_with_its_own_deadline() -> None:
     assert chat_provider_for(ChatSettings()).purpose.deadline == "chat.deadline_s"
 
 
-def test_claude_code_names_the_settings_of_the_one_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claude_code_errors_name_the_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     found = completer_for(HarvestSettings(provider="claude-code"))
     assert found is not None

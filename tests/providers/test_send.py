@@ -1,4 +1,4 @@
-"""The whole turn against servers of each provider's form: five turns, one prefix, and no key anywhere."""
+"""Whole turns against fakes of each provider: five turns share one prefix, and no key is stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MESSAGES = (
 
 @pytest.fixture
 def engine(indexed_sample: Path, chat: ChatService) -> Iterator[Engine]:
-    """An engine whose chats go to the server."""
+    """An engine whose chats go to the fake server."""
     with Engine.open(indexed_sample) as opened:
         opened.config = replace(
             opened.config,
@@ -50,7 +50,7 @@ def engine(indexed_sample: Path, chat: ChatService) -> Iterator[Engine]:
 
 def talk(engine: Engine, chat: ChatService) -> list[Sent]:
     session, sent = "", []
-    chat.answers(*(chat.streams("Answer ", f"{number}.") for number in range(1, 6)))
+    chat.respond_with(*(chat.stream_reply("Answer ", f"{number}.") for number in range(1, 6)))
     for message in MESSAGES:
         sent.append(engine.discussions.sending().send(message, session_id=session))
         session = sent[-1].session_id
@@ -69,13 +69,13 @@ def test_five_turns_with_other_topics_send_the_same_prefix(engine: Engine, chat:
         assert chat.system(body) == each.compiled.text[:length]
         assert chat.message(body) == each.compiled.text[length:]
         if chat.name == "anthropic":
-            stands_at_ends_of_layers(body["system"], each.compiled)
+            check_breakpoints_at_layer_ends(body["system"], each.compiled)
     assert "Answer 4." in chat.message(chat.bodies[4]) and MESSAGES[3] in chat.message(chat.bodies[4])
     assert sent[-1].cache.calls == sent[-1].cache.hits == 5
     usage = sent[-1].reply.usage
     assert (usage.input_tokens, usage.cached_tokens) == (300, 200)
     assert usage.cache_write_tokens == (0 if chat.name == "gemini" else 70)
-    # What it cost and what was sent is written down.
+    # Cost and input are logged.
     calls = [record for record in engine.costs.log.records() if record.operation == "chat"]
     assert [(call.provider, call.discussion) for call in calls] == [(chat.name, sent[0].session_id)] * 5
     assert [call.usage.cached_tokens for call in calls] == [200] * 5
@@ -84,8 +84,8 @@ def test_five_turns_with_other_topics_send_the_same_prefix(engine: Engine, chat:
     assert [turn.role for turn in conversation.turns] == ["user", "agent"] * 5
 
 
-def stands_at_ends_of_layers(system: list[dict[str, Any]], compiled: Compiled) -> None:
-    """Only Anthropic is told where its caches end."""
+def check_breakpoints_at_layer_ends(system: list[dict[str, Any]], compiled: Compiled) -> None:
+    """Only Anthropic gets explicit cache breakpoints."""
     ends, at = [], 0
     for block in system:
         at += len(block["text"])
@@ -95,16 +95,14 @@ def stands_at_ends_of_layers(system: list[dict[str, Any]], compiled: Compiled) -
     assert set(ends) <= set(compiled.boundaries) and ends[-1] == compiled.stable_prefix_length
 
 
-def test_no_key_is_written_anywhere(
-    engine: Engine, chat: ChatService, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_key_is_stored(engine: Engine, chat: ChatService, capfd: pytest.CaptureFixture[str]) -> None:
     answers = {
-        "": chat.streams("Fine."),
+        "": chat.stream_reply("Fine."),
         "refused": json_response(chat.error(f"Incorrect API key provided: {KEY}."), 401),
-        "torn": chat.sends([*chat.head(), chat.piece("Half of")]),
+        "torn": chat.stream_events([*chat.head(), chat.piece("Half of")]),
         "nonsense": json_response([KEY]),
     }
-    chat.answers(*answers.values())
+    chat.respond_with(*answers.values())
     sent = [engine.discussions.sending().send("Good morning.") for _ in answers]
     assert [bool(each.problem) for each in sent] == [bool(error) for error in answers]
     for each in sent:
@@ -112,8 +110,8 @@ def test_no_key_is_written_anywhere(
     engine.repository.commit([each.path for each in sent], "conversations")
     engine.close()
     assert KEY in str(chat.headers), "the test would prove nothing if the key had not been sent"
-    said = "".join(capfd.readouterr()) + repr(sent)
-    assert KEY not in said and KEY[:16] not in said
+    output = "".join(capfd.readouterr()) + repr(sent)
+    assert KEY not in output and KEY[:16] not in output
     root = engine.workspace.root
     for path in root.rglob("*"):
         if path.is_file():
@@ -125,15 +123,15 @@ def test_no_key_is_written_anywhere(
 
 
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
-def test_what_a_tool_answers_leaves_without_secrets_and_each_call_is_logged(
+def test_tool_results_are_sent_without_secrets_and_each_call_is_logged(
     engine: Engine, chat: ChatService
 ) -> None:
     location = engine.knowledge_entries.scan().entries[0].location
     secret = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
     with (engine.workspace.root / location).open("a") as file:
         file.write(f"\nThe key is {secret}.\n")
-    read = chat.sends(chat.called("read", json.dumps({"path": location})))
-    chat.answers(read, chat.streams("Done."))
+    read = chat.stream_events(chat.tool_call("read", json.dumps({"path": location})))
+    chat.respond_with(read, chat.stream_reply("Done."))
     sent = engine.discussions.sending().send("What do you know?")
     answer = chat.turns(chat.bodies[1])[-1]["output"]
     assert (sent.problem, sent.reply.text) == ("", "Done.")
@@ -142,9 +140,9 @@ def test_what_a_tool_answers_leaves_without_secrets_and_each_call_is_logged(
     assert [(record.operation, record.usage.input_tokens) for record in records] == [("chat", 300)] * 2
 
 
-@pytest.mark.parametrize("chat", ["gemini"], indirect=True)  # no package that takes seconds to import
-def test_ctrl_c_ends_the_reply_and_keeps_what_had_come(indexed_sample: Path, chat: ChatService) -> None:
-    chat.answers(chat.drips("Good morning to you."))
+@pytest.mark.parametrize("chat", ["gemini"], indirect=True)  # Its client imports quickly.
+def test_ctrl_c_ends_the_reply_and_keeps_the_text_so_far(indexed_sample: Path, chat: ChatService) -> None:
+    chat.respond_with(chat.drip("Good morning to you."))
     command = [sys.executable, "-m", "tui.cli", "-C", str(indexed_sample), "send", "Good morning."]
     with subprocess.Popen(
         [*command, "--provider", "gemini", "--model", "some-model"],

@@ -1,4 +1,4 @@
-"""Chunks in memory made by hand, for the tests of ``engine.search.resident``."""
+"""Hand-made in-memory chunks for the tests of ``engine.search.resident``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FoundRow(NamedTuple):
 
 
 def rows(found: Found | None) -> list[FoundRow]:
-    """What was found, one by one."""
+    """The columns of ``found`` as rows."""
     if found is None:
         return []
     return [
@@ -69,14 +69,14 @@ def chunk(
     about: str = "",
     vector: Sequence[int] = (),
 ) -> ChunkRow:
-    """A chunk; ``vector`` is filled with zeros to ``DIMENSIONS``."""
+    """A chunk; ``vector`` is zero-padded to ``DIMENSIONS``."""
     packed = numpy.zeros(DIMENSIONS, dtype=numpy.int8)
     packed[: len(vector)] = vector
     return ChunkRow(id, speaker, date, (text, heading, about), packed.tobytes() if vector else b"")
 
 
 def files_of(*contents: Sequence[ChunkRow], category: str = "reference", names: str = "") -> list[FileRow]:
-    """Files ``a``, ``b`` and so on with these chunks, all numbered from 1."""
+    """Files ``a``, ``b`` and so on with these chunks, numbered from 1."""
     names = names or "abcdefghijklmnopqrstuvwxyz"
     number = 0
     files = []
@@ -90,21 +90,21 @@ def files_of(*contents: Sequence[ChunkRow], category: str = "reference", names: 
 
 
 def segment_of(*files: FileRow, terms: Terms | None = None, dimensions: int = DIMENSIONS) -> Segment:
-    """A segment of files in the order of their paths."""
+    """A segment of the files, sorted by path."""
     return build(sorted(files, key=lambda file: file.path), terms or Terms(), dimensions)
 
 
 def all_files(segment: Segment) -> Bools:
-    """The mask that masks nothing."""
+    """A mask that keeps every file."""
     return numpy.ones(len(segment.files), dtype=bool)
 
 
 def assert_same(one: Segment, other: Segment) -> None:
-    """Two segments hold the same, array by array and type by type."""
+    """Assert that two segments have equal arrays of equal types."""
     for name in ARRAYS:
-        mine, theirs = getattr(one, name), getattr(other, name)
-        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), name
-        assert numpy.array_equal(mine, theirs), name
+        left, right = getattr(one, name), getattr(other, name)
+        assert (left.dtype, left.shape) == (right.dtype, right.shape), name
+        assert numpy.array_equal(left, right), name
     assert (one.paths, one.categories) == (other.paths, other.categories)
 
 
@@ -125,7 +125,7 @@ _CHUNKS = st.builds(
 
 @st.composite
 def corpora(draw: st.DrawFn, *, most: int = 7) -> list[FileRow]:
-    """Some files with chunks of few words, in the order of their paths."""
+    """Files with chunks of a few words, sorted by path."""
     contents = draw(st.lists(st.lists(_CHUNKS, min_size=1, max_size=6), max_size=most))
     categories = draw(
         st.lists(

@@ -1,4 +1,4 @@
-"""A small workspace, and indexes that are closed at the end."""
+"""Fixtures: a small workspace, and indexes that are closed after the test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def filled(workspace: Workspace) -> Workspace:
-    """A workspace with a file of most kinds."""
+    """A workspace with files of most kinds."""
     for path, content in FILES.items():
         put(workspace, path, content)
     return workspace
@@ -37,7 +37,7 @@ Open = Callable[..., SearchIndex]
 
 @pytest.fixture
 def open_index() -> Iterator[Open]:
-    """Opens the index of a workspace; closes it when the test ends."""
+    """Opens indexes of workspaces, and closes them after the test."""
     opened: list[SearchIndex] = []
 
     def open_one(

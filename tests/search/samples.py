@@ -1,4 +1,4 @@
-"""What the tests of search are made of: files of most kinds, and an embedding model of a few lines."""
+"""Sample data for the search tests: files of most kinds, and a tiny embedding model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FILES = {
 
 
 class BagOfWords:
-    """Places a text by the words in it: texts without a word in common are unlike."""
+    """Embeds a text as its bag of words: texts without a common word are dissimilar."""
 
     def __init__(self, dimensions: int = 512, name: str = "bag-of-words") -> None:
         self.id = name
@@ -76,7 +76,7 @@ class BagOfWords:
 
 
 def put(workspace: Workspace, path: str, content: str | bytes) -> None:
-    """Write a file as another program would, with its folders."""
+    """Write a file and its folders as another program would."""
     place = workspace.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,4 +1,4 @@
-"""A slow model, and a change of model: vectors come in the background, and search goes on and says so."""
+"""Slow and changed embedding models: vectors are computed in the background while search keeps working."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTS = "knowledge/facts.md"
 
 
 class SlowBag(BagOfWords):
-    """A slow model that answers when it may: ``room`` more batches, and every one when that is negative."""
+    """A model that blocks after ``room`` more batches; it never blocks if that is negative."""
 
     def __init__(self, name: str = "slow", *, room: int = -1) -> None:
         super().__init__(512, name)
@@ -65,8 +65,8 @@ class SlowBag(BagOfWords):
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing waits long."""
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the waits."""
     monkeypatch.setattr(backlog, "_PAUSE_S", 0.05)
     monkeypatch.setattr(backlog, "PATIENCE_S", 5.0)
 
@@ -83,14 +83,14 @@ def long_file(workspace: Workspace, parts: int) -> None:
     put(workspace, "knowledge/reference/long.md", "# Long\n\n" + "\n".join(sections))
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + 20
     while not condition():
-        assert time.monotonic() < end, "it does not come to pass"
+        assert time.monotonic() < end, "the condition was not met in time"
         time.sleep(0.01)
 
 
-def test_a_few_vectors_are_there_when_a_refresh_returns(filled: Workspace, open_index: Open) -> None:
+def test_a_refresh_waits_for_a_few_vectors(filled: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
     assert as_slow(embedder) is embedder and as_slow(BagOfWords()) is None and as_slow(None) is None
     index = open_index(filled, embedder)
@@ -105,16 +105,16 @@ def test_a_few_vectors_are_there_when_a_refresh_returns(filled: Workspace, open_
     assert index.verify(repair=False).sound
 
 
-def test_words_are_found_before_the_model_has_answered(many: Workspace, open_index: Open) -> None:
+def test_search_by_words_works_before_the_model_has_responded(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
     started = time.monotonic()
     report = index.refresh()
-    assert time.monotonic() - started < 4, "it did not wait for so many"
+    assert time.monotonic() - started < 4, "the refresh waited for the vectors"
     assert (report.embedded, report.waiting) == (0, report.chunks)
     found = index.search("word7")
     assert (found[0].source, found[0].vector_rank) == ("index", None)
-    assert embedder.queries == 0, "there is nothing to compare it with"
+    assert embedder.queries == 0, "the query was embedded although there are no vectors"
     status = index.status()
     assert (status.vectors, status.without_vectors) == (0, f"0 of {report.chunks} chunks have vectors")
     embedder.go_on.set()
@@ -124,7 +124,7 @@ def test_words_are_found_before_the_model_has_answered(many: Workspace, open_ind
     assert index.verify(repair=False).sound
 
 
-def test_another_model_is_used_from_its_first_vectors_on(
+def test_a_new_model_is_used_as_soon_as_it_has_some_vectors(
     many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = open_index(many, BagOfWords())
@@ -134,13 +134,13 @@ def test_another_model_is_used_from_its_first_vectors_on(
     index = open_index(many, embedder)
     assert index.status().without_vectors == f"0 of {chunks} chunks have vectors of the new model"
     index.refresh()
-    until(lambda: index.status().vectors)
+    wait_until(lambda: index.status().vectors)
     status = index.status()
     assert 0 < status.vectors == sum(embedder.sizes) < chunks
     assert status.vectors_coming == f"{status.vectors} of {chunks} chunks have vectors of the new model"
     assert (status.without_vectors, status.embedder) == ("", "other")
-    assert index.search("word3")[0].vector_rank == 1, "it is among the first"
-    assert index.search("word199")[0].vector_rank is None, "it has none yet, and is found by its words"
+    assert index.search("word3")[0].vector_rank == 1, "its vector is in the first batch"
+    assert index.search("word199")[0].vector_rank is None, "without a vector it is found by its words"
     assert index.verify(repair=False).sound
     embedder.go_on.set()
     assert index.finish_vectors() == ""
@@ -151,19 +151,19 @@ def test_another_model_is_used_from_its_first_vectors_on(
     monkeypatch.setattr(backlog, "PATIENCE_S", 0.0)
     index.refresh(paths=[FACTS])
     assert index.status().vectors_coming == f"{chunks} of {chunks + 1} chunks have vectors", (
-        "no new model any more"
+        "the message still mentions a new model"
     )
 
 
-def test_partial_vectors_serve_the_specifications_ranking_too(many: Workspace, open_index: Open) -> None:
+def test_the_spec_ranking_uses_partial_vectors(many: Workspace, open_index: Open) -> None:
     index = open_index(many, SlowBag(room=1), settings=SearchSettings(ranking="spec"))
     index.refresh()
-    until(lambda: index.status().vectors)
+    wait_until(lambda: index.status().vectors)
     assert index.search("word3")[0].vector_rank == 1
     assert index.search("word199")[0].lexical_rank == 1
 
 
-def test_the_old_vectors_stay_until_the_new_model_has_answered(filled: Workspace, open_index: Open) -> None:
+def test_old_vectors_are_kept_until_the_new_model_responds(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     chunks = index.refresh().chunks
     index.close()
@@ -184,7 +184,7 @@ def test_the_old_vectors_stay_until_the_new_model_has_answered(filled: Workspace
     assert index.status().vectors == chunks
 
 
-def test_files_change_while_the_model_is_at_work(many: Workspace, open_index: Open) -> None:
+def test_files_may_change_while_vectors_are_computed(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
     index.refresh()
@@ -200,20 +200,18 @@ def test_files_change_while_the_model_is_at_work(many: Workspace, open_index: Op
     embedder.go_on.set()
     assert index.finish_vectors() == ""
     assert index.status().vectors == index.status().chunks
-    assert index.search("otter")[0].vector_rank == 1, "the vector is of the text that is there now"
+    assert index.search("otter")[0].vector_rank == 1, "the vector is that of the current text"
     assert index.verify(repair=False).sound
 
 
-def test_a_chunk_that_took_the_number_of_another_gets_its_own_vector(
-    workspace: Workspace, open_index: Open
-) -> None:
+def test_a_chunk_that_reuses_an_id_gets_its_own_vector(workspace: Workspace, open_index: Open) -> None:
     put(workspace, FACTS, "heron\n")
     embedder = SlowBag(room=0)
     index = open_index(workspace, embedder)
     thread = threading.Thread(target=index.refresh)
     thread.start()
     assert embedder.asked.wait(10)
-    until(lambda: index.status().state == "ready")
+    wait_until(lambda: index.status().state == "ready")
     put(workspace, FACTS, "a walrus instead\n")
     second = open_index(workspace, None)
     assert second.refresh().changed == 1
@@ -228,11 +226,11 @@ def test_a_chunk_that_took_the_number_of_another_gets_its_own_vector(
     connection.close()
 
 
-def test_what_was_interrupted_goes_on_later(many: Workspace, open_index: Open) -> None:
+def test_interrupted_vectors_are_resumed_by_the_next_index(many: Workspace, open_index: Open) -> None:
     first = SlowBag(room=1)
     index = open_index(many, first)
     chunks = index.refresh().chunks
-    until(lambda: index.status().vectors)
+    wait_until(lambda: index.status().vectors)
     index.close()
     second = SlowBag()
     index = open_index(many, second)
@@ -240,27 +238,27 @@ def test_what_was_interrupted_goes_on_later(many: Workspace, open_index: Open) -
     index.refresh()
     assert index.finish_vectors(lambda done, total: steps.append((done, total))) == ""
     assert index.status().vectors == chunks
-    assert second.texts == chunks - sum(first.sizes), "nothing is made twice"
+    assert second.texts == chunks - sum(first.sizes), "a vector was computed twice"
     assert steps == sorted(steps)
     assert index.verify(repair=False).sound
 
 
-def test_a_model_that_fails_in_between_is_asked_again(many: Workspace, open_index: Open) -> None:
+def test_a_model_that_fails_midway_is_retried(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=1)
     index = open_index(many, embedder)
     chunks = index.refresh().chunks
-    until(lambda: index.status().vectors)
+    wait_until(lambda: index.status().vectors)
     embedder.fails = "quota exceeded"
     embedder.go_on.set()
-    until(lambda: "quota" in index.status().vectors_coming)
+    wait_until(lambda: "quota" in index.status().vectors_coming)
     assert index.status().without_vectors == ""
     assert index.finish_vectors() == "the embedding model failed (quota exceeded)"
     embedder.fails = ""
-    until(lambda: index.status().vectors == chunks)
+    wait_until(lambda: index.status().vectors == chunks)
     assert index.status().vectors_coming == ""
 
 
-def test_a_model_with_vectors_of_a_wrong_size_is_not_believed(filled: Workspace, open_index: Open) -> None:
+def test_vectors_of_the_wrong_size_are_rejected(filled: Workspace, open_index: Open) -> None:
     class Wrong(SlowBag):
         def embed(self, texts: Sequence[str]) -> Floats:
             return numpy.ones((len(texts), 3), dtype=numpy.float32)
@@ -270,7 +268,7 @@ def test_a_model_with_vectors_of_a_wrong_size_is_not_believed(filled: Workspace,
     assert index.status().vectors == 0
 
 
-def test_a_query_that_fails_is_searched_by_words_and_says_so(filled: Workspace, open_index: Open) -> None:
+def test_a_query_that_cannot_be_embedded_is_searched_by_words(filled: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
     index = open_index(filled, embedder)
     index.refresh()
@@ -283,7 +281,7 @@ def test_a_query_that_fails_is_searched_by_words_and_says_so(filled: Workspace, 
     assert index.status().without_vectors == ""
 
 
-def test_only_one_process_asks_the_model(many: Workspace, open_index: Open) -> None:
+def test_only_one_process_computes_vectors(many: Workspace, open_index: Open) -> None:
     with FileLock(many.root / backlog.LOCK_NAME):
         embedder = SlowBag()
         index = open_index(many, embedder)
@@ -293,10 +291,10 @@ def test_only_one_process_asks_the_model(many: Workspace, open_index: Open) -> N
         assert index.status().without_vectors == (
             f"0 of {report.chunks} chunks have vectors: another program is computing them"
         )
-    until(lambda: index.status().vectors == report.chunks)
+    wait_until(lambda: index.status().vectors == report.chunks)
 
 
-def test_the_index_is_free_while_the_model_is_asked(many: Workspace, open_index: Open) -> None:
+def test_the_index_is_not_locked_while_vectors_are_computed(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
     index.refresh()
@@ -305,7 +303,7 @@ def test_the_index_is_free_while_the_model_is_asked(many: Workspace, open_index:
         pass
 
 
-def test_a_rebuild_while_the_model_is_at_work_starts_over(many: Workspace, open_index: Open) -> None:
+def test_a_rebuild_while_vectors_are_computed_starts_over(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
     index.refresh()
@@ -318,7 +316,7 @@ def test_a_rebuild_while_the_model_is_at_work_starts_over(many: Workspace, open_
     assert index.verify(repair=False).sound
 
 
-def test_closing_ends_the_work_and_lets_go_of_the_model(many: Workspace, open_index: Open) -> None:
+def test_closing_stops_the_vectors_and_closes_the_model(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
     index.refresh()
@@ -330,7 +328,7 @@ def test_closing_ends_the_work_and_lets_go_of_the_model(many: Workspace, open_in
     assert not [thread for thread in threading.enumerate() if thread.name == "search index vectors"]
 
 
-def test_an_index_that_may_not_write_asks_for_no_vectors(filled: Workspace, open_index: Open) -> None:
+def test_a_read_only_index_computes_no_vectors(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords()).refresh()
     embedder = SlowBag("other")
     index = open_index(filled, embedder, read_only=True)
@@ -341,7 +339,7 @@ def test_an_index_that_may_not_write_asks_for_no_vectors(filled: Workspace, open
     assert embedder.closed
 
 
-def test_batches_grow_with_a_quick_model(many: Workspace, open_index: Open) -> None:
+def test_batches_grow_with_a_fast_model(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
     index = open_index(many, embedder)
     index.refresh()
@@ -349,7 +347,7 @@ def test_batches_grow_with_a_quick_model(many: Workspace, open_index: Open) -> N
     assert embedder.sizes[:2] == [32, 64]
 
 
-def test_the_next_process_finds_the_vectors_in_the_image(workspace: Workspace, open_index: Open) -> None:
+def test_the_vectors_are_saved_in_the_image(workspace: Workspace, open_index: Open) -> None:
     long_file(workspace, 400)
     index = open_index(workspace, SlowBag())
     index.refresh()

@@ -1,4 +1,4 @@
-"""A file is cut into turns and sections, and every chunk stands where it says."""
+"""Files are split into turns and sections, and every chunk has the right lines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def assert_in_place(contents: Contents, data: bytes) -> None:
     for piece in contents.pieces:
         chunk = piece.chunk
         assert 1 <= chunk.start_line <= chunk.end_line <= len(lines)
-        own = lines[chunk.start_line - 1 : chunk.end_line]
-        assert own[0].strip() and own[-1].strip(), "it begins and ends on a line of text"
-        # Of an endless line it is a part, otherwise the lines themselves.
-        assert chunk.text in own[0] if len(own) == 1 else chunk.text == "\n".join(own)
+        chunk_lines = lines[chunk.start_line - 1 : chunk.end_line]
+        assert chunk_lines[0].strip() and chunk_lines[-1].strip(), "it starts or ends with a blank line"
+        # A chunk is part of one very long line, or else whole lines.
+        assert chunk.text in chunk_lines[0] if len(chunk_lines) == 1 else chunk.text == "\n".join(chunk_lines)
         assert chunk.text.strip()
         assert len(chunk.text) <= (MAX_TURN_CHARACTERS if piece.speaker else MAX_CHARACTERS)
 
@@ -45,7 +45,7 @@ def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
     assert_in_place(contents, TRANSCRIPT.encode())
 
 
-def test_the_header_is_no_chunk_but_leads_to_the_first() -> None:
+def test_the_header_is_not_a_chunk_but_its_words_find_the_first_chunk() -> None:
     data = (
         b"---\ndescription: where the spare keys hang\ntags: [keys, hallway]\n---\n\n# Keys\n\nOn the hook.\n"
     )
@@ -56,14 +56,14 @@ def test_the_header_is_no_chunk_but_leads_to_the_first() -> None:
         assert word in piece.about.split()
 
 
-def test_a_file_that_is_only_a_header_can_be_found() -> None:
+def test_a_file_with_only_a_header_is_one_chunk() -> None:
     data = b"---\nname: Ada\ndescription: beekeeper\n---\n"
     (piece,) = split(data, "knowledge/people/ada.md", "person").pieces
     assert "beekeeper" in piece.chunk.text
     assert_in_place(split(data, "knowledge/people/ada.md", "person"), data)
 
 
-def test_a_section_knows_its_headings() -> None:
+def test_a_section_has_its_path_of_headings() -> None:
     data = b"# Core\n\n## Decisions\n\nUse files.\n\n## Lessons\n\n### Tests\nReal data.\n\n## Empty\n"
     headings = [(piece.chunk.heading, piece.chunk.text) for piece in split(data, NOTE, "reference").pieces]
     assert headings == [
@@ -73,14 +73,14 @@ def test_a_section_knows_its_headings() -> None:
     ]
 
 
-def test_a_heading_inside_fenced_code_opens_no_section() -> None:
+def test_a_heading_inside_fenced_code_starts_no_section() -> None:
     data = b"# A\n\n```sh\n# comment\n\nrm x\n```\nafter\n"
     (piece,) = split(data, NOTE, "reference").pieces
     assert "# comment" in piece.chunk.text
     assert piece.chunk.text.endswith("after")
 
 
-def test_a_turn_heading_inside_fenced_code_opens_no_turn() -> None:
+def test_a_turn_heading_inside_fenced_code_starts_no_turn() -> None:
     data = TRANSCRIPT.replace("Plain files:", "```\n## 18:47 — user\n```\nPlain files:").encode()
     assert len(split(data, TALK, "conversation").pieces) == 3
 
@@ -94,7 +94,7 @@ def test_long_text_is_split_between_paragraphs() -> None:
     assert_in_place(contents, data)
 
 
-def test_blank_lines_count_for_the_length_of_a_chunk_and_for_its_lines() -> None:
+def test_blank_lines_count_towards_the_length_and_the_line_numbers_of_a_chunk() -> None:
     data = ("# A\n\n" + ("\n" * 700).join(["one", "two", "three"]) + "\n").encode()
     contents = split(data, NOTE, "reference")
     found = [(piece.chunk.start_line, piece.chunk.end_line) for piece in contents.pieces]
@@ -106,7 +106,7 @@ def test_blank_lines_count_for_the_length_of_a_chunk_and_for_its_lines() -> None
     ] == [(2, 4002), (8002, 8002), (8005, 8005)]
 
 
-def test_code_that_is_cut_begins_and_ends_on_a_line_of_text() -> None:
+def test_chunks_of_split_code_do_not_begin_or_end_with_a_blank_line() -> None:
     step = "step " * 100
     lines = ["```", "", step, "", "", step, "", step, "", "  ", step, step, "", "```"]
     data = ("# Code\n\n" + "\n".join(lines) + "\n").encode()
@@ -116,7 +116,7 @@ def test_code_that_is_cut_begins_and_ends_on_a_line_of_text() -> None:
     assert_in_place(contents, data)
 
 
-def test_a_long_header_and_a_long_heading_are_cut_too() -> None:
+def test_a_long_header_or_heading_is_split() -> None:
     header = "---\n" + "".join(f"field_{number}: {'word ' * 20}\n" for number in range(40)) + "---\n"
     for data in (header.encode(), ("# " + "word " * 600 + "\n").encode()):
         contents = split(data, NOTE, "reference")
@@ -128,7 +128,7 @@ def turn(text: str) -> str:
     return f"## 10:00 — user\n{text}\n\n## 10:01 — agent\nfine\n"
 
 
-def test_a_turn_is_whole_where_a_section_would_be_cut() -> None:
+def test_a_turn_may_be_longer_than_a_section() -> None:
     paragraphs = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(15))
     assert MAX_CHARACTERS < len(paragraphs) < MAX_TURN_CHARACTERS
     talk = split(turn(paragraphs).encode(), TALK, "conversation").pieces
@@ -137,7 +137,7 @@ def test_a_turn_is_whole_where_a_section_would_be_cut() -> None:
     assert len(note) > 3
 
 
-def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
+def test_a_long_turn_is_split_between_paragraphs() -> None:
     paragraphs = [f"Paragraph {number}. " + "word " * 63 for number in range(58)]
     data = turn("\n\n".join(paragraphs)).encode()
     contents = split(data, TALK, "conversation")
@@ -167,7 +167,7 @@ def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
         ("\nno name", "user"),
     ],
 )
-def test_who_speaks_is_the_role_and_the_name_that_a_turn_begins_with(text: str, speaker: str) -> None:
+def test_the_speaker_is_the_role_and_the_name_at_the_start_of_the_turn(text: str, speaker: str) -> None:
     first, last = split(turn(text).encode(), TALK, "conversation").pieces
     assert (first.speaker, last.speaker) == (speaker, "agent")
 
@@ -179,12 +179,12 @@ def test_every_part_of_a_turn_has_its_speaker() -> None:
     assert {part.speaker for part in parts} == {"user Caroline"}
 
 
-def test_outside_of_turns_nobody_speaks() -> None:
+def test_a_section_has_no_speaker() -> None:
     (piece,) = split(b"# A\n\nCaroline: hello\n", NOTE, "reference").pieces
     assert piece.speaker == ""
 
 
-def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
+def test_fenced_code_is_kept_in_one_chunk_if_it_fits() -> None:
     code = "```\n" + "\n\n".join(f"step {number}" for number in range(40)) + "\n```"
     data = f"# Code\n\n{'Intro text. ' * 80}\n\n{code}\n".encode()
     texts = [piece.chunk.text for piece in split(data, NOTE, "reference").pieces]
@@ -192,14 +192,14 @@ def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
 
 
 @each_case("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
-def test_one_endless_line_is_cut(line: str) -> None:
+def test_a_very_long_line_is_split(line: str) -> None:
     data = f"# Line\n\n{line}\n".encode()
     contents = split(data, NOTE, "reference")
     assert "".join(piece.chunk.text for piece in contents.pieces) == line
     assert_in_place(contents, data)
 
 
-def test_no_text_is_left_out() -> None:
+def test_splitting_paragraphs_loses_no_text() -> None:
     data = "\n\n".join(f"Paragraph {number} " + "abc " * (number * 7 % 400) for number in range(80)).encode()
     contents = split(data, NOTE, "reference")
     whole = "".join(piece.chunk.text for piece in contents.pieces)
@@ -227,7 +227,7 @@ def test_the_date_comes_from_heading_header_or_path(path: str, data: bytes, date
     assert piece.chunk.date == date
 
 
-def test_a_conversation_over_midnight_goes_on_the_next_day() -> None:
+def test_turns_after_midnight_have_the_next_date() -> None:
     data = (
         "---\nstarted: 2026-12-31T23:50:00Z\n---\n\n## 23:50 — user\na\n\n## 23:40 — agent\n"
         "clock set back\n\n## 00:10 — user\nb\n"
@@ -236,7 +236,7 @@ def test_a_conversation_over_midnight_goes_on_the_next_day() -> None:
     assert dates == ["2026-12-31", "2026-12-31", "2027-01-01"]
 
 
-def test_a_date_can_be_asked_for_in_words() -> None:
+def test_a_date_adds_the_names_of_its_month_and_weekday_as_search_terms() -> None:
     (piece,) = split(b"- x\n", "knowledge/journal/2026-02-16.md", "journal").pieces
     assert {"2026-02-16", "February", "Monday"} <= set(piece.about.split())
 
@@ -248,13 +248,13 @@ def test_plain_text_has_no_headings() -> None:
     assert piece.chunk.text == "# not a heading here\n\nA walk."
 
 
-def test_line_ends_and_a_byte_order_mark_do_not_move_lines() -> None:
+def test_line_endings_and_a_byte_order_mark_do_not_change_line_numbers() -> None:
     data = b"\xef\xbb\xbf" + TRANSCRIPT.replace("\n", "\r\n").encode()
     plain = split(TRANSCRIPT.encode(), TALK, "conversation")
     assert split(data, TALK, "conversation").pieces == plain.pieces
 
 
-def test_a_file_of_nothing_but_headings_is_taken_as_text() -> None:
+def test_a_file_with_too_many_headings_is_split_as_plain_text() -> None:
     data = b"# a\n" * 300_000
     contents = split(data, NOTE, "reference")
     assert {piece.chunk.heading for piece in contents.pieces} == {""}
@@ -288,13 +288,15 @@ _LINES = st.lists(
 
 
 @given(_LINES, st.sampled_from(["conversation", "reference"]), st.sampled_from(["\n", "\r\n"]))
-def test_any_lines_are_cut_in_place(lines: list[str], category: str, line_end: str) -> None:
+def test_any_lines_are_split_with_the_right_line_numbers(
+    lines: list[str], category: str, line_end: str
+) -> None:
     data = line_end.join(lines).encode("utf-8", "surrogatepass")
     assert_in_place(split(data, "conversations/x.md", category), data)
 
 
 @given(st.binary(max_size=400), st.sampled_from(["conversation", "topic"]))
-def test_any_bytes_are_cut_in_place(data: bytes, category: str) -> None:
+def test_any_bytes_are_split_with_the_right_line_numbers(data: bytes, category: str) -> None:
     for start in (b"", b"---\ntags: [a]\n---\n"):
         assert_in_place(split(start + data, "conversations/x.md", category), start + data)
 
@@ -320,13 +322,15 @@ _TURNS = st.builds(
 
 
 @given(st.lists(_TURNS, min_size=1, max_size=6), st.booleans())
-def test_what_is_written_as_a_conversation_is_cut_in_place(turns: list[Turn], cut_off: bool) -> None:
+def test_any_rendered_conversation_is_split_with_the_right_line_numbers(
+    turns: list[Turn], truncated: bool
+) -> None:
     text = render(Transcript("", "ses_1", "2026-02-16T10:00:00Z", "", "Talk", {"id": "1"}, tuple(turns)))
     data = text.encode("utf-8", "replace")
-    data = data[: len(data) * 2 // 3] if cut_off else data
+    data = data[: len(data) * 2 // 3] if truncated else data
     contents = split(data, TALK, "conversation")
     assert_in_place(contents, data)
-    # Every turn's words are there, and each chunk belongs to the turn whose lines it has.
+    # Every chunk belongs to the turn whose lines it has, and none contains a turn heading.
     read = parse(data, TALK).turns
     starts = [turn.line for turn in read if turn.line]
     for piece in contents.pieces:
@@ -340,6 +344,6 @@ def test_what_is_written_as_a_conversation_is_cut_in_place(turns: list[Turn], cu
 
 
 @given(_PROSE)
-def test_no_word_of_a_text_is_left_out(text: str) -> None:
+def test_splitting_plain_text_loses_no_text(text: str) -> None:
     pieces = split(text.encode(), "conversations/x.txt", "conversation").pieces
     assert "".join("".join(piece.chunk.text for piece in pieces).split()) == "".join(text.split())

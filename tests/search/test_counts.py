@@ -1,4 +1,4 @@
-"""What the index holds by category, without a look at the files."""
+"""Counts of files and chunks by category, taken from the index alone."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def test_files_and_chunks_are_counted_by_category(filled: Workspace, open_index:
     assert sum(each.chunks for each in status.categories) == status.chunks == index.refresh().chunks
 
 
-def test_the_counts_follow_what_comes_and_goes(workspace: Workspace, open_index: Open) -> None:
+def test_the_counts_follow_added_and_removed_files(workspace: Workspace, open_index: Open) -> None:
     index = open_index(workspace)
-    chance = random.Random(3)
+    rng = random.Random(3)
     places = {"knowledge/journal/2026-01-{:02}.md": "journal", "topics/topic-{:02}.md": "topic"}
     index.refresh()
     assert index.status().categories == ()
     for _ in range(12):
-        place = chance.choice(sorted(places)).format(chance.randrange(1, 9))
-        if chance.random() < 0.3:
+        place = rng.choice(sorted(places)).format(rng.randrange(1, 9))
+        if rng.random() < 0.3:
             (workspace.root / place).unlink(missing_ok=True)
         else:
-            sections = chance.randrange(1, 4)
+            sections = rng.randrange(1, 4)
             put(workspace, place, "".join(f"# Part {number}\n\ntext\n\n" for number in range(sections)))
         index.refresh()
         texts = {source.path: (workspace.root / source.path).read_text() for source in all_sources(workspace)}
@@ -52,6 +52,6 @@ def test_the_counts_follow_what_comes_and_goes(workspace: Workspace, open_index:
         assert {each.category: each.chunks for each in index.status().categories} == dict(chunks)
 
 
-def test_an_index_that_is_not_ready_counts_nothing(filled: Workspace, open_index: Open) -> None:
+def test_a_missing_index_has_no_counts(filled: Workspace, open_index: Open) -> None:
     status = open_index(filled).status()
     assert (status.state, status.categories) == ("missing", ())

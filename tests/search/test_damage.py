@@ -1,4 +1,4 @@
-"""Whatever happens to memory.db, a search answers, and the index comes back equal to a fresh one."""
+"""However memory.db is damaged, search returns results, and the index is repaired to equal a fresh one."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ Answers = list[list[SearchResult]]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answers]:
-    """A workspace with an index of some hundred pages, and what that answers; every test has a copy."""
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answers]:
+    """A workspace with an index of several hundred pages, and its answers; every test gets a copy."""
     root = tmp_path_factory.mktemp("made") / "memory"
     root.mkdir()
     (root / "memory-config.yaml").write_text("")
@@ -58,45 +58,45 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answers]:
 
 
 @pytest.fixture
-def rich(made: tuple[Path, Answers], tmp_path: Path) -> Workspace:
-    """The workspace with its index, which is closed."""
-    return Workspace.open(shutil.copytree(made[0], tmp_path / "memory"))
+def indexed(original: tuple[Path, Answers], tmp_path: Path) -> Workspace:
+    """A copy of the workspace with its index, which is closed."""
+    return Workspace.open(shutil.copytree(original[0], tmp_path / "memory"))
 
 
 @pytest.fixture
-def fresh(made: tuple[Path, Answers]) -> Answers:
-    """What a sound index answers."""
-    return made[1]
+def fresh(original: tuple[Path, Answers]) -> Answers:
+    """The answers of an undamaged index."""
+    return original[1]
 
 
-def truncate(path: Path, chance: random.Random) -> None:
-    os.truncate(path, chance.randrange(path.stat().st_size))
+def truncate(path: Path, rng: random.Random) -> None:
+    os.truncate(path, rng.randrange(path.stat().st_size))
 
 
-def flip_bytes(path: Path, chance: random.Random) -> None:
+def flip_bytes(path: Path, rng: random.Random) -> None:
     data = bytearray(path.read_bytes())
-    start = chance.randrange(len(data) // PAGE) * PAGE
-    for _ in range(chance.choice([1, 4, 64])):
-        data[start + chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+    start = rng.randrange(len(data) // PAGE) * PAGE
+    for _ in range(rng.choice([1, 4, 64])):
+        data[start + rng.randrange(PAGE)] ^= 1 << rng.randrange(8)
     path.write_bytes(data)
 
 
-def zero_a_page(path: Path, chance: random.Random) -> None:
+def zero_a_page(path: Path, rng: random.Random) -> None:
     data = bytearray(path.read_bytes())
-    start = chance.randrange(len(data) // PAGE) * PAGE
+    start = rng.randrange(len(data) // PAGE) * PAGE
     data[start : start + PAGE] = bytes(PAGE)
     path.write_bytes(data)
 
 
-def swap_pages(path: Path, chance: random.Random) -> None:
+def swap_pages(path: Path, rng: random.Random) -> None:
     data = bytearray(path.read_bytes())
-    one, other = (chance.randrange(len(data) // PAGE) * PAGE for _ in range(2))
+    one, other = (rng.randrange(len(data) // PAGE) * PAGE for _ in range(2))
     data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
     path.write_bytes(data)
 
 
-def overwrite(path: Path, chance: random.Random) -> None:
-    path.write_bytes(chance.randbytes(chance.choice([0, 10, 100, 5000])))
+def overwrite(path: Path, rng: random.Random) -> None:
+    path.write_bytes(rng.randbytes(rng.choice([0, 10, 100, 5000])))
 
 
 DAMAGE: list[Callable[[Path, random.Random], None]] = [
@@ -110,24 +110,24 @@ DAMAGE: list[Callable[[Path, random.Random], None]] = [
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
-def test_a_damaged_index_answers_and_comes_back(
+def test_a_damaged_index_still_answers_and_is_repaired(
     damage: Callable[[Path, random.Random], None],
     is_open: bool,
-    rich: Workspace,
+    indexed: Workspace,
     fresh: Answers,
     open_index: Open,
     tmp_path: Path,
 ) -> None:
     sound = tmp_path / "sound.db"
-    shutil.copyfile(rich.database, sound)
-    chance = random.Random(f"{damage.__name__} {is_open}")
+    shutil.copyfile(indexed.database, sound)
+    rng = random.Random(f"{damage.__name__} {is_open}")
     for _ in range(4 if damage is flip_bytes else 2):
-        index = open_index(rich, BagOfWords())
-        database.remove(rich.database)
-        shutil.copyfile(sound, rich.database)
+        index = open_index(indexed, BagOfWords())
+        database.remove(indexed.database)
+        shutil.copyfile(sound, indexed.database)
         if is_open:
             assert index.search(QUERIES[0]) == fresh[0]
-        damage(rich.database, chance)
+        damage(indexed.database, rng)
         for query in QUERIES:
             for one in index.search(query):
                 assert one.source in ("index", *FALLBACK)
@@ -138,21 +138,21 @@ def test_a_damaged_index_answers_and_comes_back(
         index.close()
 
 
-def delete(path: Path, chance: random.Random) -> None:
+def delete(path: Path, rng: random.Random) -> None:
     path.unlink()
 
 
-def harm(place: Path, chance: random.Random) -> str:
-    """Delete, cut or change a file; gives what was done."""
-    damage = chance.choice([delete, *DAMAGE])
+def damage_file(place: Path, rng: random.Random) -> str:
+    """Delete, truncate or change a file; returns a description."""
+    damage = rng.choice([delete, *DAMAGE])
     if damage in (flip_bytes, zero_a_page, swap_pages) and place.stat().st_size < PAGE:
         damage = truncate
-    damage(place, chance)
+    damage(place, rng)
     return f"{damage.__name__} {place.name}"
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3))])
-def test_the_index_and_its_image_come_back_from_anything(
+def test_the_index_and_its_image_recover_from_any_damage(
     seed: int, filled: Workspace, open_index: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resident, "_STALE_LEAST", 8)
@@ -167,37 +167,39 @@ def test_the_index_and_its_image_come_back_from_anything(
     index.close()
     picture = filled.scratch / image.NAME
     sound = {place: place.read_bytes() for place in (filled.database, picture)}
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(12 if seed else 6):
         database.remove(filled.database)
         for place, data in sound.items():
             place.write_bytes(data)
-        broken = chance.choice([[picture], [filled.database], [filled.database, picture]])
-        what = [harm(place, chance) for place in broken]
+        broken = rng.choice([[picture], [filled.database], [filled.database, picture]])
+        done = [damage_file(place, rng) for place in broken]
         index = open_index(filled, BagOfWords())
         answers = [index.search(query) for query in QUERIES]
-        assert {one.source for found in answers for one in found} <= {"index", *FALLBACK}, what
+        assert {one.source for found in answers for one in found} <= {"index", *FALLBACK}, done
         if broken == [picture]:
-            assert answers == fresh, what
+            assert answers == fresh, done
         assert index.settle(30)
         index.verify()
-        assert [index.search(query) for query in QUERIES] == fresh, what
+        assert [index.search(query) for query in QUERIES] == fresh, done
         assert index.verify(repair=False).sound
         index.refresh()
         index.close()
         other = open_index(filled, BagOfWords())
-        assert [other.search(query) for query in QUERIES] == fresh, what
+        assert [other.search(query) for query in QUERIES] == fresh, done
         other.close()
         kept = image.load(filled.scratch)
-        assert kept is not None, what
+        assert kept is not None, done
         assert sorted(path.name for path in filled.scratch.glob("search*")) == [image.NAME]
 
 
-def test_a_word_changed_behind_the_index_is_found(fresh: Answers, rich: Workspace, open_index: Open) -> None:
-    with apsw.Connection(str(rich.database)) as connection:
+def test_verify_detects_a_word_changed_in_the_database(
+    fresh: Answers, indexed: Workspace, open_index: Open
+) -> None:
+    with apsw.Connection(str(indexed.database)) as connection:
         connection.execute("UPDATE chunks SET text = replace(text, 'rye', 'oat') WHERE text LIKE '%rye%'")
     connection.close()
-    index = open_index(rich, BagOfWords())
+    index = open_index(indexed, BagOfWords())
     report = index.verify()
     assert report.rebuilt
     assert report.refresh is not None
@@ -222,14 +224,16 @@ PROBLEMS = (
 )  # fmt: skip
 
 
-def test_what_a_check_finds(fresh: Answers, rich: Workspace, open_index: Open, tmp_path: Path) -> None:
-    index = open_index(rich, BagOfWords())
+def test_verify_names_the_problem(
+    fresh: Answers, indexed: Workspace, open_index: Open, tmp_path: Path
+) -> None:
+    index = open_index(indexed, BagOfWords())
     assert index.verify().sound
-    sound = shutil.copyfile(rich.database, tmp_path / "sound.db")
+    sound = shutil.copyfile(indexed.database, tmp_path / "sound.db")
     for change, problem in PROBLEMS:
-        database.remove(rich.database)
-        shutil.copyfile(sound, rich.database)
-        with apsw.Connection(str(rich.database)) as connection:
+        database.remove(indexed.database)
+        shutil.copyfile(sound, indexed.database)
+        with apsw.Connection(str(indexed.database)) as connection:
             connection.pragma("foreign_keys", False)
             connection.execute(change)
         connection.close()
@@ -240,7 +244,7 @@ def test_what_a_check_finds(fresh: Answers, rich: Workspace, open_index: Open, t
     assert [index.search(query) for query in QUERIES] == fresh
 
 
-def test_checking_without_an_index_makes_one(filled: Workspace, open_index: Open) -> None:
+def test_verifying_without_an_index_builds_one(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     report = index.verify()
     assert report.problems == ("there is no search index",)
@@ -248,10 +252,12 @@ def test_checking_without_an_index_makes_one(filled: Workspace, open_index: Open
     assert report.refresh.added == len(FILES)
 
 
-def test_an_index_deleted_under_a_running_program(fresh: Answers, rich: Workspace, open_index: Open) -> None:
-    index = open_index(rich, BagOfWords())
+def test_an_index_deleted_while_in_use_is_rebuilt(
+    fresh: Answers, indexed: Workspace, open_index: Open
+) -> None:
+    index = open_index(indexed, BagOfWords())
     assert index.search("rye bread")[0].source == "index"
-    database.remove(rich.database)
+    database.remove(indexed.database)
     best = index.search("rye bread")[0]
     assert best.source in FALLBACK
     assert best.why.endswith("the files were searched directly because there is no search index.")
@@ -260,51 +266,55 @@ def test_an_index_deleted_under_a_running_program(fresh: Answers, rich: Workspac
     assert [index.search(query) for query in QUERIES] == fresh
 
 
-def test_only_the_database_itself_deleted(fresh: Answers, rich: Workspace, open_index: Open) -> None:
-    index = open_index(rich, BagOfWords())
+def test_deleting_only_the_database_file_rebuilds_the_index(
+    fresh: Answers, indexed: Workspace, open_index: Open
+) -> None:
+    index = open_index(indexed, BagOfWords())
     assert index.search("rye bread")[0].source == "index"
-    rich.database.unlink()
+    indexed.database.unlink()
     report = index.refresh(paths=["knowledge/facts.md"])
     assert report.added == len(FILES) + 40
     assert [index.search(query) for query in QUERIES] == fresh
     assert index.verify(repair=False).sound
 
 
-def test_an_index_deleted_while_it_is_written(rich: Workspace, fresh: Answers, open_index: Open) -> None:
-    database.remove(rich.database)
-    index = open_index(rich, BagOfWords())
+def test_an_index_deleted_while_being_written_is_rebuilt(
+    indexed: Workspace, fresh: Answers, open_index: Open
+) -> None:
+    database.remove(indexed.database)
+    index = open_index(indexed, BagOfWords())
     left = [2]
 
     def delete(done: int, total: int) -> None:
         if done and left[0]:
             left[0] -= 1
-            database.remove(rich.database)
+            database.remove(indexed.database)
 
     report = index.refresh(delete)
     assert report.rebuilt == "it was deleted while being written"
     assert [index.search(query) for query in QUERIES] == fresh
 
 
-def test_another_index_put_in_its_place(
-    fresh: Answers, rich: Workspace, open_index: Open, tmp_path: Path
+def test_a_replaced_index_is_used_at_once(
+    fresh: Answers, indexed: Workspace, open_index: Open, tmp_path: Path
 ) -> None:
-    index = open_index(rich, BagOfWords())
+    index = open_index(indexed, BagOfWords())
     assert index.search("walrus", use_vectors=False) == []
-    put(rich, "knowledge/reference/new.md", "walrus\n")
-    other = open_index(rich, BagOfWords())
+    put(indexed, "knowledge/reference/new.md", "walrus\n")
+    other = open_index(indexed, BagOfWords())
     other.rebuild()
     assert index.search("walrus", use_vectors=False)[0].source == "index"
 
 
-def test_a_killed_writer_is_noticed(
-    fresh: Answers, rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+def test_a_refresh_after_a_killed_writer_checks_the_index_once(
+    fresh: Answers, indexed: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with apsw.Connection(str(rich.database)) as connection:
+    with apsw.Connection(str(indexed.database)) as connection:
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'writing'")
         connection.execute("DROP TRIGGER chunk_removed")
         connection.execute("DELETE FROM chunks WHERE id = 2")
     connection.close()
-    index = open_index(rich, BagOfWords())
+    index = open_index(indexed, BagOfWords())
     assert index.refresh().rebuilt.startswith("it was damaged")
     assert [index.search(query) for query in QUERIES] == fresh
     checked: list[str] = []
@@ -313,7 +323,7 @@ def test_a_killed_writer_is_noticed(
     assert checked == []
 
 
-def test_a_folder_in_the_place_of_the_index(filled: Workspace, open_index: Open) -> None:
+def test_a_folder_at_the_path_of_the_index_is_no_error(filled: Workspace, open_index: Open) -> None:
     filled.database.mkdir()
     index = open_index(filled)
     assert index.search("rye bread")[0].source in FALLBACK

@@ -1,4 +1,4 @@
-"""The days that a query speaks of."""
+"""Dates and periods in a query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TODAY = date(2026, 2, 18)
 """A Wednesday."""
 
 
-def said(query: str, today: date = TODAY) -> list[str]:
+def days_of(query: str, today: date = TODAY) -> list[str]:
     """The days as ``first`` or ``first/last``."""
     return [
         f"{days.first}" if days.first == days.last else f"{days.first}/{days.last}"
@@ -83,14 +83,14 @@ def said(query: str, today: date = TODAY) -> list[str]:
         ("past Sunday", "2026-02-15"),
     ],
 )
-def test_what_days_a_phrase_means(query: str, days: str | None) -> None:
+def test_a_phrase_means_these_days(query: str, days: str | None) -> None:
     if days is None:
         (found,) = days_in(query, TODAY)
         middle = TODAY - timedelta(days=12 * 365)
         assert found == Days(middle - timedelta(days=182), middle + timedelta(days=182))
         return
     for text in (query, query.upper(), query.lower(), f"so, {query}, was it?", f"({query})\n"):
-        assert said(text) == [days], text
+        assert days_of(text) == [days], text
 
 
 @each_case(
@@ -122,7 +122,7 @@ def test_what_days_a_phrase_means(query: str, days: str | None) -> None:
         "in Mäy",
     ],
 )
-def test_what_names_no_day(query: str) -> None:
+def test_a_phrase_without_a_date_means_no_days(query: str) -> None:
     assert days_in(query, TODAY) == ()
 
 
@@ -137,13 +137,13 @@ def test_what_names_no_day(query: str) -> None:
         ("2026-02-16 2026-02-15", ["2026-02-16", "2026-02-15"]),
     ],
 )
-def test_several_days_stand_in_their_order_each_once(query: str, days: list[str]) -> None:
-    assert said(query) == days
+def test_several_dates_are_listed_in_order_without_duplicates(query: str, days: list[str]) -> None:
+    assert days_of(query) == days
 
 
-def test_words_that_a_longer_form_has_read_are_not_read_again() -> None:
-    assert said("in May 2023") == ["2023-05-01/2023-05-31"]
-    assert said("of March 5, 2024") == ["2024-03-05"]
+def test_words_of_a_longer_phrase_are_not_matched_again() -> None:
+    assert days_of("in May 2023") == ["2023-05-01/2023-05-31"]
+    assert days_of("of March 5, 2024") == ["2024-03-05"]
 
 
 @each_case(
@@ -152,16 +152,16 @@ def test_words_that_a_longer_form_has_read_are_not_read_again() -> None:
      "\u0130n march", "5 Apr\u0131l", "th\u0131\u017f week", "a wee\u212a ago", "\u0663 days ago",
      "\u0662\u0660\u0662\u0666-\u0660\u0662-\u0661\u0666", "²⁰²⁶-02-16", "\ud800 yesterday", "\0today\0"],
 )  # fmt: skip
-def test_letters_that_only_look_alike_are_no_failure(query: str) -> None:
+def test_lookalike_letters_do_not_raise(query: str) -> None:
     days_in(query, TODAY)
 
 
-def test_digits_of_any_script_are_digits() -> None:
-    assert said("\u0663 days ago") == ["2026-02-15"]
+def test_digits_of_any_script_are_read() -> None:
+    assert days_of("\u0663 days ago") == ["2026-02-15"]
 
 
 @each_case("today", [date.min, date.max, date(2024, 2, 29), date(4, 2, 29), date(2025, 3, 31)])
-def test_any_day_may_be_today(today: date) -> None:
+def test_any_date_may_be_today(today: date) -> None:
     for query in (
         *("today", "yesterday", "last week", "this weekend", "last month", "last year", "this month"),
         *("999 years ago", "last 999 months", "on Monday", "in December", "29 February", "a day ago"),
@@ -182,19 +182,21 @@ _PHRASES = st.sampled_from(
 
 
 @given(st.lists(_PHRASES, max_size=10), st.sampled_from([" ", " ", " ", ""]), st.dates())
-def test_any_words_of_time_are_days_or_none(words: list[str], between: str, today: date) -> None:
+def test_any_sequence_of_date_words_gives_valid_distinct_days(
+    words: list[str], between: str, today: date
+) -> None:
     found = days_in(between.join(words), today)
     assert all(days.first <= days.last for days in found)
     assert len(set(found)) == len(found)
 
 
 @given(st.text(), st.dates())
-def test_any_text_can_be_read(query: str, today: date) -> None:
+def test_any_text_can_be_parsed(query: str, today: date) -> None:
     days_in(query, today)
 
 
 @given(st.dates(min_value=date(1000, 1, 1)), st.dates())
-def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
+def test_a_full_date_means_that_day(day: date, today: date) -> None:
     assert days_in(f"on {day.isoformat()}", today) == (Days(day, day),)
     if 1900 <= day.year < 2100:
         name = f"{day:%B}"
@@ -203,14 +205,14 @@ def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
 
 
 @given(st.dates(), st.dates(min_value=date(10, 1, 1)))
-def test_a_day_without_a_year_is_the_last_such_day(day: date, today: date) -> None:
+def test_a_date_without_a_year_is_the_most_recent_one(day: date, today: date) -> None:
     (found,) = days_in(f"{day:%b} {day.day}", today)
     assert (found.first.month, found.first.day) == (day.month, day.day)
     assert found.first <= today
     assert (today - found.first).days <= (8 * 366 if (day.month, day.day) == (2, 29) else 366)
 
 
-def test_a_long_text_takes_no_long_time() -> None:
+def test_a_long_text_is_parsed_quickly() -> None:
     started = time.monotonic()
     for text in (
         "last " * 100_000,
@@ -224,7 +226,7 @@ def test_a_long_text_takes_no_long_time() -> None:
     assert days_in("x" * 4_000 + " yesterday", TODAY) == ()
 
 
-def test_names_are_english_whatever_the_language_of_the_process() -> None:
+def test_names_are_english_in_any_locale() -> None:
     program = (
         "import calendar\n"
         "calendar.month_name = calendar.month_abbr = ['', *('mois%d' % each for each in range(12))]\n"

@@ -1,4 +1,4 @@
-"""What is said of a result: where it stands, what of it matters, and why it was found."""
+"""The description of a result: its location, its snippet, and why it was found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth:
     return result.why
 
 
-def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection) -> None:
+def test_a_result_has_the_fields_of_its_chunk(connection: apsw.Connection) -> None:
     parts = shares(words=0.4, meaning=0.1)
     second, first = describe(
         connection, [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)], ("heron",), 50
@@ -73,7 +73,7 @@ def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection
     assert (first.score, first.lexical_rank, first.vector_rank, first.shares) == (0.5, 1, 3, parts)
 
 
-def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -> None:
+def test_the_short_form_omits_snippet_and_reason(connection: apsw.Connection) -> None:
     (full,) = describe(connection, [chosen()], ("heron",), 50)
     (short,) = describe(connection, [chosen()], ("heron",), 50, in_full=False)
     assert (short.snippet, short.why) == ("", "")
@@ -81,7 +81,7 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
 
 
 @pytest.mark.parametrize(
-    ("terms", "one", "said"),
+    ("terms", "one", "expected"),
     [
         (("herons",), {}, "Contains 1 of 1 word: herons, rank 1 by words."),
         (
@@ -115,24 +115,24 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
     ],
 )  # fmt: skip
 def test_why_is_one_sentence(
-    terms: tuple[str, ...], one: dict[str, Any], said: str, connection: apsw.Connection
+    terms: tuple[str, ...], one: dict[str, Any], expected: str, connection: apsw.Connection
 ) -> None:
-    assert why(connection, terms, chosen(**one)) == said
+    assert why(connection, terms, chosen(**one)) == expected
 
 
-def test_what_a_score_is_made_of_is_said_with_its_sign() -> None:
+def test_shares_are_explained_with_their_sign() -> None:
     assert explain_shares(shares(words=0.5, session=0.123, recency=-0.04, use=0.004)) == (
         "found by its words +0.50, its file as a whole +0.12, its age -0.04"
     )
     assert explain_shares(()) == explain_shares(shares(use=0.001)) == ""
 
 
-def test_every_share_has_a_name() -> None:
+def test_every_share_has_its_own_name() -> None:
     names: tuple[ShareName, ...] = (
         *("words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"),
     )
-    said = [explain_shares([Share(name, 1.0)]) for name in names]
-    assert len(set(said)) == len(names)
+    expected = [explain_shares([Share(name, 1.0)]) for name in names]
+    assert len(set(expected)) == len(names)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_every_share_has_a_name() -> None:
     ],
 )
 @pytest.mark.parametrize("in_full", [True, False])
-def test_a_chunk_that_is_not_as_it_was_written_is_damage(
+def test_an_altered_chunk_is_reported_as_damage(
     damage: str, in_full: bool, connection: apsw.Connection
 ) -> None:
     connection.execute("DROP TRIGGER chunk_removed")
@@ -156,11 +156,11 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
         describe(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
 
 
-def test_nothing_chosen_is_nothing_described(connection: apsw.Connection) -> None:
+def test_no_chosen_chunks_give_no_results(connection: apsw.Connection) -> None:
     assert describe(connection, [], ("heron",), 50) == []
 
 
-def test_of_many_words_the_first_are_listed() -> None:
+def test_only_the_first_of_many_words_are_listed() -> None:
     assert listed([f"w{number}" for number in range(6)]) == "w0, w1, w2, w3, w4, w5"
     assert listed([f"w{number}" for number in range(8)]) == "w0, w1, w2, w3, w4, w5 and 2 more"
     assert (counted(1, 1), counted(0, 2)) == ("1 of 1 word", "0 of 2 words")

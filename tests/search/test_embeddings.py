@@ -1,4 +1,4 @@
-"""The local embedding model: ready without a network, calm about odd texts, loaded only when asked."""
+"""The local embedding model: works offline, accepts any text, and is loaded on first use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def local() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-def test_like_texts_are_near(local: LocalEmbedder) -> None:
+def test_similar_texts_have_similar_vectors(local: LocalEmbedder) -> None:
     dog, puppy, tax = local.embed(["The dog ran home", "A puppy was running to the house", "Tax law reform"])
     assert dog @ puppy > dog @ tax + 0.2
 
@@ -37,7 +37,7 @@ def test_vectors_have_length_one(local: LocalEmbedder) -> None:
     assert numpy.allclose(numpy.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_texts_without_tokens_are_zeros(local: LocalEmbedder) -> None:
+def test_texts_without_tokens_have_zero_vectors(local: LocalEmbedder) -> None:
     vectors = local.embed(["", "word", ""])
     assert not numpy.isnan(vectors).any()
     assert not vectors[0].any()
@@ -50,20 +50,20 @@ def test_odd_texts_are_embedded(local: LocalEmbedder) -> None:
     assert numpy.isfinite(vectors).all()
 
 
-def test_a_batch_gives_what_single_texts_give(local: LocalEmbedder) -> None:
+def test_a_batch_gives_the_same_vectors_as_single_texts(local: LocalEmbedder) -> None:
     texts = [f"text number {number} " + "more " * (number % 50) for number in range(600)]
     together = local.embed(texts)
     for place in (0, 255, 256, 599):
         assert numpy.allclose(together[place], local.embed([texts[place]])[0], atol=1e-6)
 
 
-def test_of_a_long_text_both_ends_count(local: LocalEmbedder) -> None:
+def test_only_both_ends_of_a_long_text_count(local: LocalEmbedder) -> None:
     ends = "heron river " * (TOKENS_READ // 4)
     middle = "tax law reform " * 5000
     assert numpy.array_equal(*local.embed([f"{ends}{middle}{ends}", f"{ends}other words {ends}"])[:2])
 
 
-def test_many_threads_may_ask_at_once() -> None:
+def test_many_threads_may_embed_at_once() -> None:
     fresh = LocalEmbedder()
     found: list[Floats] = []
     threads = [threading.Thread(target=lambda: found.append(fresh.embed(["the same"]))) for _ in range(6)]
@@ -75,20 +75,18 @@ def test_many_threads_may_ask_at_once() -> None:
     assert all(numpy.array_equal(one, found[0]) for one in found)
 
 
-def test_the_id_is_that_of_the_vectors(local: LocalEmbedder) -> None:
+def test_the_id_contains_the_version_of_the_vectors(local: LocalEmbedder) -> None:
     assert local.id == f"pieces-{TokenVectors().version}" == LocalEmbedder().id
     assert local.dimensions == TokenVectors().dimensions == local.embed(["x"]).shape[1]
 
 
-def test_vectors_that_cannot_be_read_are_a_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_vectors_raise_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "TokenVectors", lambda: TokenVectors(tmp_path))
     with pytest.raises(AutopoiesisError, match="reinstall autopoiesis"):
         LocalEmbedder().embed(["x"])
 
 
-def test_making_the_embedder_imports_nothing_heavy() -> None:
+def test_creating_the_embedder_imports_nothing_heavy() -> None:
     program = (
         "import sys\nfrom engine.search.embeddings import LocalEmbedder\nembedder = LocalEmbedder()\n"
         "print([m for m in ('numpy', 'tokenizers', 'safetensors', 'wordllama') if m in sys.modules])\n"

@@ -1,4 +1,4 @@
-"""Without an index the files themselves are searched, by ripgrep where there is one."""
+"""Without an index the files are searched directly, with ripgrep if installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ for folder in folders:
 '''
 
 
-def real_ripgrep() -> bool:
+def has_ripgrep() -> bool:
     return shutil.which("rg") is not None
 
 
@@ -46,17 +46,17 @@ def real_ripgrep() -> bool:
     params=[
         "scan",
         "fake",
-        pytest.param("real", marks=pytest.mark.skipif(not real_ripgrep(), reason="no ripgrep")),
+        pytest.param("real", marks=pytest.mark.skipif(not has_ripgrep(), reason="no ripgrep")),
     ]
 )
 def search(
     request: pytest.FixtureRequest, filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Search:
-    """Searches the files of ``filled``: without ripgrep, with a stand-in, and with the real one if any."""
+    """Searches the files of ``filled``: without ripgrep, with a fake, and with the real one if installed."""
     if request.param == "scan":
         monkeypatch.setattr(programs, "find", lambda name: None)
     elif request.param == "fake":
-        put_fake_ripgrep(tmp_path, monkeypatch)
+        install_fake_ripgrep(tmp_path, monkeypatch)
 
     def search_files(*terms: str, limit: int = 10, **more: object) -> list[SearchResult]:
         return fallback.search(filled, Files(filled), terms, limit=limit, **more)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def search(
     return search_files
 
 
-def put_fake_ripgrep(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str = FAKE_RIPGREP) -> Path:
+def install_fake_ripgrep(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str = FAKE_RIPGREP) -> Path:
     import sys
 
     place = folder / "bin" / "rg"
@@ -75,7 +75,7 @@ def put_fake_ripgrep(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str
     return folder / "log"
 
 
-def test_chunks_with_most_words_come_first(search: Search) -> None:
+def test_chunks_with_the_most_words_come_first(search: Search) -> None:
     best, *others = search("plain", "files", "version", "inbox")
     assert (best.path, best.start_line, best.end_line) == (
         "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md",
@@ -91,14 +91,14 @@ def test_chunks_with_most_words_come_first(search: Search) -> None:
     assert "topics/email-triage.md" in [one.path for one in others]
 
 
-def test_equals_are_ordered_by_date(search: Search, filled: Workspace) -> None:
+def test_ties_are_ordered_by_date(search: Search, filled: Workspace) -> None:
     put(filled, "knowledge/journal/2026-01-01.md", "walrus\n")
     put(filled, "knowledge/journal/2026-03-01.md", "walrus\n")
     put(filled, "knowledge/journal/2026-02-01.md", "walrus\n")
     assert [one.date for one in search("walrus")] == ["2026-03-01", "2026-02-01", "2026-01-01"]
 
 
-def test_other_forms_and_case_are_found(search: Search) -> None:
+def test_other_forms_and_other_case_are_found(search: Search) -> None:
     assert search("WEBHOOK".lower())[0].path == "knowledge/memory/MEMORY.md"
     assert search("baked")[0].path == "knowledge/journal/2026-02-16.md"
 
@@ -112,7 +112,7 @@ def test_diacritics_do_not_matter(asked: str, written: str, search: Search, fill
     assert found.score == 1
 
 
-def test_what_the_index_tells_apart_is_told_apart(
+def test_letters_are_distinguished_as_by_the_index(
     search: Search, filled: Workspace, open_index: Open
 ) -> None:
     put(filled, "knowledge/reference/street.md", "Straße ΕΛΛΆΔΑ Øresund Ὀδυσσεύς tiếng ĐÀ\n")
@@ -125,11 +125,11 @@ def test_what_the_index_tells_apart_is_told_apart(
         assert (len(search(word)), len(index.search(word))) == (count, count), word
 
 
-def test_a_word_that_folds_to_nothing_is_found_nowhere(search: Search) -> None:
+def test_a_word_that_folds_to_nothing_is_not_found(search: Search) -> None:
     assert search("\u0301") == []
 
 
-def test_category_exclusion_and_limit(search: Search) -> None:
+def test_category_exclusion_and_limit_are_respected(search: Search) -> None:
     assert {one.category for one in search("the", category="person")} <= {"person"}
     assert [one.path for one in search("caraway", category="person")] == []
     assert search("caraway", exclude=frozenset({"knowledge/journal/2026-02-16.md"})) == []
@@ -145,22 +145,22 @@ def test_words_are_literal(term: str, search: Search, filled: Workspace) -> None
     )
 
 
-def test_logs_are_left_out(search: Search, filled: Workspace) -> None:
+def test_logs_are_not_searched(search: Search, filled: Workspace) -> None:
     put(filled, "conversations/log.jsonl", dump(ClaudeCode().user("zeppelin")))
     assert search("zeppelin") == []
 
 
-def test_binary_and_unreadable_files_are_passed_over(search: Search, filled: Workspace) -> None:
+def test_binary_and_unreadable_files_are_skipped(search: Search, filled: Workspace) -> None:
     put(filled, "knowledge/reference/binary.md", b"zeppelin\0zeppelin")
     put(filled, "knowledge/reference/latin1.md", b"zeppelin \xff\n")
     os.mkfifo(filled.root / "knowledge/reference/pipe.md")
     assert [one.path for one in search("zeppelin")] == ["knowledge/reference/latin1.md"]
 
 
-def test_ripgrep_gets_no_configuration(
+def test_ripgrep_ignores_user_configuration(
     filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = put_fake_ripgrep(tmp_path, monkeypatch)
+    log = install_fake_ripgrep(tmp_path, monkeypatch)
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", "/somewhere")
     found = fallback.search(filled, Files(filled), ("bread",), limit=5)
     assert found[0].source == "ripgrep"
@@ -179,25 +179,27 @@ def test_ripgrep_gets_no_configuration(
 def test_a_ripgrep_that_fails_is_replaced_by_a_scan(
     filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_fake_ripgrep(tmp_path, monkeypatch, "#!{python}\nimport sys\nsys.exit(2)\n# {log}")
+    install_fake_ripgrep(tmp_path, monkeypatch, "#!{python}\nimport sys\nsys.exit(2)\n# {log}")
     found = fallback.search(filled, Files(filled), ("bread",), limit=5)
     assert (found[0].source, found[0].path) == ("scan", "knowledge/journal/2026-02-16.md")
 
 
-def test_a_ripgrep_that_hangs_is_ended(
+def test_a_ripgrep_that_hangs_is_killed(
     filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = (
         "#!{python}\nimport sys, time\n# {log}\n"
         "sys.stdout.write('knowledge/journal/2026-02-16.md\\0bread\\n'); sys.stdout.flush(); time.sleep(600)"
     )
-    put_fake_ripgrep(tmp_path, monkeypatch, program)
+    install_fake_ripgrep(tmp_path, monkeypatch, program)
     (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=1.5)
     assert found.source == "ripgrep"
     assert found.why.endswith("were searched directly, and time ran out before all were read.")
 
 
-def test_a_scan_ends_in_time_and_says_so(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_stops_at_the_time_limit_and_says_so(
+    filled: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(programs, "find", lambda name: None)
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
@@ -216,5 +218,5 @@ def test_a_scan_ends_in_time_and_says_so(filled: Workspace, monkeypatch: pytest.
     assert all(one.why.endswith("and time ran out before all were read.") for one in found)
 
 
-def test_an_empty_workspace_has_no_answer(workspace: Workspace) -> None:
+def test_an_empty_workspace_gives_no_results(workspace: Workspace) -> None:
     assert fallback.search(workspace, Files(workspace), ("bread",), limit=5) == []

@@ -1,4 +1,4 @@
-"""The write-ahead log is left out where machines share a file system."""
+"""No write-ahead log is used on a network file system."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_the_innermost_mount_decides(folder: str, shared: bool) -> None:
 
 
 @each_case("mounts", ["", "nonsense", "1 2 3 - ", "- - - - - - -\n\n"])
-def test_a_strange_mount_table_counts_as_local(mounts: str) -> None:
+def test_an_unparsable_mount_table_counts_as_local(mounts: str) -> None:
     assert is_shared(Path("/srv"), mounts) is False
 
 
-def test_an_index_on_a_shared_file_system_has_no_log(
+def test_an_index_on_a_network_file_system_has_no_write_ahead_log(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = open_index(filled, BagOfWords())

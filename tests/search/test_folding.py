@@ -1,4 +1,4 @@
-"""Text without an index is compared as the index would: the same letters are the same."""
+"""Text is folded as by the index when it is searched without one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_words_are_folded_as_the_index_folds_them(
         max_size=12,
     )
 )
-def test_an_expression_finds_what_folds_to_its_text(folding: Folding, text: str) -> None:
+def test_an_expression_matches_text_that_folds_alike(folding: Folding, text: str) -> None:
     folded = folding.fold(text)
     found = re.compile(folding.expression(folded), re.IGNORECASE).search(text)
     assert found is not None

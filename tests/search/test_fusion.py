@@ -1,4 +1,4 @@
-"""Words and meaning make one order."""
+"""Scores by words and by meaning are merged into one ranking."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ def order(*candidates: Candidate, weights: tuple[float, float] = (0.4, 0.6)) -> 
     return [one.chunk for one, _ in merge(candidates, *weights)]
 
 
-def test_both_sides_count_by_their_weights() -> None:
-    said = Candidate(1, "a.md", 1, bm25=8.0, cosine=0.1)
-    meant = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.9)
-    assert order(said, meant, weights=(0.4, 0.6)) == [2, 1]
-    assert order(said, meant, weights=(0.9, 0.1)) == [1, 2]
-    (_, best), (_, second) = merge([said, meant], 0.4, 0.6)
+def test_both_scores_count_by_their_weights() -> None:
+    lexical_match = Candidate(1, "a.md", 1, bm25=8.0, cosine=0.1)
+    vector_match = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.9)
+    assert order(lexical_match, vector_match, weights=(0.4, 0.6)) == [2, 1]
+    assert order(lexical_match, vector_match, weights=(0.9, 0.1)) == [1, 2]
+    (_, best), (_, second) = merge([lexical_match, vector_match], 0.4, 0.6)
     assert best == pytest.approx(0.4 / 8 + 0.6 * 0.9)
     assert second == pytest.approx(0.4 + 0.6 * 0.1)
 
 
-def test_a_score_does_not_depend_on_how_many_are_asked_for() -> None:
+def test_a_score_does_not_depend_on_the_other_candidates() -> None:
     near = Candidate(1, "a.md", 1, bm25=4.0, cosine=0.8)
     far = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.1)
     alone, together = merge([near], 0.4, 0.6)[0], merge([near, far], 0.4, 0.6)[0]
     assert alone[1] == together[1]
 
 
-def test_without_vectors_words_are_the_whole_score() -> None:
+def test_without_vectors_the_score_is_that_by_words() -> None:
     ranked = merge([Candidate(1, "a.md", 1, bm25=2.0), Candidate(2, "b.md", 1, bm25=4.0)], 0.4, 0.6)
     assert [(one.chunk, score) for one, score in ranked] == [(2, 1.0), (1, 0.5)]
 
 
-def test_equals_are_ordered_by_path_then_line() -> None:
+def test_ties_are_ordered_by_path_then_line() -> None:
     assert order(
         Candidate(1, "b.md", 3, bm25=1.0, cosine=0.5),
         Candidate(2, "a.md", 9, bm25=1.0, cosine=0.5),
@@ -43,7 +43,7 @@ def test_equals_are_ordered_by_path_then_line() -> None:
     ) == [2, 3, 1]
 
 
-def test_nothing_merges_to_nothing() -> None:
+def test_no_candidates_merge_to_no_results() -> None:
     assert merge([], 0.4, 0.6) == []
 
 
@@ -52,7 +52,7 @@ def test_nothing_merges_to_nothing() -> None:
     st.floats(0, 5),
     st.floats(0, 5),
 )
-def test_scores_stay_between_0_and_1_in_any_order(
+def test_scores_are_between_0_and_1_and_independent_of_input_order(
     scores: list[tuple[float, float | None]], lexical: float, vector: float
 ) -> None:
     candidates = [

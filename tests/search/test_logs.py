@@ -1,4 +1,4 @@
-"""Session logs of other programs among the conversations are found turn by turn, at their lines."""
+"""Session logs of other programs among the conversations are indexed turn by turn, with line numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def codex_log() -> list[dict[str, Any] | bytes]:
     ]
 
 
-def test_the_turns_of_claude_code_are_found_at_their_lines(workspace: Workspace, open_index: Open) -> None:
+def test_claude_code_turns_are_found_at_their_lines(workspace: Workspace, open_index: Open) -> None:
     put(workspace, CLAUDE, dump(*claude_log()))
     index = open_index(workspace, BagOfWords())
     report = index.refresh()
@@ -62,7 +62,7 @@ def test_the_turns_of_claude_code_are_found_at_their_lines(workspace: Workspace,
     assert index.verify(repair=False).sound
 
 
-def test_the_turns_of_codex_are_found(workspace: Workspace, open_index: Open) -> None:
+def test_codex_turns_are_found(workspace: Workspace, open_index: Open) -> None:
     put(workspace, CODEX, dump(*codex_log()))
     index = open_index(workspace)
     index.refresh()
@@ -73,7 +73,7 @@ def test_the_turns_of_codex_are_found(workspace: Workspace, open_index: Open) ->
     ]
 
 
-def test_what_is_known_of_a_log() -> None:
+def test_a_log_has_a_header_and_speakers() -> None:
     contents = split(dump(*claude_log()), CLAUDE, "conversation")
     assert (contents.session_id, contents.date, contents.line_count) == (SESSION, "2026-02-16", 8)
     assert contents.title == "the linter fails on the cart, can you look?"
@@ -95,7 +95,7 @@ CHATS = {
 
 
 @pytest.mark.parametrize("path", CHATS)
-def test_chats_of_other_programs_have_speakers(path: str, workspace: Workspace, open_index: Open) -> None:
+def test_chat_exports_have_speakers(path: str, workspace: Workspace, open_index: Open) -> None:
     put(workspace, path, CHATS[path])
     index = open_index(workspace)
     index.refresh()
@@ -110,7 +110,7 @@ def test_chats_of_other_programs_have_speakers(path: str, workspace: Workspace, 
     assert index.verify(repair=False).sound
 
 
-def test_a_long_turn_is_cut_and_keeps_its_lines() -> None:
+def test_a_long_turn_is_split_and_keeps_its_lines() -> None:
     log = ClaudeCode()
     paragraphs = "\n\n".join(f"Paragraph {number} " + "word " * 60 for number in range(80))
     data = dump(log.user("go on"), log.says(paragraphs), log.user("good"))
@@ -128,7 +128,7 @@ def test_a_turn_of_many_paragraphs_is_one_chunk() -> None:
     assert piece.chunk.text == paragraphs.rstrip()
 
 
-def test_a_log_that_grows_keeps_what_it_had(workspace: Workspace, open_index: Open) -> None:
+def test_a_growing_log_keeps_its_chunks(workspace: Workspace, open_index: Open) -> None:
     embedder = BagOfWords()
     records = claude_log()
     put(workspace, CLAUDE, dump(*records[:3]) + dump(records[3])[:40])
@@ -139,7 +139,7 @@ def test_a_log_that_grows_keeps_what_it_had(workspace: Workspace, open_index: Op
     assert (report.changed, report.chunks, embedder.texts) == (1, 3, 3)
 
 
-def test_a_log_of_another_program_is_skipped_by_name(workspace: Workspace, open_index: Open) -> None:
+def test_an_unknown_log_is_skipped_and_named(workspace: Workspace, open_index: Open) -> None:
     put(workspace, "conversations/other.jsonl", '{"text": "zeppelin"}\n')
     put(workspace, "conversations/new.jsonl", "")
     index = open_index(workspace)
@@ -148,7 +148,7 @@ def test_a_log_of_another_program_is_skipped_by_name(workspace: Workspace, open_
     assert index.search("zeppelin") == []
 
 
-def test_a_log_that_is_too_large_is_skipped_by_name(
+def test_a_too_large_log_is_skipped_and_named(
     workspace: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(workspace, CLAUDE, dump(*claude_log()))
@@ -158,7 +158,9 @@ def test_a_log_that_is_too_large_is_skipped_by_name(
     assert skipped.why.startswith("is larger than")
 
 
-def test_escapes_bring_in_nothing_that_cannot_be_stored(workspace: Workspace, open_index: Open) -> None:
+def test_escaped_characters_that_cannot_be_stored_are_replaced(
+    workspace: Workspace, open_index: Open
+) -> None:
     log = ClaudeCode()
     put(workspace, CLAUDE, dump(log.user("zeppelin \ud800 \0 end"), log.says("\udfff")))
     index = open_index(workspace)
@@ -189,7 +191,7 @@ _JSON = st.recursive(
         max_size=8,
     )
 )
-def test_any_bytes_are_read_as_a_log(lines: list[bytes]) -> None:
+def test_any_bytes_can_be_read_as_a_log(lines: list[bytes]) -> None:
     data = b"\n".join(lines)
     contents = split(data, CLAUDE, "conversation")
     for piece in contents.pieces:

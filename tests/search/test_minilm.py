@@ -1,4 +1,4 @@
-"""Search by the transformer of the ``minilm`` extra, which is stood in for."""
+"""Search with the transformer of the ``minilm`` extra, which is faked."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.search.conftest import Open
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The stood-in package."""
+    """The fake package."""
     with stand_in(tmp_path, monkeypatch) as found:
         yield found
 
 
 @pytest.fixture
-def without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extra is not installed, whatever else is."""
+def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the extra appear not installed."""
     real = importlib.util.find_spec
 
     def found(name: str, package: str | None = None) -> ModuleSpec | None:
@@ -39,14 +39,14 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", found)
 
 
-def test_rows_are_of_both_models_and_of_length_one(module: Any) -> None:
+def test_vectors_join_both_models_and_have_length_one(module: Any) -> None:
     embedder = embedder_for(SearchSettings(embedding="minilm"))
     assert isinstance(embedder, MiniLMEmbedder) and embedder.dimensions % 8 == 0
     texts = ["the server room", "a server's room", "", "   ", "…"]
     rows = embedder.embed(texts)
     assert rows.shape == (5, embedder.dimensions) and rows.dtype == numpy.float32
     assert numpy.allclose(numpy.linalg.norm(rows[[0, 1, 4]], axis=1), 1, atol=1e-5)
-    assert not rows[2:4].any(), "of nothing there is nothing to say"
+    assert not rows[2:4].any(), "a blank text has a vector"
     shipped = LocalEmbedder().embed(texts[:2])
     assert float(rows[0] @ rows[1]) == pytest.approx(
         0.65 * float(len(texts[0]) == len(texts[1])) + 0.35 * float(shipped[0] @ shipped[1]), abs=1e-5
@@ -54,7 +54,7 @@ def test_rows_are_of_both_models_and_of_length_one(module: Any) -> None:
     assert embedder.embed([]).shape == (0, embedder.dimensions)
 
 
-def test_passages_are_read_further_than_messages_and_the_id_says_so(module: Any) -> None:
+def test_the_id_depends_on_the_number_of_tokens_read(module: Any) -> None:
     class Short(MiniLMEmbedder):
         TOKENS = 128
 
@@ -65,7 +65,7 @@ def test_passages_are_read_further_than_messages_and_the_id_says_so(module: Any)
     assert as_slow(first) is first
 
 
-def test_an_index_is_made_and_asked(module: Any, filled: Workspace, open_index: Open) -> None:
+def test_an_index_is_built_and_searched(module: Any, filled: Workspace, open_index: Open) -> None:
     embedder = MiniLMEmbedder()
     index = open_index(filled, embedder)
     index.refresh()
@@ -77,14 +77,16 @@ def test_an_index_is_made_and_asked(module: Any, filled: Workspace, open_index: 
     assert index.verify(repair=False).sound
 
 
-def test_what_was_closed_answers_no_more(module: Any) -> None:
+def test_a_closed_embedder_raises(module: Any) -> None:
     embedder = MiniLMEmbedder()
     embedder.close()
     with pytest.raises(EmbeddingFailed, match="stopped"):
         embedder.embed(["text"])
 
 
-def test_without_the_extra_search_goes_by_words_and_says_why(without: None, filled: Workspace) -> None:
+def test_without_the_extra_search_uses_words_alone_and_says_why(
+    without_extra: None, filled: Workspace
+) -> None:
     index = assemble_index(filled, Files(filled), SearchSettings(embedding="minilm"))
     try:
         report = index.refresh()

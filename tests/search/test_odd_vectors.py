@@ -1,4 +1,4 @@
-"""A model that gives a query another vector than its texts: search goes by words alone, and says why."""
+"""If a query vector cannot be compared with the text vectors, search uses words alone and says why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Odd(BagOfWords):
-    """Gives texts what it says, and a query something else."""
+    """A model that returns ``odd`` for a query, if set."""
 
     odd: Floats | None = None
 
@@ -28,7 +28,7 @@ class Odd(BagOfWords):
 
 @pytest.mark.parametrize("ranking", ["context", "spec"])
 @pytest.mark.parametrize(
-    ("odd", "said"),
+    ("odd", "problem"),
     [
         (
             numpy.ones((1, 12), dtype=numpy.float32),
@@ -41,8 +41,8 @@ class Odd(BagOfWords):
         (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "contains invalid numbers"),
     ],
 )
-def test_a_vector_that_cannot_be_compared_is_told_and_words_are_searched(
-    odd: Floats, said: str, filled: Workspace, open_index: Open, ranking: str
+def test_an_incomparable_query_vector_is_reported_and_words_are_searched(
+    odd: Floats, problem: str, filled: Workspace, open_index: Open, ranking: str
 ) -> None:
     embedder = Odd()
     index = open_index(filled, embedder, settings=SearchSettings(ranking=ranking))  # type: ignore[arg-type]
@@ -54,8 +54,8 @@ def test_a_vector_that_cannot_be_compared_is_told_and_words_are_searched(
     assert [(one.path, one.start_line, one.vector_rank) for one in found] == [
         (one.path, one.start_line, None) for one in by_words
     ]
-    assert {one.source for one in found} == {"index"}, "the index itself is sound"
-    assert said in index.without_vectors and index.status().without_vectors == index.without_vectors
+    assert {one.source for one in found} == {"index"}, "the fallback was used although the index is sound"
+    assert problem in index.without_vectors and index.status().without_vectors == index.without_vectors
     embedder.odd = None
     assert index.search("rye bread")[0].vector_rank == 1
     assert index.without_vectors == ""

@@ -1,4 +1,4 @@
-"""Many threads and processes use one index at once."""
+"""Many threads and processes may use one index at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def start(program: str, workspace: Workspace) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_a_writer_killed_at_any_batch_leaves_a_whole_index(filled: Workspace, open_index: Open) -> None:
+def test_a_writer_killed_at_any_batch_leaves_a_usable_index(filled: Workspace, open_index: Open) -> None:
     kill = """
 writer._BATCH_FILES = 2
 index.refresh(lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done >= {done} else None)
@@ -68,14 +68,14 @@ index.refresh(lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done >
 def test_readers_answer_while_another_process_writes(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     index.refresh()
-    writing = """
+    write_repeatedly = """
 for number in range(60):
     with open(f"{workspace.root}/knowledge/facts.md", "w") as file:
         file.write(f"# Facts\\n\\n- The server room is on floor {number}\\n" + "filler words\\n\\n" * number)
     index.refresh(paths=["knowledge/facts.md"])
 index.close()
 """
-    process = start(writing, filled)
+    process = start(write_repeatedly, filled)
     sources: set[str] = set()
     while process.poll() is None:
         (found,) = index.search("server room floor", 1, "knowledge")
@@ -87,7 +87,7 @@ index.close()
     assert index.verify(repair=False).sound
 
 
-def test_two_processes_indexing_at_once_make_one_index(filled: Workspace, open_index: Open) -> None:
+def test_several_processes_indexing_at_once_build_one_index(filled: Workspace, open_index: Open) -> None:
     for number in range(60):
         put(filled, f"knowledge/reference/{number}.md", f"# Entry\n\nentry {number}\n")
     program = "sys.stdin.readline()\nprint(index.refresh().chunks)\nindex.close()"
@@ -101,7 +101,7 @@ def test_two_processes_indexing_at_once_make_one_index(filled: Workspace, open_i
     assert index.verify(repair=False).sound
 
 
-def test_a_process_that_is_indexing_is_waited_for(filled: Workspace, open_index: Open) -> None:
+def test_a_refresh_waits_for_another_process_until_the_timeout(filled: Workspace, open_index: Open) -> None:
     process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
@@ -111,7 +111,7 @@ def test_a_process_that_is_indexing_is_waited_for(filled: Workspace, open_index:
     assert open_index(filled).refresh().added == len(FILES)
 
 
-def test_a_killed_process_holds_nothing(filled: Workspace, open_index: Open) -> None:
+def test_a_killed_process_releases_the_lock(filled: Workspace, open_index: Open) -> None:
     process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
@@ -125,21 +125,21 @@ def test_threads_search_while_others_write(filled: Workspace, open_index: Open) 
     index.refresh()
     done = threading.Event()
 
-    def searching() -> int:
+    def search_repeatedly() -> int:
         count = 0
         while not done.is_set():
             assert index.search("rye bread caraway")[0].source == "index"
             count += 1
         return count
 
-    def writing(name: str) -> None:
+    def write_repeatedly(name: str) -> None:
         for number in range(12):
             put(filled, f"knowledge/reference/{name}.md", f"# {name}\n\nnote {number}\n")
             index.refresh(paths=[f"knowledge/reference/{name}.md"])
 
     with ThreadPoolExecutor(6) as pool:
-        readers = [pool.submit(searching) for _ in range(4)]
-        writers = [pool.submit(writing, name) for name in ("one", "two")]
+        readers = [pool.submit(search_repeatedly) for _ in range(4)]
+        writers = [pool.submit(write_repeatedly, name) for name in ("one", "two")]
         wait(writers)
         done.set()
     assert all(reader.result() for reader in readers)
@@ -147,7 +147,7 @@ def test_threads_search_while_others_write(filled: Workspace, open_index: Open) 
     assert index.verify(repair=False).sound
 
 
-def test_closing_ends_a_repair_that_waits(filled: Workspace, open_index: Open) -> None:
+def test_closing_cancels_a_waiting_repair(filled: Workspace, open_index: Open) -> None:
     process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
@@ -160,7 +160,7 @@ def test_closing_ends_a_repair_that_waits(filled: Workspace, open_index: Open) -
     process.communicate()
 
 
-def test_what_stopped_a_repair_is_said(
+def test_the_status_says_what_stopped_a_repair(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "_LOCK_SLICE_S", 0.01)

@@ -1,4 +1,4 @@
-"""Whatever a query holds, it is looked up as words and nothing else."""
+"""A query is always looked up as plain words, whatever it contains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def connection() -> apsw.Connection:
         ("?!… \0 \ud800 🙂", ()),
     ],
 )
-def test_a_query_is_its_telling_words(query: str, terms: tuple[str, ...]) -> None:
+def test_a_query_is_reduced_to_its_significant_words(query: str, terms: tuple[str, ...]) -> None:
     assert literal_terms(query) == terms
 
 
@@ -59,14 +59,14 @@ def test_stop_words_are_words() -> None:
 
 
 @given(st.text())
-def test_no_text_is_a_search_expression(connection: apsw.Connection, text: str) -> None:
+def test_any_text_gives_a_valid_match_expression(connection: apsw.Connection, text: str) -> None:
     terms = literal_terms(text)
     if terms:
         connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (match_expression(terms),)).fetchall()
 
 
 @given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Cs"])))
-def test_words_are_cut_as_the_index_cuts_them(connection: apsw.Connection, text: str) -> None:
+def test_words_are_split_as_by_the_index(connection: apsw.Connection, text: str) -> None:
     tokenizer = connection.fts5_tokenizer("unicode61", ["remove_diacritics", "0"])
     data = text.encode()
     found = cast(

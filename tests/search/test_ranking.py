@@ -1,4 +1,4 @@
-"""Which chunks answer, and why: the arrays give what the rules say, however the chunks lie in memory."""
+"""The ranking follows its rules, however the chunks are laid out in memory."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.search.reference import FADING, Row
 
 @dataclass(frozen=True)
 class Memory:
-    """Files in several segments, some of which are gone."""
+    """Files in several segments, some of them removed."""
 
     terms: Terms
     segments: tuple[Segment, ...]
-    gone: frozenset[tuple[int, str]] = frozenset()
-    """Segment and path."""
+    removed: frozenset[tuple[int, str]] = frozenset()
+    """Segment number and path of each removed file."""
 
     def rank(
         self,
@@ -39,13 +39,13 @@ class Memory:
         among: Collection[str] | None = None,
         used: Mapping[str, int] | None = None,
     ) -> list[FoundRow]:
-        """As an answer would ask for it."""
+        """Rank as a search does."""
         parts = [self._part(number, among, used or {}) for number in range(len(self.segments))]
         return rows(ranking.rank(parts, _sample(self.segments, [part.alive for part in parts]), asked))
 
     def _part(self, number: int, among: Collection[str] | None, used: Mapping[str, int]) -> Part:
         segment = self.segments[number]
-        files = numpy.array([(number, path) not in self.gone for path in segment.paths], dtype=bool)
+        files = numpy.array([(number, path) not in self.removed for path in segment.paths], dtype=bool)
         alive = None if files.all() else files[segment.owners]
         allowed = alive
         if among is not None:
@@ -59,8 +59,8 @@ class Memory:
             numpy.array([used.get(path, 0) for path in segment.paths], dtype=numpy.float32),
         )
 
-    def named(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
-        """Path and chunk of each, ordered as an answer orders them."""
+    def in_order(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
+        """Path and chunk of each row, in the order of search results."""
         names = [
             (segment.paths[segment.owners[one.place]], int(segment.chunks[one.place]))
             for one in found
@@ -88,7 +88,7 @@ def query(
     half_life: float = 30.0,
     with_ranks: bool = False,
 ) -> Query:
-    """A query in words, numbers for the arrays."""
+    """Build a ``Query`` from words."""
     numbers = [memory.terms.numbers[place] for place in dict.fromkeys(memory.terms.of(words))]
     asked = None
     if vector is not None:
@@ -110,7 +110,7 @@ def query(
 
 
 def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]:
-    """What was found by the row of the chunk."""
+    """The rows found, by chunk id."""
     found = memory.rank(asked, **among)  # type: ignore[arg-type]
     return {int(memory.segments[one.part].chunks[one.place]): one for one in found}
 
@@ -118,28 +118,28 @@ def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]
 # Against the reference
 
 HALF = settings(max_examples=settings().max_examples // 2)
-"""Of the examples: each is a whole memory."""
+"""Fewer examples than usual, because each is a whole memory."""
 
 
 @st.composite
 def memories(draw: st.DrawFn) -> tuple[Memory, list[FileRow]]:
-    """Some files in one to four segments among files that are gone, and those that are not."""
+    """A memory of one to four segments with some removed files, and the files that are not removed."""
     corpus = draw(corpora())
     terms = Terms()
     parts: list[list[FileRow]] = [[] for _ in range(draw(st.integers(1, 4)))]
-    gone = set()
+    removed = set()
     for file in corpus:
         parts[draw(st.integers(0, len(parts) - 1))].append(file)
     for number, part in enumerate(parts):
         for file in draw(corpora(most=3)):
-            # Its chunks have rows of their own; under its name another one may live in another segment.
+            # Its chunks have their own ids; a live file with the same path may be in another segment.
             if file.path not in {each.path for each in part}:
                 chunks = [chunk(*row.texts[:1], id=1000 + row.id) for row in file.chunks]
                 part.append(FileRow(1000 + file.id, file.path, file.category, chunks))
-                gone.add((number, file.path))
+                removed.add((number, file.path))
         part.sort(key=lambda file: file.path)
     segments = tuple(build(part, terms, DIMENSIONS) for part in parts)
-    return Memory(terms, segments, frozenset(gone)), corpus
+    return Memory(terms, segments, frozenset(removed)), corpus
 
 
 _QUERIES = st.lists(st.sampled_from([*WORDS, "absent", "Bob"]), max_size=4).map(" ".join)
@@ -154,15 +154,15 @@ _DAYS = st.lists(
 
 @HALF
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
-def test_the_arrays_give_what_the_rules_say(
-    made: tuple[Memory, list[FileRow]],
+def test_the_arrays_agree_with_the_reference(
+    memory_and_files: tuple[Memory, list[FileRow]],
     words: str,
     vector: list[int] | None,
     days: list[tuple[date, date]],
     half_life: float,
     data: st.DataObject,
 ) -> None:
-    memory, corpus = made
+    memory, corpus = memory_and_files
     asked = query(memory, words, vector=vector, days=days, half_life=half_life)
     paths = [file.path for file in corpus]
     among = data.draw(st.one_of(st.none(), st.sets(st.sampled_from(paths)))) if paths else None
@@ -172,7 +172,7 @@ def test_the_arrays_give_what_the_rules_say(
     found = memory.rank(asked, among, used)
     by_row = {int(memory.segments[one.part].chunks[one.place]): one for one in found}
     wanted: dict[int, Row] = {row.chunk.id: row for row in expected}
-    for number in by_row.keys() ^ wanted.keys():  # one of them is but rounding
+    for number in by_row.keys() ^ wanted.keys():  # Only rounding may add or drop a chunk.
         other = wanted.get(number)
         assert (other.total if other else by_row[number].score) < 1e-5
     for number in by_row.keys() & wanted.keys():
@@ -187,7 +187,7 @@ def test_the_arrays_give_what_the_rules_say(
 
 
 def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
-    """Whether the vectors tell chunks apart: noise divided by its own deviation has no right answer."""
+    """Whether the vectors distinguish chunks; noise divided by its own deviation has no right answer."""
     if asked.vector is None:
         return True
     rows = [
@@ -202,17 +202,21 @@ def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
 
 @HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
-def test_where_chunks_lie_changes_nothing_at_all(
-    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
+def test_the_layout_in_segments_does_not_affect_the_ranking(
+    memory_and_files: tuple[Memory, list[FileRow]],
+    words: str,
+    vector: list[int] | None,
+    limit: int,
+    pool: int,
 ) -> None:
-    memory, corpus = made
+    memory, corpus = memory_and_files
     whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
     asked = query(memory, words, vector=vector, limit=limit, with_ranks=True)
     with mock.patch.object(ranking, "POOL", pool), mock.patch.object(largest, "_WIDTH", 4):
         found, expected = memory.rank(asked), whole.rank(asked)
-        assert memory.named(found) == whole.named(expected)
+        assert memory.in_order(found) == whole.in_order(expected)
     for one, other in zip(*(sorted(each, key=_values) for each in (found, expected)), strict=True):
-        assert _values(one) == _values(other)  # to the last bit
+        assert _values(one) == _values(other)  # Bit by bit.
 
 
 def _values(one: FoundRow) -> tuple[float, ...]:
@@ -222,59 +226,59 @@ def _values(one: FoundRow) -> tuple[float, ...]:
 
 @HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
-def test_few_are_the_first_of_many(
-    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
+def test_fewer_results_are_the_first_of_more(
+    memory_and_files: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
 ) -> None:
-    memory, _ = made
+    memory, _ = memory_and_files
     few = memory.rank(query(memory, words, vector=vector, limit=limit))
     many = memory.rank(query(memory, words, vector=vector, limit=500))
     assert few == many[: len(few)]
     assert len(few) >= min(limit, len(many))
-    # More than asked for only where the last ones are equal.
+    # There are more than the limit only if the last ones are tied.
     assert len({round(one.score, 6) for one in few[limit - 1 :]}) <= 1
 
 
-def test_many_segments_with_gaps_are_one_collection() -> None:
-    chance = numpy.random.default_rng(5)
+def test_many_segments_with_removed_files_rank_as_one_collection() -> None:
+    rng = numpy.random.default_rng(5)
     terms = Terms()
-    corpus, parts, gone = [], [], set()
+    corpus, parts, removed = [], [], set()
     for number in range(6):
         part = []
         for name in range(40):
             chunks = [
                 chunk(
-                    " ".join(chance.choice(WORDS, size=chance.integers(1, 30))),
+                    " ".join(rng.choice(WORDS, size=rng.integers(1, 30))),
                     id=1000 * number + 10 * name + place,
-                    vector=chance.integers(-127, 128, DIMENSIONS).tolist(),
+                    vector=rng.integers(-127, 128, DIMENSIONS).tolist(),
                     date="2026-01-05",
                 )
-                for place in range(int(chance.integers(1, 9)))
+                for place in range(int(rng.integers(1, 9)))
             ]
             file = FileRow(1000 * number + name, f"{name:02}/{number}", "journal", chunks)
             part.append(file)
-            if chance.random() < 0.3:
-                gone.add((number, file.path))
+            if rng.random() < 0.3:
+                removed.add((number, file.path))
             else:
                 corpus.append(file)
         parts.append(part)
-    memory = Memory(terms, tuple(build(part, terms, DIMENSIONS) for part in parts), frozenset(gone))
+    memory = Memory(terms, tuple(build(part, terms, DIMENSIONS) for part in parts), frozenset(removed))
     corpus.sort(key=lambda file: file.path)
     whole = Memory(terms, (build(corpus, terms, DIMENSIONS),))
     assert sum(map(len, memory.segments)) > ranking.POOL > 100
     for words in ("heron", "heron trout", "the café bread Ann", ""):
         for limit in (1, 10, 400):
-            asked = query(memory, words, vector=chance.normal(size=DIMENSIONS).tolist(), limit=limit)
+            asked = query(memory, words, vector=rng.normal(size=DIMENSIONS).tolist(), limit=limit)
             found, expected = memory.rank(asked), whole.rank(asked)
-            assert memory.named(found) == whole.named(expected)
+            assert memory.in_order(found) == whole.in_order(expected)
             assert sorted(map(_values, found)) == sorted(map(_values, expected))
         expected_rows = reference.rank(corpus, asked, terms)
-        assert [row.chunk.id for row in expected_rows[:50]] == [row for _, row in memory.named(found)[:50]]
+        assert [row.chunk.id for row in expected_rows[:50]] == [row for _, row in memory.in_order(found)[:50]]
 
 
 # Words
 
 
-def test_words_are_those_of_bm25() -> None:
+def test_word_scores_are_bm25() -> None:
     memory = memory_of(
         *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
     )
@@ -289,13 +293,13 @@ def test_words_are_those_of_bm25() -> None:
     assert found.tolist() == pytest.approx(expected)
 
 
-def test_words_of_headings_and_surroundings_count_by_their_weights() -> None:
+def test_words_of_headings_and_extra_terms_count_by_their_weights() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
     (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").key_terms)
     assert found[0] == found[2] > found[1] > 0
 
 
-def test_what_is_gone_counts_for_nothing() -> None:
+def test_removed_files_do_not_count() -> None:
     terms = Terms()
     files = files_of([chunk("heron trout")], [chunk("heron " * 50)], [chunk("bread")])
     whole = Memory(terms, (build(files, terms, 0),), frozenset({(0, "b")}))
@@ -305,7 +309,7 @@ def test_what_is_gone_counts_for_nothing() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "absent", "ABSENT nowhere"])
-def test_without_a_word_that_occurs_nothing_is_found(words: str) -> None:
+def test_a_query_without_known_words_finds_nothing(words: str) -> None:
     memory = memory_of(*files_of([chunk("heron", vector=[1, 2])]))
     assert memory.rank(query(memory, words)) == []
     assert memory_of().rank(query(memory, words, vector=[1])) == []
@@ -314,7 +318,7 @@ def test_without_a_word_that_occurs_nothing_is_found(words: str) -> None:
 # Meaning
 
 
-def test_meaning_is_what_stands_out_of_all() -> None:
+def test_meaning_is_the_deviation_from_the_mean_similarity() -> None:
     rows = [chunk("x", vector=[100, 0]), *(chunk("x", vector=[1, 100]) for _ in range(8)), chunk("heron")]
     memory = memory_of(*files_of(*[[row] for row in rows]))
     found = scores(memory, query(memory, "", vector=[1, 0]))
@@ -326,7 +330,7 @@ def test_meaning_is_what_stands_out_of_all() -> None:
     assert found[1].words == 0
 
 
-def test_the_weights_are_those_asked_for() -> None:
+def test_the_weights_of_the_query_scale_the_shares() -> None:
     files = files_of(
         *[[chunk("heron", vector=[100, number])] for number in range(4)], [chunk("x", vector=[0, 9])]
     )
@@ -339,16 +343,16 @@ def test_the_weights_are_those_asked_for() -> None:
 
 
 @each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
-def test_the_rough_similarity_is_that_of_the_signs(dimensions: int) -> None:
-    chance = numpy.random.default_rng(dimensions)
-    vectors = chance.integers(-127, 128, (200, dimensions))
+def test_the_rough_similarity_compares_signs(dimensions: int) -> None:
+    rng = numpy.random.default_rng(dimensions)
+    vectors = rng.integers(-127, 128, (200, dimensions))
     rows = [chunk("x") for _ in vectors]
     packed = [
         type(row)(row.id, "", "", row.texts, vector.astype(numpy.int8).tobytes())
         for row, vector in zip(rows, vectors, strict=True)
     ]
     segment = build([FileRow(1, "a", "reference", packed)], Terms(), dimensions)
-    asked = chance.normal(size=dimensions).astype(numpy.float32)
+    asked = rng.normal(size=dimensions).astype(numpy.float32)
     asked /= numpy.linalg.norm(asked)
     sample = vectors[:50].astype(numpy.float32) / numpy.linalg.norm(vectors[:50], axis=1, keepdims=True)
     meaning = Meaning(asked, 0.8, sample.astype(numpy.float32))
@@ -362,7 +366,7 @@ def test_the_rough_similarity_is_that_of_the_signs(dimensions: int) -> None:
         assert numpy.array_equal(meaning.cosines(segment, numpy.array(places)), everywhere[places])
 
 
-def test_without_a_vector_there_is_no_rough_similarity_either() -> None:
+def test_a_chunk_without_a_vector_has_no_rough_similarity() -> None:
     segment = memory_of(*files_of([chunk("x"), chunk("x", vector=[1, 1])])).segments[0]
     asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
     asked[:2] = numpy.sqrt(0.5)
@@ -382,23 +386,23 @@ def test_chunks_without_a_vector_are_ranked_by_their_words() -> None:
     assert found[2].meaning > 0
 
 
-def test_vectors_that_are_all_alike_say_nothing() -> None:
+def test_identical_vectors_have_no_share() -> None:
     memory = memory_of(*files_of(*[[chunk("heron", vector=[3, 4])]] * 5))
     assert {one.meaning for one in memory.rank(query(memory, "heron", vector=[3, 4]))} <= {0.0}
 
 
-# What stands around
+# Neighbours, file, speaker, date, age and use
 
 
 def lone(place: int, *, size: int = 9) -> list[FileRow]:
-    """A file with the word in one place, between files without it."""
+    """A file with the word in one chunk, between files without it."""
     row = [chunk("heron" if number == place else "bread") for number in range(size)]
     other = [chunk("bread")] * 4
     return files_of(other, row, other)
 
 
 @each_case("place", [0, 1, 4, 7, 8])
-def test_neighbours_are_those_of_the_same_file(place: int) -> None:
+def test_neighbours_are_in_the_same_file(place: int) -> None:
     memory = memory_of(*lone(place))
     found = scores(memory, query(memory, "heron"))
     assert set(found) == set(range(5, 14))
@@ -411,7 +415,7 @@ def test_neighbours_are_those_of_the_same_file(place: int) -> None:
         assert found[5 + number].session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
 
 
-def test_the_best_of_a_file_lift_all_of_it() -> None:
+def test_the_best_chunks_of_a_file_boost_all_its_chunks() -> None:
     files = files_of(
         [chunk("heron heron"), chunk("heron"), chunk("heron trout"), chunk("heron bread the"), chunk("x")]
     )
@@ -423,14 +427,14 @@ def test_the_best_of_a_file_lift_all_of_it() -> None:
         assert one.session == pytest.approx(ranking.SESSION * (sum(best) / 3 + ranking.WHOLE))
 
 
-def test_of_a_small_file_what_is_missing_counts_as_nothing() -> None:
+def test_missing_chunks_of_a_small_file_count_as_zero() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("bread")]))
     (one,) = memory.rank(query(memory, "heron"))
     assert one.session == pytest.approx(ranking.SESSION * (one.words / 3 + ranking.WHOLE))
     assert one.score == pytest.approx(one.words + one.session)
 
 
-def test_who_is_named_is_lifted_and_conversations_without_them_count_less() -> None:
+def test_a_named_speaker_is_boosted_and_conversations_without_them_count_less() -> None:
     memory = memory_of(
         *files_of(
             [*[chunk("heron", speaker="user Caroline")] * 3, chunk("heron", speaker="agent Mel")],
@@ -442,29 +446,29 @@ def test_who_is_named_is_lifted_and_conversations_without_them_count_less() -> N
         found = scores(memory, query(memory, words))
         lifted = [one.speaker / one.words for _, one in sorted(found.items())]
         named, absent = ranking.SPEAKER - 1, ranking.ABSENT - 1
-        # A person without a name is the person: what they said counts a little more, asked for or not.
+        # A user without a name is the owner, whose turns always count a little more.
         person = ranking.PERSON * ranking.ABSENT - 1
         assert lifted == pytest.approx([named, named, named, 0, person, absent])
     unnamed = scores(memory, query(memory, "heron user agent"))
     assert [one.speaker > 0 for _, one in sorted(unnamed.items())] == [False] * 4 + [True, False]
 
 
-def test_a_word_before_a_colon_is_no_speaker() -> None:
+def test_a_word_before_a_colon_is_not_a_speaker() -> None:
     memory = memory_of(*files_of([chunk("heron", speaker="agent Note"), chunk("heron")], [chunk("heron")]))
     found = scores(memory, query(memory, "heron note"))
     assert {one.speaker for one in found.values()} == {0.0}
 
 
-def test_the_name_of_a_speaker_says_less_than_what_they_are_asked_about() -> None:
-    said = [chunk("ann hello", speaker="user Ann")] * 3
-    memory = memory_of(*files_of([*said, chunk("a heron", speaker="user Ann")]))
+def test_the_name_of_a_speaker_weighs_less_than_the_other_words() -> None:
+    turns = [chunk("ann hello", speaker="user Ann")] * 3
+    memory = memory_of(*files_of([*turns, chunk("a heron", speaker="user Ann")]))
     found = scores(memory, query(memory, "ann heron"))
     assert found[4].words > 2 * found[1].words > 0
-    gone = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
-    assert gone.rank(query(gone, "ann heron")) == []
+    emptied = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
+    assert emptied.rank(query(emptied, "ann heron")) == []
 
 
-def test_days_that_are_asked_for_are_lifted() -> None:
+def test_chunks_of_the_queried_days_are_boosted() -> None:
     days = ["2026-02-15", "2026-02-16", "2026-02-17", "2026-02-18", ""]
     memory = memory_of(*files_of(*[[chunk("heron", date=day)] for day in days]))
     span = (date(2026, 2, 16), date(2026, 2, 17))
@@ -475,9 +479,9 @@ def test_days_that_are_asked_for_are_lifted() -> None:
     assert twice[2].date == found[2].date
 
 
-def test_a_named_speaker_on_a_day_asked_for() -> None:
-    said = [chunk("heron", speaker="user Ann", date="2026-02-16")] * 3
-    memory = memory_of(*files_of(said, [chunk("x")]))
+def test_speaker_and_date_boosts_multiply() -> None:
+    turns = [chunk("heron", speaker="user Ann", date="2026-02-16")] * 3
+    memory = memory_of(*files_of(turns, [chunk("x")]))
     day = date(2026, 2, 16)
     one = memory.rank(query(memory, "heron ann", days=[(day, day)]))[0]
     assert one.speaker == pytest.approx(0.3 * one.words)
@@ -497,7 +501,9 @@ def test_a_named_speaker_on_a_day_asked_for() -> None:
         ("2027-01-01", 0.0),
     ],
 )
-def test_old_conversations_and_journals_lose_a_little(category: str, day: str, lost: float) -> None:
+def test_old_conversations_and_journals_are_ranked_a_little_lower(
+    category: str, day: str, lost: float
+) -> None:
     memory = memory_of(*files_of([chunk("heron", date=day)], [chunk("x")], category=category))
     (one,) = memory.rank(query(memory, "heron"))
     whole = one.words + one.session
@@ -508,14 +514,14 @@ def test_old_conversations_and_journals_lose_a_little(category: str, day: str, l
     assert other.recency == 0
 
 
-def test_undated_text_loses_nothing() -> None:
+def test_undated_text_has_no_recency_penalty() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("x")], category="journal"))
     (one,) = memory.rank(query(memory, "heron"))
     assert one.recency == 0
 
 
 @each_case(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
-def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
+def test_past_use_boosts_up_to_a_maximum(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})
     (segment,) = memory.segments
@@ -525,10 +531,10 @@ def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
     assert other.use == 0
 
 
-# Places and choice
+# Ranks and selection
 
 
-def test_places_are_those_by_words_and_by_meaning_alone() -> None:
+def test_ranks_are_by_words_alone_and_by_meaning_alone() -> None:
     rows = [
         chunk("heron heron trout", vector=[9, 1]),
         chunk("heron", vector=[1, 9]),
@@ -552,7 +558,7 @@ def test_places_are_those_by_words_and_by_meaning_alone() -> None:
     assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
 
 
-def test_what_has_no_similarity_takes_no_place() -> None:
+def test_chunks_without_a_vector_have_no_vector_rank() -> None:
     rows = [chunk("heron", vector=[1, 0]), chunk("heron"), chunk("heron", vector=[-1, 1]), chunk("heron")]
     memory = memory_of(*files_of(*[[row] for row in rows]))
     found = scores(memory, query(memory, "heron", vector=[1, 0], with_ranks=True))
@@ -564,17 +570,17 @@ def test_what_has_no_similarity_takes_no_place() -> None:
     [chunk("heron bread bread", speaker="user Caroline"), chunk("heron bread bread", date="2026-02-16")],
     ids=["speaker", "date"],
 )
-def test_who_speaks_and_when_decide_what_is_looked_at_exactly(row: ChunkRow) -> None:
-    said = [row, *[chunk("owl", speaker=row.speaker)] * 2]
-    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, said))
+def test_speaker_and_date_count_in_the_preselection(row: ChunkRow) -> None:
+    turns = [row, *[chunk("owl", speaker=row.speaker)] * 2]
+    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, turns))
     day = date(2026, 2, 16)
     asked = query(memory, "heron caroline", limit=1, days=[(day, day)])
     with mock.patch.object(ranking, "POOL", 2):
         (best,) = memory.rank(asked)
-    assert memory.named([best]) == [("j", 10)]
+    assert memory.in_order([best]) == [("j", 10)]
 
 
-def test_what_differs_by_rounding_alone_is_equal() -> None:
+def test_scores_that_differ_only_by_rounding_are_tied() -> None:
     older = files_of([chunk("heron", date="2026-02-15")], category="journal")
     newer = files_of([chunk("heron", date="2026-02-18", id=9)], category="journal", names="b")
     memory = memory_of(*older, *newer)
@@ -583,10 +589,10 @@ def test_what_differs_by_rounding_alone_is_equal() -> None:
     assert len(found) == 2
     assert found[0].recency != found[1].recency
     assert found[0].score == found[1].score
-    assert memory.named(found)[0][0] == "a"
+    assert memory.in_order(found)[0][0] == "a"
 
 
-def test_places_are_counted_among_what_may_be_found() -> None:
+def test_ranks_count_only_the_allowed_files() -> None:
     memory = memory_of(*files_of([chunk("heron heron")], [chunk("heron bread")], [chunk("heron bread the")]))
     found = memory.rank(query(memory, "heron", with_ranks=True), among={"b", "c"})
     assert [one.lexical_rank for one in found] == [1, 2]
@@ -599,14 +605,14 @@ def test_places_are_counted_among_what_may_be_found() -> None:
     st.sampled_from([1, 3, 1000, 10**6]),
     st.floats(0, 1),
 )
-def test_the_largest_are_those_that_sorting_would_find(
+def test_the_largest_values_are_those_found_by_sorting(
     seed: int, size: int, count: int, kinds: int, empty: float
 ) -> None:
-    chance = numpy.random.default_rng(seed)
-    total = (chance.integers(0, kinds, size) / kinds).astype(numpy.float32)
-    total[chance.random(size) < empty] = 0
+    rng = numpy.random.default_rng(seed)
+    total = (rng.integers(0, kinds, size) / kinds).astype(numpy.float32)
+    total[rng.random(size) < empty] = 0
     if seed % 3 == 0:
-        total = numpy.sort(total)  # all the best in one group
+        total = numpy.sort(total)  # All the best values are in one group.
     found = largest._largest(total, count)
     least = sorted(total.tolist(), reverse=True)[count - 1] if size > count else 0.0
     expected = [place for place, value in enumerate(total.tolist()) if value > 0 and value >= least]
@@ -616,7 +622,7 @@ def test_the_largest_are_those_that_sorting_would_find(
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40),
 )
-def test_the_best_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None:
+def test_the_best_chunks_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None:
     owners = numpy.array([owner for owner, _ in rows])
     own = numpy.array([value for _, value in rows], dtype=numpy.float32)
     found = ranking._session_means(owners, own)
@@ -625,11 +631,11 @@ def test_the_best_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None
         assert value == pytest.approx(sum(best) / 3)
 
 
-def test_equals_go_by_path_and_line_wherever_they_lie() -> None:
+def test_ties_are_ordered_by_path_and_line_in_any_segment() -> None:
     terms = Terms()
     files = files_of(*[[chunk("heron", vector=[3, 4])] * 2] * 9)
     segments = tuple(build([file], terms, DIMENSIONS) for file in reversed(files))
     memory = Memory(terms, (*segments, build([], terms, DIMENSIONS)))
     found = memory.rank(query(memory, "heron", vector=[1, 0], limit=5))
     assert len(found) == 18
-    assert memory.named(found)[:5] == [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]
+    assert memory.in_order(found)[:5] == [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]

@@ -1,4 +1,4 @@
-"""The index follows the files: only what changed is read, and what is gone is gone."""
+"""Refreshing the index: only changed files are read, and removed files are dropped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG_AGO = 1_700_000_000
 
 
 def age(workspace: Workspace, path: str, seconds: int = LONG_AGO) -> None:
-    """Give a file a time at which nothing else happened."""
+    """Set a file's modification time to the past."""
     os.utime(workspace.root / path, (seconds, seconds))
 
 
@@ -66,7 +66,7 @@ def test_every_searched_folder_is_indexed_and_found(filled: Workspace, open_inde
         assert (best.path, best.category, best.source) == (path, category, "index")
 
 
-def test_nothing_changed_is_nothing_read(filled: Workspace, open_index: Open) -> None:
+def test_unchanged_files_are_not_read(filled: Workspace, open_index: Open) -> None:
     age_all(filled)
     embedder = BagOfWords()
     index = open_index(filled, embedder)
@@ -86,7 +86,7 @@ def test_nothing_changed_is_nothing_read(filled: Workspace, open_index: Open) ->
     assert (embedder.texts, filled.database.read_bytes()) == before
 
 
-def test_a_change_of_the_same_size_and_time_is_seen(filled: Workspace, open_index: Open) -> None:
+def test_a_change_with_the_same_size_and_time_is_detected(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     index.refresh()
     found = (filled.root / FACTS).stat()
@@ -106,7 +106,7 @@ def test_a_touched_file_is_compared_but_not_rewritten(filled: Workspace, open_in
     assert (report.changed, report.unchanged) == (0, len(FILES))
 
 
-def test_changed_added_and_removed_files(filled: Workspace, open_index: Open) -> None:
+def test_changed_added_and_removed_files_are_counted(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
     put(filled, FACTS, "# Facts\n\n- The observatory opens at nine\n")
@@ -121,7 +121,7 @@ def test_changed_added_and_removed_files(filled: Workspace, open_index: Open) ->
     assert index.verify(repair=False).sound
 
 
-def test_one_path_three_times_is_one_set_of_rows(filled: Workspace, open_index: Open) -> None:
+def test_a_path_given_repeatedly_is_indexed_once(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
     before = index.status()
@@ -135,7 +135,7 @@ def test_one_path_three_times_is_one_set_of_rows(filled: Workspace, open_index: 
     assert index.verify(repair=False).sound
 
 
-def test_only_named_paths_are_looked_at(filled: Workspace, open_index: Open) -> None:
+def test_only_the_given_paths_are_refreshed(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     index.refresh()
     put(filled, FACTS, "# Facts\n\nobservatory\n")
@@ -165,7 +165,9 @@ def test_only_named_paths_are_looked_at(filled: Workspace, open_index: Open) -> 
         "x" * 5000,
     ],
 )
-def test_paths_that_are_not_searched_change_nothing(path: str, filled: Workspace, open_index: Open) -> None:
+def test_paths_outside_the_searched_folders_are_ignored(
+    path: str, filled: Workspace, open_index: Open
+) -> None:
     put(filled, "scratch/x.md", "zeppelin")
     index = open_index(filled)
     index.refresh()
@@ -174,7 +176,7 @@ def test_paths_that_are_not_searched_change_nothing(path: str, filled: Workspace
     assert index.search("zeppelin") == []
 
 
-def test_a_growing_transcript_keeps_its_rows(filled: Workspace, open_index: Open) -> None:
+def test_a_growing_transcript_keeps_its_chunks(filled: Workspace, open_index: Open) -> None:
     embedder = BagOfWords()
     index = open_index(filled, embedder)
     index.refresh()
@@ -203,7 +205,7 @@ def test_chunks_that_moved_are_found_at_their_new_lines(filled: Workspace, open_
     assert index.verify(repair=False).sound
 
 
-def test_an_index_brought_up_to_date_equals_a_fresh_one(filled: Workspace, open_index: Open) -> None:
+def test_a_refreshed_index_equals_a_fresh_one(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     put(filled, "knowledge/people/zed.md", "# Zed\n\nbread bread bread\n")
     index.refresh()
@@ -257,7 +259,7 @@ def test_symlinks_are_not_followed(filled: Workspace, open_index: Open) -> None:
     assert paths(index.search("server room")) == [FACTS]
 
 
-def test_a_name_that_is_no_text_is_reported(filled: Workspace, open_index: Open) -> None:
+def test_a_file_name_that_is_not_text_is_reported(filled: Workspace, open_index: Open) -> None:
     folder = os.fsencode(filled.root / "knowledge/people")
     with open(folder + b"/caf\xe9.md", "wb") as file:
         file.write(b"zeppelin")
@@ -266,7 +268,7 @@ def test_a_name_that_is_no_text_is_reported(filled: Workspace, open_index: Open)
     assert report.added == len(FILES)
 
 
-def test_progress_counts_to_the_end(filled: Workspace, open_index: Open) -> None:
+def test_progress_reaches_the_total(filled: Workspace, open_index: Open) -> None:
     steps: list[tuple[int, int]] = []
     index = open_index(filled)
     index.refresh(lambda done, total: steps.append((done, total)))
@@ -275,7 +277,7 @@ def test_progress_counts_to_the_end(filled: Workspace, open_index: Open) -> None
     assert steps == sorted(steps)
 
 
-def test_a_refresh_that_was_ended_goes_on_later(
+def test_an_interrupted_refresh_is_resumed(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "_BATCH_FILES", 2)
@@ -290,7 +292,7 @@ def test_a_refresh_that_was_ended_goes_on_later(
     assert index.verify(repair=False).sound
 
 
-def test_the_model_may_come_later(filled: Workspace, open_index: Open) -> None:
+def test_a_model_may_be_added_later(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     report = index.refresh()
     assert (report.embedded, report.vectors) == (0, "no embedding model is set up")
@@ -302,7 +304,7 @@ def test_the_model_may_come_later(filled: Workspace, open_index: Open) -> None:
     assert index.search("rye bread")[0].vector_rank == 1
 
 
-def test_another_model_makes_the_vectors_anew(filled: Workspace, open_index: Open) -> None:
+def test_another_model_recomputes_the_vectors(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords()).refresh()
     index = open_index(filled, BagOfWords(32, "other"))
     assert index.search("rye bread")[0].vector_rank is None
@@ -314,7 +316,7 @@ def test_another_model_makes_the_vectors_anew(filled: Workspace, open_index: Ope
 
 
 class Failing(BagOfWords):
-    """A model that answers only so many texts."""
+    """A model that fails after a number of texts."""
 
     def __init__(self, answers: int) -> None:
         super().__init__()
@@ -326,7 +328,7 @@ class Failing(BagOfWords):
         return super().embed(texts)
 
 
-def test_a_failing_model_leaves_search_by_words(filled: Workspace, open_index: Open) -> None:
+def test_with_a_failing_model_search_uses_words(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, Failing(0))
     report = index.refresh()
     assert (report.embedded, report.added) == (0, len(FILES))
@@ -337,7 +339,7 @@ def test_a_failing_model_leaves_search_by_words(filled: Workspace, open_index: O
     assert index.refresh().embedded == report.chunks
 
 
-def test_vectors_of_a_wrong_size_are_refused(filled: Workspace, open_index: Open) -> None:
+def test_vectors_of_the_wrong_size_are_rejected(filled: Workspace, open_index: Open) -> None:
     class Wrong(BagOfWords):
         def embed(self, texts: Sequence[str]) -> Floats:
             return numpy.ones((len(texts), 3), dtype=numpy.float32)
@@ -347,7 +349,7 @@ def test_vectors_of_a_wrong_size_are_refused(filled: Workspace, open_index: Open
     assert report.embedded == 0
 
 
-def test_texts_without_a_vector_are_not_asked_for_again(workspace: Workspace, open_index: Open) -> None:
+def test_texts_without_a_vector_are_not_embedded_again(workspace: Workspace, open_index: Open) -> None:
     put(workspace, FACTS, "…!?\n")
     embedder = BagOfWords()
     index = open_index(workspace, embedder)
@@ -368,7 +370,7 @@ def test_a_read_only_index_writes_nothing(filled: Workspace, open_index: Open) -
     assert not filled.database.exists()
 
 
-def test_a_full_disk_is_named_and_leaves_a_whole_index(
+def test_a_full_disk_is_reported_and_the_index_stays_intact(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = open_index(filled)
@@ -380,13 +382,13 @@ def test_a_full_disk_is_named_and_leaves_a_whole_index(
     )
     run = Writer.run
 
-    def confined(self: Writer, paths: Sequence[str] | None = None) -> writer.Outcome:
+    def write_with_a_full_disk(self: Writer, paths: Sequence[str] | None = None) -> writer.Outcome:
         pages = self._connection.pragma("page_count")
         self._connection.pragma("max_page_count", int(str(pages)) + 2)
         return run(self, paths)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Writer, "run", confined)
+        patch.setattr(Writer, "run", write_with_a_full_disk)
         with pytest.raises(IndexFailed, match="the disk is full; free some disk space"):
             index.refresh()
     assert index.search("rye bread")[0].source == "index"
@@ -401,6 +403,6 @@ def test_very_many_small_lines_are_indexed(workspace: Workspace, open_index: Ope
     assert index.search("zeppelin")[0].end_line == 300_001
 
 
-def test_sources_name_every_file_once(filled: Workspace) -> None:
+def test_sources_list_every_file_once(filled: Workspace) -> None:
     found = [source.path for source in sources.all_sources(filled)]
     assert sorted(found) == sorted(FILES)

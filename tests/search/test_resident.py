@@ -1,4 +1,4 @@
-"""The copy in memory follows the index, and a copy on disk spares the next process the work."""
+"""The in-memory copy follows the index, and its image on disk saves the next process from building it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def answers(index: SearchIndex, limit: int = 20) -> list[list[SearchResult]]:
 
 
 def fresh_answers(workspace: Workspace, embedder: BagOfWords | None = None) -> list[list[SearchResult]]:
-    """What an index answers that is made at once, elsewhere, from the same files."""
+    """The answers of an index built from scratch from a copy of the same files."""
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name) / "memory"
         shutil.copytree(workspace.root, copy, ignore=shutil.ignore_patterns("scratch"))
@@ -71,7 +71,7 @@ def fresh_answers(workspace: Workspace, embedder: BagOfWords | None = None) -> l
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with an index and an image: a few hundred chunks."""
     root = tmp_path_factory.mktemp("made") / "memory"
     root.mkdir()
@@ -91,14 +91,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def rich(made: Path, tmp_path: Path) -> Workspace:
-    """A copy of the workspace that was made."""
-    return Workspace.open(shutil.copytree(made, tmp_path / "memory"))
+def indexed(original: Path, tmp_path: Path) -> Workspace:
+    """A copy of ``original``."""
+    return Workspace.open(shutil.copytree(original, tmp_path / "memory"))
 
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many files were read from the database, each time that it was."""
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of files read from the database, one entry per read."""
     read: list[int] = []
     files = resident._files
 
@@ -111,7 +111,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-# Following
+# Following changes
 
 
 _NAMES = ("knowledge/reference/a.md", "knowledge/reference/b.md", "knowledge/journal/2026-02-16.md",
@@ -125,7 +125,7 @@ _TEXTS = st.one_of(
 
 
 class Following(RuleBasedStateMachine):
-    """Files come, change, move and go; a running program answers as one that begins now."""
+    """While files are added, changed, moved and removed, a running program answers like a fresh one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,12 +182,12 @@ class Following(RuleBasedStateMachine):
         self.clean = True
 
     @rule()
-    def end_and_begin_anew(self) -> None:
+    def reopen(self) -> None:
         self.index.close()
         self.index = new_index(self.workspace)
 
     @rule()
-    def lose_the_image(self) -> None:
+    def discard_the_image(self) -> None:
         image.discard(self.workspace.scratch)
 
     @rule(change=st.integers(0, 255), place=st.floats(0, 0.999))
@@ -199,7 +199,7 @@ class Following(RuleBasedStateMachine):
             path.write_bytes(data)
 
     @rule()
-    def make_anew(self) -> None:
+    def rebuild(self) -> None:
         self.index.rebuild()
         self.clean = True
 
@@ -208,7 +208,7 @@ class Following(RuleBasedStateMachine):
         assert answers(self.reader) == answers(self.index)
 
     @invariant()
-    def everyone_finds_the_same(self) -> None:
+    def all_answers_are_equal(self) -> None:
         if self.clean:
             expected = fresh_answers(self.workspace)
             assert answers(self.index) == expected
@@ -223,19 +223,21 @@ TestFollowing.settings = settings(
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3))])
-def test_a_long_life_ends_where_a_fresh_start_does(seed: int, filled: Workspace, open_index: Open) -> None:
-    chance = random.Random(seed)
+def test_after_many_changes_the_answers_equal_those_of_a_fresh_index(
+    seed: int, filled: Workspace, open_index: Open
+) -> None:
+    rng = random.Random(seed)
     index = open_index(filled, BagOfWords(64))
     index.refresh()
     names = [*FILES, *(f"knowledge/reference/{number}.md" for number in range(30))]
     words = ["heron", "trout", "rye", "bread", "Ann:", "files", "entry", "7", "\n\n## H\n", "\n\n"]
     for step in range(40):
-        changed = chance.sample(names, chance.choice([1, 1, 1, 2, 9]))
+        changed = rng.sample(names, rng.choice([1, 1, 1, 2, 9]))
         for name in changed:
-            if chance.random() < 0.2:
+            if rng.random() < 0.2:
                 (filled.root / name).unlink(missing_ok=True)
             else:
-                put(filled, name, " ".join(chance.choices(words, k=chance.randrange(40))) + "\n")
+                put(filled, name, " ".join(rng.choices(words, k=rng.randrange(40))) + "\n")
         index.refresh(paths=changed)
         answers(index)
         if step % 40 == 39:
@@ -245,21 +247,21 @@ def test_a_long_life_ends_where_a_fresh_start_does(seed: int, filled: Workspace,
     assert index.verify(repair=False).sound
 
 
-def test_only_what_changed_is_read_again(rich: Workspace, open_index: Open, work: list[int]) -> None:
-    index = open_index(rich, BagOfWords(64))
+def test_only_changed_files_are_read_again(indexed: Workspace, open_index: Open, reads: list[int]) -> None:
+    index = open_index(indexed, BagOfWords(64))
     answers(index)
-    assert work == []
-    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
-    (rich.root / "knowledge/reference/08.md").unlink()
+    assert reads == []
+    put(indexed, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    (indexed.root / "knowledge/reference/08.md").unlink()
     index.refresh()
     assert index.search("walrus")[0].path == "knowledge/reference/07.md"
     answers(index)
     index.search("walrus")
-    assert work == [1]
+    assert reads == [1]
 
 
-def test_another_process_is_followed(rich: Workspace, open_index: Open) -> None:
-    index = open_index(rich, BagOfWords(64))
+def test_changes_by_another_process_are_seen(indexed: Workspace, open_index: Open) -> None:
+    index = open_index(indexed, BagOfWords(64))
     assert index.search("walrus", use_vectors=False) == []
     other = """
 from tests.search.samples import put
@@ -267,9 +269,9 @@ put(workspace, "knowledge/reference/07.md", "# New\\n\\nwalrus\\n")
 (workspace.root / "knowledge/reference/08.md").unlink()
 index.refresh()
 """
-    assert run_elsewhere(other, rich) == ""
+    assert run_in_subprocess(other, indexed) == ""
     assert index.search("walrus", use_vectors=False)[0].path == "knowledge/reference/07.md"
-    assert answers(index) == fresh_answers(rich)
+    assert answers(index) == fresh_answers(indexed)
 
 
 ELSEWHERE = """
@@ -286,8 +288,8 @@ index = SearchIndex(workspace, Files(workspace), SearchSettings(), BagOfWords(64
 """
 
 
-def run_elsewhere(program: str, workspace: Workspace) -> str:
-    """What a program prints that has the workspace open in a process of its own."""
+def run_in_subprocess(program: str, workspace: Workspace) -> str:
+    """The output of a program that opens the workspace in its own process."""
     done = subprocess.run(
         [sys.executable, "-c", f"{ELSEWHERE}{program}\nindex.close()", str(workspace.root)],
         capture_output=True,
@@ -298,22 +300,22 @@ def run_elsewhere(program: str, workspace: Workspace) -> str:
     return done.stdout
 
 
-def test_who_began_before_a_change_still_sees_what_was_there(
-    rich: Workspace, open_index: Open, work: list[int]
+def test_a_reader_that_began_before_a_change_keeps_its_view(
+    indexed: Workspace, open_index: Open, reads: list[int]
 ) -> None:
-    index = open_index(rich, BagOfWords(64))
+    index = open_index(indexed, BagOfWords(64))
     index.search("heron")
     memory = index._resident
-    before = database.open_reader(rich.database)
+    before = database.open_reader(indexed.database)
     before.execute("BEGIN")
     old = memory.view(before)
-    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    put(indexed, "knowledge/reference/07.md", "# New\n\nwalrus\n")
     index.refresh()
     assert index.search("walrus")[0].path == "knowledge/reference/07.md"
     again = memory.view(before)
     assert (again.stamp, again.segments) == (old.stamp, old.segments)
     assert index.search("walrus")[0].path == "knowledge/reference/07.md"
-    assert work == [1]  # neither of them made the other one's copy anew
+    assert reads == [1]  # Neither view made the other be rebuilt.
     before.execute("COMMIT")
     before.close()
 
@@ -321,235 +323,239 @@ def test_who_began_before_a_change_still_sees_what_was_there(
 # The image
 
 
-def test_a_second_process_builds_nothing(rich: Workspace) -> None:
-    assert (rich.scratch / NAME).is_file()
+def test_a_second_process_loads_the_image(indexed: Workspace) -> None:
+    assert (indexed.scratch / NAME).is_file()
     program = """
 def refuse(*args, **more):
-    raise AssertionError("made anew")
+    raise AssertionError("rebuilt")
 
 resident.build = resident._files = refuse
 found = index.search("heron trout", 20, today=date(2026, 3, 1))
 print([(one.path, one.start_line, one.score, one.why) for one in found])
 """
-    index = new_index(rich)
+    index = new_index(indexed)
     found = index.search("heron trout", 20, today=TODAY)
     index.close()
     assert len(found) == 20
     assert (
-        run_elsewhere(program, rich)
+        run_in_subprocess(program, indexed)
         == f"{[(one.path, one.start_line, one.score, one.why) for one in found]}\n"
     )
 
 
-def test_a_read_only_process_uses_the_image_as_well(rich: Workspace, work: list[int]) -> None:
-    index = new_index(rich, read_only=True)
-    assert answers(index) == fresh_answers_without(work, rich)
+def test_a_read_only_process_uses_the_image(indexed: Workspace, reads: list[int]) -> None:
+    index = new_index(indexed, read_only=True)
+    assert answers(index) == fresh_answers_without_reads(reads, indexed)
     index.close()
 
 
-def fresh_answers_without(work: list[int], workspace: Workspace) -> list[list[SearchResult]]:
-    """As ``fresh_answers``, which does work; nobody else may have."""
-    assert work == []
+def fresh_answers_without_reads(reads: list[int], workspace: Workspace) -> list[list[SearchResult]]:
+    """Assert that nothing was read, then return ``fresh_answers``, which reads everything."""
+    assert reads == []
     return fresh_answers(workspace)
 
 
-def test_what_came_after_the_image_is_added_to_it(rich: Workspace, open_index: Open, work: list[int]) -> None:
-    index = open_index(rich, BagOfWords(64))
-    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
-    before = (rich.scratch / NAME).read_bytes()
+def test_changes_after_the_image_are_added_to_it(
+    indexed: Workspace, open_index: Open, reads: list[int]
+) -> None:
+    index = open_index(indexed, BagOfWords(64))
+    put(indexed, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    before = (indexed.scratch / NAME).read_bytes()
     index.refresh()
-    assert (rich.scratch / NAME).read_bytes() == before
-    work.clear()
-    other = open_index(rich, BagOfWords(64))
+    assert (indexed.scratch / NAME).read_bytes() == before
+    reads.clear()
+    other = open_index(indexed, BagOfWords(64))
     found = answers(other)
-    assert work == [1]
-    assert found == fresh_answers(rich)
+    assert reads == [1]
+    assert found == fresh_answers(indexed)
 
 
-def damaged(path: Path) -> None:
+def corrupt(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
 
 
-def of_another_index(path: Path) -> None:
+def from_another_index(path: Path) -> None:
     found = image.load(path.parent)
     assert found is not None
     image.save(path.parent, image.Image("another", found.embedder, found.stamp, found.segment))
 
 
-def of_another_model(path: Path) -> None:
+def from_another_model(path: Path) -> None:
     found = image.load(path.parent)
     assert found is not None
     image.save(path.parent, image.Image(found.index, "another", found.stamp, found.segment))
 
 
-def of_the_future(path: Path) -> None:
+def with_a_later_stamp(path: Path) -> None:
     found = image.load(path.parent)
     assert found is not None
     image.save(path.parent, image.Image(found.index, found.embedder, found.stamp + 1, found.segment))
 
 
-def of_the_past(path: Path) -> None:
+def with_an_earlier_stamp(path: Path) -> None:
     found = image.load(path.parent)
     assert found is not None
     image.save(path.parent, image.Image(found.index, found.embedder, found.stamp - 1, found.segment))
 
 
 @pytest.mark.parametrize(
-    "harm", [Path.unlink, damaged, of_the_future, of_the_past], ids=lambda each: each.__name__
+    "damage",
+    [Path.unlink, corrupt, with_a_later_stamp, with_an_earlier_stamp],
+    ids=lambda each: each.__name__,
 )
-def test_an_image_that_is_gone_or_wrong_is_made_anew(
-    harm: object, rich: Workspace, open_index: Open, work: list[int]
+def test_a_missing_or_wrong_image_is_rebuilt(
+    damage: object, indexed: Workspace, open_index: Open, reads: list[int]
 ) -> None:
-    expected = fresh_answers(rich)
-    whole = image.load(rich.scratch)
+    expected = fresh_answers(indexed)
+    whole = image.load(indexed.scratch)
     assert whole is not None
-    harm(rich.scratch / NAME)  # type: ignore[operator]
-    work.clear()
-    index = open_index(rich, BagOfWords(64))
+    damage(indexed.scratch / NAME)  # type: ignore[operator]
+    reads.clear()
+    index = open_index(indexed, BagOfWords(64))
     assert answers(index) == expected
-    assert work == [len(FILES) + 60]
-    assert not (rich.scratch / NAME).exists()
+    assert reads == [len(FILES) + 60]
+    assert not (indexed.scratch / NAME).exists()
     index.refresh()
-    again = image.load(rich.scratch)
+    again = image.load(indexed.scratch)
     assert again is not None
     assert again.index == whole.index
     assert_same(again.segment, whole.segment)
-    work.clear()
-    assert answers(open_index(rich, BagOfWords(64))) == expected
-    assert work == []
+    reads.clear()
+    assert answers(open_index(indexed, BagOfWords(64))) == expected
+    assert reads == []
 
 
-@pytest.mark.parametrize("harm", [of_another_index, of_another_model], ids=lambda each: each.__name__)
-def test_an_image_of_something_else_is_not_used(
-    harm: object, rich: Workspace, open_index: Open, work: list[int]
+@pytest.mark.parametrize("damage", [from_another_index, from_another_model], ids=lambda each: each.__name__)
+def test_an_image_of_another_index_or_model_is_not_used(
+    damage: object, indexed: Workspace, open_index: Open, reads: list[int]
 ) -> None:
-    expected = fresh_answers(rich)
-    harm(rich.scratch / NAME)  # type: ignore[operator]
-    work.clear()
-    index = open_index(rich, BagOfWords(64))
+    expected = fresh_answers(indexed)
+    damage(indexed.scratch / NAME)  # type: ignore[operator]
+    reads.clear()
+    index = open_index(indexed, BagOfWords(64))
     assert answers(index) == expected
-    assert work == [len(FILES) + 60]
+    assert reads == [len(FILES) + 60]
     index.rebuild()
-    work.clear()
-    assert answers(open_index(rich, BagOfWords(64))) == expected
-    assert work == []
+    reads.clear()
+    assert answers(open_index(indexed, BagOfWords(64))) == expected
+    assert reads == []
 
 
-def test_a_read_only_process_leaves_a_damaged_image(rich: Workspace) -> None:
-    expected = fresh_answers(rich)
-    damaged(rich.scratch / NAME)
-    data = (rich.scratch / NAME).read_bytes()
-    index = new_index(rich, read_only=True)
+def test_a_read_only_process_does_not_replace_a_damaged_image(indexed: Workspace) -> None:
+    expected = fresh_answers(indexed)
+    corrupt(indexed.scratch / NAME)
+    data = (indexed.scratch / NAME).read_bytes()
+    index = new_index(indexed, read_only=True)
     assert answers(index) == expected
-    assert (rich.scratch / NAME).read_bytes() == data
+    assert (indexed.scratch / NAME).read_bytes() == data
     index.close()
 
 
-def test_a_database_that_lost_its_last_changes_does_not_use_their_image(
-    rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+def test_an_image_newer_than_the_database_is_not_used(
+    indexed: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resident, "_STALE_LEAST", 0)
-    lost = rich.scratch / "lost.db"
-    shutil.copyfile(rich.database, lost)
-    index = open_index(rich, BagOfWords(64))
-    put(rich, "knowledge/reference/07.md", "# Other\n\nheron of the one time\n" * 30)
+    lost = indexed.scratch / "lost.db"
+    shutil.copyfile(indexed.database, lost)
+    index = open_index(indexed, BagOfWords(64))
+    put(indexed, "knowledge/reference/07.md", "# Other\n\nheron of the one time\n" * 30)
     index.refresh()
-    ahead = image.load(rich.scratch)
+    ahead = image.load(indexed.scratch)
     assert ahead is not None
     index.close()
-    # The power is cut: the commits are lost, the image is not. Then the index goes on from there.
-    database.remove(rich.database)
-    lost.rename(rich.database)
+    # After a power failure the commits are lost but the image is not; then indexing continues.
+    database.remove(indexed.database)
+    lost.rename(indexed.database)
     monkeypatch.setattr(resident, "_STALE_LEAST", 10_000)
-    put(rich, "knowledge/reference/07.md", "# Entry\n\nheron of another time\n")
-    writer = open_index(rich, BagOfWords(64))
+    put(indexed, "knowledge/reference/07.md", "# Entry\n\nheron of another time\n")
+    writer = open_index(indexed, BagOfWords(64))
     writer.refresh()
-    put(rich, "knowledge/reference/09.md", "# Entry\n\nheron of another time\n")
+    put(indexed, "knowledge/reference/09.md", "# Entry\n\nheron of another time\n")
     writer.refresh()
-    connection = database.open_reader(rich.database)
+    connection = database.open_reader(indexed.database)
     assert ahead.stamp <= int(connection.execute("SELECT value FROM meta WHERE key = 'stamp'").get)
     connection.close()
-    assert answers(open_index(rich, BagOfWords(64))) == fresh_answers(rich)
+    assert answers(open_index(indexed, BagOfWords(64))) == fresh_answers(indexed)
 
 
-def test_small_indexes_need_no_image(filled: Workspace, open_index: Open) -> None:
+def test_a_small_index_has_no_image(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords(64)).refresh()
     assert not (filled.scratch / NAME).exists()
 
 
-def test_an_image_is_made_anew_when_much_has_changed_since(rich: Workspace, open_index: Open) -> None:
+def test_an_image_is_rebuilt_after_many_changes(indexed: Workspace, open_index: Open) -> None:
     def stamp() -> int:
-        found = image.load(rich.scratch)
+        found = image.load(indexed.scratch)
         assert found is not None
         return found.stamp
 
-    index = open_index(rich, BagOfWords(64))
+    index = open_index(indexed, BagOfWords(64))
     first = stamp()
     for number in range(40):
-        put(rich, f"knowledge/reference/{number:02}.md", "# A\n\nheron\n")
-    index.refresh()  # 240 chunks went, 40 came
+        put(indexed, f"knowledge/reference/{number:02}.md", "# A\n\nheron\n")
+    index.refresh()  # 240 chunks were removed, 40 added.
     assert stamp() == first
     for number in range(40, 50):
-        (rich.root / f"knowledge/reference/{number:02}.md").unlink()
-    index.refresh()  # 60 more went
+        (indexed.root / f"knowledge/reference/{number:02}.md").unlink()
+    index.refresh()  # 60 more were removed.
     second = stamp()
     assert second > first
     for number in range(300):
-        put(rich, f"knowledge/people/{number}.md", "heron\n")
+        put(indexed, f"knowledge/people/{number}.md", "heron\n")
     index.refresh()
     assert stamp() > second
     assert len(index._resident._views[0].segments) == 1
-    assert answers(index) == fresh_answers(rich)
+    assert answers(index) == fresh_answers(indexed)
 
 
-def test_an_image_that_cannot_be_written_is_no_failure(
-    rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+def test_an_unwritable_image_is_no_error(
+    indexed: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (rich.scratch / NAME).unlink()
-    (rich.scratch / NAME).mkdir()
-    (rich.scratch / NAME / "x").write_text("")
-    index = open_index(rich, BagOfWords(64))
-    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    (indexed.scratch / NAME).unlink()
+    (indexed.scratch / NAME).mkdir()
+    (indexed.scratch / NAME / "x").write_text("")
+    index = open_index(indexed, BagOfWords(64))
+    put(indexed, "knowledge/reference/07.md", "# New\n\nwalrus\n")
     assert index.refresh().changed == 1
-    assert answers(index) == fresh_answers(rich)
-    assert sorted(path.name for path in rich.scratch.glob(f"{NAME}*")) == [NAME]
+    assert answers(index) == fresh_answers(indexed)
+    assert sorted(path.name for path in indexed.scratch.glob(f"{NAME}*")) == [NAME]
 
 
 # Models
 
 
-def test_another_model_is_said_and_then_used(rich: Workspace, open_index: Open) -> None:
-    put(rich, "knowledge/reference/00.md", "# Zero\n\nwalrus walrus\n")
-    open_index(rich, BagOfWords(64)).refresh()
-    index = open_index(rich, BagOfWords(32, "other"))
+def test_another_model_is_reported_and_used_after_a_refresh(indexed: Workspace, open_index: Open) -> None:
+    put(indexed, "knowledge/reference/00.md", "# Zero\n\nwalrus walrus\n")
+    open_index(indexed, BagOfWords(64)).refresh()
+    index = open_index(indexed, BagOfWords(32, "other"))
     by_words = index.search("walrus", today=TODAY)
-    assert by_words == open_index(rich).search("walrus", today=TODAY)
+    assert by_words == open_index(indexed).search("walrus", today=TODAY)
     assert (by_words[0].path, by_words[0].vector_rank) == ("knowledge/reference/00.md", None)
     assert "vectors" in index.status().without_vectors
     index.refresh()
     assert index.status().without_vectors == ""
     assert index.search("walrus", today=TODAY)[0].vector_rank == 1
-    assert answers(index) == fresh_answers(rich, BagOfWords(32, "other"))
-    # The one that still has the first model is told, and goes on by words as well.
-    assert answers(open_index(rich, BagOfWords(64)))[0][0].vector_rank is None
-    open_index(rich, BagOfWords(64)).refresh()
+    assert answers(index) == fresh_answers(indexed, BagOfWords(32, "other"))
+    # An index with the first model uses words alone from then on.
+    assert answers(open_index(indexed, BagOfWords(64)))[0][0].vector_rank is None
+    open_index(indexed, BagOfWords(64)).refresh()
     assert answers(index)[0][0].vector_rank is None
 
 
-def test_a_model_that_comes_later_is_used_without_a_new_start(rich: Workspace, open_index: Open) -> None:
-    database.remove(rich.database)
-    open_index(rich).refresh()
-    reader = open_index(rich, BagOfWords(64))
+def test_vectors_added_later_are_used_without_a_restart(indexed: Workspace, open_index: Open) -> None:
+    database.remove(indexed.database)
+    open_index(indexed).refresh()
+    reader = open_index(indexed, BagOfWords(64))
     assert answers(reader)[0][0].vector_rank is None
-    open_index(rich, BagOfWords(64)).refresh()
-    assert answers(reader) == fresh_answers(rich)
+    open_index(indexed, BagOfWords(64)).refresh()
+    assert answers(reader) == fresh_answers(indexed)
     assert answers(reader)[0][0].vector_rank is not None
 
 
 @pytest.mark.parametrize("dimensions", [8, 12, 100])
-def test_vectors_of_any_length(dimensions: int, filled: Workspace, open_index: Open) -> None:
+def test_vectors_may_have_any_length(dimensions: int, filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords(dimensions))
     index.refresh()
     assert index.search("rye bread caraway")[0].path == "knowledge/journal/2026-02-16.md"
@@ -559,20 +565,20 @@ def test_vectors_of_any_length(dimensions: int, filled: Workspace, open_index: O
 @pytest.mark.parametrize(
     "row", [[numpy.nan] * 64, [numpy.inf] * 64, [1.0] * 3, [0.0] * 64], ids=["nan", "inf", "short", "zero"]
 )
-def test_a_model_that_gives_nonsense_leaves_search_by_words(
-    row: list[float], rich: Workspace, open_index: Open
+def test_with_invalid_vectors_search_uses_words(
+    row: list[float], indexed: Workspace, open_index: Open
 ) -> None:
     class Nonsense(BagOfWords):
         def embed(self, texts: Sequence[str]) -> Floats:
             return numpy.array([row] * len(texts), dtype=numpy.float32)
 
-    found = open_index(rich, Nonsense(64)).search("rye bread", today=TODAY)
-    assert found == open_index(rich).search("rye bread", today=TODAY)
+    found = open_index(indexed, Nonsense(64)).search("rye bread", today=TODAY)
+    assert found == open_index(indexed).search("rye bread", today=TODAY)
     assert found[0].source == "index"
     assert found[0].path == "knowledge/journal/2026-02-16.md"
 
 
-# Damage that the copy in memory would hide
+# Damage that the in-memory copy would hide
 
 
 @pytest.mark.parametrize(
@@ -583,9 +589,7 @@ def test_a_model_that_gives_nonsense_leaves_search_by_words(
         "UPDATE chunks SET heading = 7.5 || heading, start_line = 'x' WHERE text LIKE '%caraway%'",
     ],
 )
-def test_a_chunk_that_is_not_as_it_was_written_is_damage(
-    change: str, filled: Workspace, open_index: Open
-) -> None:
+def test_an_altered_chunk_is_detected_as_damage(change: str, filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords(64))
     index.refresh()
     assert index.search("rye bread caraway")[0].source == "index"
@@ -602,7 +606,9 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
 
 
 @pytest.mark.parametrize("column", ["text", "heading", "about", "speaker", "date"])
-def test_rows_of_the_wrong_type_are_damage(column: str, filled: Workspace, open_index: Open) -> None:
+def test_values_of_the_wrong_type_are_detected_as_damage(
+    column: str, filled: Workspace, open_index: Open
+) -> None:
     open_index(filled, BagOfWords(64)).refresh()
     with apsw.Connection(str(filled.database)) as connection:
         connection.execute(f"UPDATE chunks SET {column} = x'ff00' WHERE text LIKE '%caraway%'")
@@ -617,15 +623,17 @@ def test_rows_of_the_wrong_type_are_damage(column: str, filled: Workspace, open_
 # Threads
 
 
-def test_threads_search_while_another_refreshes(rich: Workspace, open_index: Open, work: list[int]) -> None:
-    index = open_index(rich, BagOfWords(64))
-    put(rich, "knowledge/facts.md", "walrus 0\n")
+def test_threads_search_while_another_refreshes(
+    indexed: Workspace, open_index: Open, reads: list[int]
+) -> None:
+    index = open_index(indexed, BagOfWords(64))
+    put(indexed, "knowledge/facts.md", "walrus 0\n")
     index.refresh()
     index.search("walrus")
-    work.clear()
+    reads.clear()
     done = threading.Event()
 
-    def searching() -> int:
+    def search_repeatedly() -> int:
         last = count = 0
         while not done.is_set():
             (found,) = index.search("walrus", 1, use_vectors=False)
@@ -636,25 +644,27 @@ def test_threads_search_while_another_refreshes(rich: Workspace, open_index: Ope
         return count
 
     with ThreadPoolExecutor(5) as pool:
-        readers = [pool.submit(searching) for _ in range(4)]
+        readers = [pool.submit(search_repeatedly) for _ in range(4)]
         for version in range(1, 16):
-            put(rich, "knowledge/facts.md", f"walrus {version}\n")
+            put(indexed, "knowledge/facts.md", f"walrus {version}\n")
             index.refresh(paths=["knowledge/facts.md"])
         done.set()
     assert all(reader.result() for reader in readers)
     assert index.search("walrus")[0].text == "walrus 15"
-    assert max(work) == 1  # never all of it
-    assert answers(index) == fresh_answers(rich)
+    assert max(reads) == 1  # Never everything.
+    assert answers(index) == fresh_answers(indexed)
 
 
-def test_threads_that_begin_at_once_build_once(rich: Workspace, open_index: Open, work: list[int]) -> None:
-    (rich.scratch / NAME).unlink()
-    index = open_index(rich, BagOfWords(64))
+def test_threads_that_start_together_build_once(
+    indexed: Workspace, open_index: Open, reads: list[int]
+) -> None:
+    (indexed.scratch / NAME).unlink()
+    index = open_index(indexed, BagOfWords(64))
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda _: index.search("heron", 5, today=TODAY), range(12)))
     assert all(each == found[0] for each in found)
     assert len(found[0]) == 5
-    assert work == [len(FILES) + 60]
+    assert reads == [len(FILES) + 60]
 
 
 def test_the_terms_of_a_query_are_numbered_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The database evolves step by step; what is newer is made anew, and what is not ours is left alone."""
+"""Schema migrations: a newer index is rebuilt, and another program's database is left alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_failed_migration_changes_nothing(tmp_path: Path, monkeypatch: pytest.
     assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
 
 
-def test_an_index_of_an_older_version_keeps_its_rows(
+def test_an_index_of_an_older_version_keeps_its_chunks(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_index(filled).refresh()
@@ -77,7 +77,7 @@ def test_archived_files_of_an_older_index_get_their_own_category(filled: Workspa
     assert not any(each.path.startswith("archive/") for each in index.search("tulips", category="journal"))
 
 
-def test_an_index_of_a_newer_version_is_made_anew(filled: Workspace, open_index: Open) -> None:
+def test_an_index_of_a_newer_version_is_rebuilt(filled: Workspace, open_index: Open) -> None:
     open_index(filled).refresh()
     with apsw.Connection(str(filled.database)) as connection:
         connection.pragma("user_version", 99)
@@ -88,7 +88,7 @@ def test_an_index_of_a_newer_version_is_made_anew(filled: Workspace, open_index:
     assert index.status().state == "ready"
 
 
-def test_the_reason_for_a_new_index_is_reported(filled: Workspace, open_index: Open) -> None:
+def test_the_reason_for_a_rebuild_is_reported(filled: Workspace, open_index: Open) -> None:
     open_index(filled).refresh()
     with apsw.Connection(str(filled.database)) as connection:
         connection.pragma("user_version", 99)
@@ -112,7 +112,7 @@ def test_another_programs_database_is_left_alone(filled: Workspace, open_index: 
     assert filled.database.read_bytes() == before
 
 
-def test_files_cut_by_another_rule_are_read_anew(
+def test_files_are_indexed_again_after_a_change_of_the_chunking(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = open_index(filled)
@@ -123,7 +123,7 @@ def test_files_cut_by_another_rule_are_read_anew(
     assert index.refresh().changed == 0
 
 
-def test_ranking_finds_all_it_may_ask_for(filled: Workspace, open_index: Open) -> None:
+def test_ranking_finds_everything_it_needs_in_the_database(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords()).refresh()
     connection = database.open_reader(filled.database)
     rows = list(

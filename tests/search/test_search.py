@@ -1,4 +1,4 @@
-"""What a search brings: the right chunks, in a steady order, each with its reason."""
+"""Search results: the right chunks, in a stable order, each with its reason."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.search.samples import BagOfWords, put
 
 
 @pytest.fixture(params=["context", "spec"])
-def ranked(request: pytest.FixtureRequest) -> SearchSettings:
-    """Either ranking: what holds for one holds for the other."""
+def either_ranking(request: pytest.FixtureRequest) -> SearchSettings:
+    """Settings with either ranking."""
     return SearchSettings(ranking=request.param)
 
 
-def test_a_result_says_where_what_and_why(
-    filled: Workspace, open_index: Open, ranked: SearchSettings
+def test_a_result_has_location_text_and_reason(
+    filled: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
-    index = open_index(filled, BagOfWords(), settings=ranked)
+    index = open_index(filled, BagOfWords(), settings=either_ranking)
     index.refresh()
     best, *others = index.search("Where do people keep plain files?")
     assert best.path == "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -46,7 +46,9 @@ def test_a_result_says_where_what_and_why(
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_score_is_a_share_of_the_best_and_the_sum_of_its_parts(filled: Workspace, open_index: Open) -> None:
+def test_a_score_is_relative_to_the_best_and_the_sum_of_its_shares(
+    filled: Workspace, open_index: Open
+) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
     results = index.search("Where do people keep plain files?", 20)
@@ -64,7 +66,7 @@ def test_a_score_is_a_share_of_the_best_and_the_sum_of_its_parts(filled: Workspa
     assert {one.shares for one in old.search("plain files", 20)} == {()}
 
 
-def test_in_short_a_result_says_what_it_is_made_of(filled: Workspace, open_index: Open) -> None:
+def test_a_short_result_still_has_its_shares(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
     full = index.search("plain files", 20)
@@ -78,7 +80,7 @@ def test_in_short_a_result_says_what_it_is_made_of(filled: Workspace, open_index
     assert explain_shares(short[0].shares).startswith("found by its words +")
 
 
-def test_words_of_a_heading_or_header_lead_to_a_chunk(filled: Workspace, open_index: Open) -> None:
+def test_words_of_a_heading_or_header_find_the_chunk(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     index.refresh()
     (found,) = index.search("accountant")
@@ -96,7 +98,7 @@ def test_other_forms_of_a_word_are_found(filled: Workspace, open_index: Open) ->
     assert index.search("baking BREADS")[0].path == "knowledge/journal/2026-02-16.md"
 
 
-def test_meaning_finds_what_no_word_finds(filled: Workspace, open_index: Open) -> None:
+def test_meaning_finds_chunks_without_a_common_word(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, LocalEmbedder())
     index.refresh()
     found = index.search("a bird by the water", 3)
@@ -107,11 +109,11 @@ def test_meaning_finds_what_no_word_finds(filled: Workspace, open_index: Open) -
 
 
 def test_every_candidate_has_both_scores(
-    workspace: Workspace, open_index: Open, ranked: SearchSettings
+    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
     for number in range(120):
         put(workspace, f"knowledge/reference/{number:03}.md", f"heron {'filler ' * number}\n")
-    index = open_index(workspace, BagOfWords(), settings=ranked)
+    index = open_index(workspace, BagOfWords(), settings=either_ranking)
     index.refresh()
     results = index.search("heron", 120)
     listed = [one for one in results if one.lexical_rank is not None]
@@ -123,7 +125,7 @@ def test_every_candidate_has_both_scores(
     assert len(listed) == 120
 
 
-def test_search_by_words_asks_no_model(filled: Workspace, open_index: Open) -> None:
+def test_search_by_words_does_not_use_the_model(filled: Workspace, open_index: Open) -> None:
     embedder = BagOfWords()
     index = open_index(filled, embedder)
     index.refresh()
@@ -135,7 +137,7 @@ def test_search_by_words_asks_no_model(filled: Workspace, open_index: Open) -> N
     assert embedder.texts == before
 
 
-def test_weights_are_those_of_the_settings(workspace: Workspace, open_index: Open) -> None:
+def test_weights_come_from_the_settings(workspace: Workspace, open_index: Open) -> None:
     put(workspace, "knowledge/reference/said.md", "heron " * 6 + "one two three four five six seven\n")
     put(workspace, "knowledge/reference/meant.md", "heron\n")
     by_words = open_index(workspace, BagOfWords(), settings=SearchSettings(bm25_weight=1, vector_weight=0.01))
@@ -148,8 +150,10 @@ def test_weights_are_those_of_the_settings(workspace: Workspace, open_index: Ope
     assert by_meaning.search("heron")[0].path == "knowledge/reference/meant.md"
 
 
-def test_the_category_narrows_both_sides(filled: Workspace, open_index: Open, ranked: SearchSettings) -> None:
-    index = open_index(filled, BagOfWords(), settings=ranked)
+def test_the_category_restricts_both_words_and_vectors(
+    filled: Workspace, open_index: Open, either_ranking: SearchSettings
+) -> None:
+    index = open_index(filled, BagOfWords(), settings=either_ranking)
     index.refresh()
     for category in CATEGORIES:
         found = index.search("the plain bread files of the morning", 50, category)
@@ -160,7 +164,7 @@ def test_the_category_narrows_both_sides(filled: Workspace, open_index: Open, ra
 @pytest.mark.parametrize(
     "category", ["", "Person", "people", "person' OR '1'='1", "x'; DROP TABLE files; --", "\0", "\ud800"]
 )
-def test_an_unknown_category_is_refused_by_name(category: str, filled: Workspace, open_index: Open) -> None:
+def test_an_unknown_category_is_rejected_by_name(category: str, filled: Workspace, open_index: Open) -> None:
     index = open_index(filled)
     index.refresh()
     with pytest.raises(AutopoiesisError, match="choose one of identity, memory, journal, project, person"):
@@ -169,12 +173,12 @@ def test_an_unknown_category_is_refused_by_name(category: str, filled: Workspace
 
 
 def test_excluded_files_make_room_for_others(
-    workspace: Workspace, open_index: Open, ranked: SearchSettings
+    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
     for number in range(150):
         put(workspace, f"knowledge/reference/{number:03}.md", "heron heron heron\n\n# More\n\nheron\n")
     put(workspace, "knowledge/people/other.md", "A heron among many other words about herons\n")
-    index = open_index(workspace, BagOfWords(), settings=ranked)
+    index = open_index(workspace, BagOfWords(), settings=either_ranking)
     index.refresh()
     exclude = [f"knowledge/reference/{number:03}.md" for number in range(150)]
     (found,) = index.search("heron", 5, exclude=exclude)
@@ -184,10 +188,10 @@ def test_excluded_files_make_room_for_others(
     assert len(index.search("heron", 5, exclude=["knowledge/people/other.md", "no/such.md", "\udc80"])) == 5
 
 
-def test_equals_are_ordered_by_path_whatever_came_first(
-    workspace: Workspace, open_index: Open, ranked: SearchSettings
+def test_ties_are_ordered_by_path_not_by_insertion(
+    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
-    index = open_index(workspace, BagOfWords(), settings=ranked)
+    index = open_index(workspace, BagOfWords(), settings=either_ranking)
     for number in reversed(range(130)):
         put(workspace, f"knowledge/reference/{number:03}.md", "same words\n")
         if number % 40 == 0:
@@ -198,19 +202,19 @@ def test_equals_are_ordered_by_path_whatever_came_first(
 
 
 @pytest.mark.parametrize("exclude", [(), ("knowledge/reference/003.md", "knowledge/reference/120.md")])
-def test_few_results_are_the_first_of_many(
-    exclude: tuple[str, ...], workspace: Workspace, open_index: Open, ranked: SearchSettings
+def test_fewer_results_are_the_first_of_more(
+    exclude: tuple[str, ...], workspace: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
     for number in reversed(range(130)):
         words = "heron trout " * (1 + number % 3) + "filler " * (number % 5)
         put(workspace, f"knowledge/reference/{number:03}.md", f"{words}\n")
-    index = open_index(workspace, settings=ranked)
+    index = open_index(workspace, settings=either_ranking)
     index.refresh()
     many = index.search("heron trout", 130, exclude=exclude)
     assert len(many) == 130 - len(exclude)
-    if ranked.ranking == "spec":
+    if either_ranking.ranking == "spec":
         assert [one.lexical_rank for one in many] == list(range(1, len(many) + 1))
-    else:  # equals share a place
+    else:  # Ties have the same rank.
         scores = [one.score for one in many]
         assert [one.lexical_rank for one in many] == [1 + scores.index(score) for score in scores]
     for limit in (1, 7, 25, 51, 100):
@@ -218,12 +222,12 @@ def test_few_results_are_the_first_of_many(
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (-3, 0), (1, 1), (2, 2), (10**9, 3)])
-def test_the_limit(
-    limit: int, count: int, workspace: Workspace, open_index: Open, ranked: SearchSettings
+def test_the_limit_is_clamped(
+    limit: int, count: int, workspace: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
     for number in range(3):
         put(workspace, f"knowledge/reference/{number}.md", "heron\n")
-    index = open_index(workspace, settings=ranked)
+    index = open_index(workspace, settings=either_ranking)
     index.refresh()
     assert len(index.search("heron", limit)) == count
 
@@ -240,25 +244,27 @@ def test_a_query_without_a_word_finds_nothing(query: str, filled: Workspace, ope
     ["don't", "c++", "2026-02-16", "plain AND", "NOT files", "NEAR(plain files)", "text:files", "files*",
      "^plain", '"unclosed', "a'b\"c", "{files}", "heading : files", "plain + files", "x" * 100_000],
 )  # fmt: skip
-def test_a_query_is_never_an_expression(
-    query: str, filled: Workspace, open_index: Open, ranked: SearchSettings
+def test_a_query_is_never_parsed_as_an_expression(
+    query: str, filled: Workspace, open_index: Open, either_ranking: SearchSettings
 ) -> None:
-    index = open_index(filled, BagOfWords(), settings=ranked)
+    index = open_index(filled, BagOfWords(), settings=either_ranking)
     index.refresh()
     for one in index.search(query):
         assert one.source == "index"
 
 
-def test_any_text_can_be_asked(filled: Workspace, open_index: Open, ranked: SearchSettings) -> None:
-    index = open_index(filled, BagOfWords(), settings=ranked)
+def test_any_text_can_be_searched(
+    filled: Workspace, open_index: Open, either_ranking: SearchSettings
+) -> None:
+    index = open_index(filled, BagOfWords(), settings=either_ranking)
     index.refresh()
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.text(), st.sampled_from([None, *CATEGORIES]), st.lists(st.text(max_size=5), max_size=3))
-    def ask(query: str, category: str | None, exclude: list[str]) -> None:
+    def search_any(query: str, category: str | None, exclude: list[str]) -> None:
         assert all(one.source == "index" for one in index.search(query, 5, category, exclude))
 
-    ask()
+    search_any()
 
 
 _PARTS = (
@@ -270,13 +276,13 @@ _PARTS = (
 )  # fmt: skip
 
 
-def test_hundreds_of_odd_texts_can_be_asked(filled: Workspace, open_index: Open) -> None:
+def test_hundreds_of_odd_texts_can_be_searched(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
-    chance = random.Random(1)
+    rng = random.Random(1)
     for _ in range(300):
-        query = chance.choice(["", " "]).join(chance.choices(_PARTS, k=chance.randrange(1, 7)))
-        results = index.search(query, 3, in_full=chance.random() < 0.5)
+        query = rng.choice(["", " "]).join(rng.choices(_PARTS, k=rng.randrange(1, 7)))
+        results = index.search(query, 3, in_full=rng.random() < 0.5)
         assert all(one.source == "index" and 0 < one.score <= 1 for one in results), query
     assert index.verify(repair=False).sound
 

@@ -1,4 +1,4 @@
-"""An index that begins as a copy of another workspace's is the index of its own files."""
+"""An index seeded with a copy of another workspace's index answers for its own files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Counting(LocalEmbedder):
 
 @pytest.fixture
 def past(filled: Workspace, tmp_path: Path) -> Workspace:
-    """A copy of the filled workspace in which one file was another, and one was not there yet."""
+    """A copy of the filled workspace with one file different and one missing."""
     root = tmp_path / "past"
     shutil.copytree(filled.root, root)
     first, second, *_ = FILES
@@ -42,7 +42,7 @@ def past(filled: Workspace, tmp_path: Path) -> Workspace:
     return Workspace.open(root)
 
 
-def test_only_what_differs_is_embedded_and_results_are_those_of_a_fresh_index(
+def test_only_differing_chunks_are_embedded_and_results_equal_those_of_a_fresh_index(
     filled: Workspace, past: Workspace, open_index: Open, tmp_path: Path
 ) -> None:
     whole = Counting()
@@ -65,7 +65,7 @@ def test_only_what_differs_is_embedded_and_results_are_those_of_a_fresh_index(
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "none of ours", "unfinished"])
-def test_what_cannot_be_copied_leaves_no_index(
+def test_a_failed_copy_leaves_no_index(
     damage: str, filled: Workspace, open_index: Open, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.db"
@@ -86,7 +86,7 @@ def test_what_cannot_be_copied_leaves_no_index(
     assert not made.exists()
 
 
-def test_an_index_that_is_there_stays(filled: Workspace, open_index: Open, tmp_path: Path) -> None:
+def test_an_existing_index_is_kept(filled: Workspace, open_index: Open, tmp_path: Path) -> None:
     index = open_index(filled, LocalEmbedder())
     index.refresh()
     before = filled.database.read_bytes()

@@ -1,4 +1,4 @@
-"""However files come into memory, at once or one by one, the arrays are the same."""
+"""The arrays are the same whether files are added at once or one by one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.search.arrays import (
 
 
 def postings(segment: Segment, terms: Terms, word: str) -> dict[int, int]:
-    """The chunks that hold a word, and how often by weight, in fifths."""
+    """The chunks that contain a word, with its weighted count in fifths."""
     number = terms.numbers[terms.of(word)[0]]
     (places,) = numpy.nonzero(segment.terms == number)
     if not len(places):
@@ -35,7 +35,7 @@ def postings(segment: Segment, terms: Terms, word: str) -> dict[int, int]:
     return dict(zip(segment.postings[start:end].tolist(), segment.counts[start:end].tolist(), strict=True))
 
 
-def test_a_segment_holds_its_files() -> None:
+def test_a_segment_contains_its_files() -> None:
     terms = Terms()
     segment = segment_of(
         *files_of(
@@ -77,7 +77,7 @@ def test_terms_are_ascending_and_so_are_the_chunks_of_each() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [0, DIMENSIONS, 192])
-def test_a_segment_of_nothing(dimensions: int) -> None:
+def test_a_segment_may_be_empty(dimensions: int) -> None:
     empty = build([], Terms(), dimensions)
     assert (len(empty), len(empty.files), len(empty.terms), len(empty.postings)) == (0, 0, 0, 0)
     assert empty.vectors.shape == (0, dimensions)
@@ -108,7 +108,7 @@ def test_vectors_have_length_one() -> None:
     assert numpy.allclose(lengths, 1, atol=1e-6)
 
 
-def test_counts_and_lengths_have_a_top() -> None:
+def test_counts_and_lengths_are_capped() -> None:
     terms = Terms()
     segment = segment_of(
         *files_of([chunk("heron " * 51), chunk("heron " * 52 + "trout"), chunk("heron " * 20_000)]),
@@ -120,7 +120,7 @@ def test_counts_and_lengths_have_a_top() -> None:
 
 
 @each_case("day", ["", "2026-02-30", "yesterday", "2026", "0000-00-00", "\ud800", "9999-12-31"])
-def test_days_that_are_none(day: str) -> None:
+def test_an_invalid_date_is_no_day(day: str) -> None:
     assert day_of(day) == (date.max.toordinal() if day == "9999-12-31" else 0)
 
 
@@ -137,13 +137,13 @@ def test_days_that_are_none(day: str) -> None:
         ("user …", ""),
     ],
 )
-def test_a_speaker_is_known_by_the_first_name(speaker: str, name: str) -> None:
+def test_a_speaker_is_identified_by_the_first_name(speaker: str, name: str) -> None:
     terms = Terms()
     expected = terms.numbers[terms.of(name)[0]] if name else 0
     assert speaker_of(speaker, terms) == expected
 
 
-def test_equal_vectors_have_equal_marks_wherever_they_stand() -> None:
+def test_equal_vectors_have_equal_marks_at_any_position() -> None:
     one = segment_of(*files_of([chunk("x", vector=[1, 2]), chunk("y", vector=[2, 1])]))
     other = segment_of(*files_of([chunk("z", vector=[2, 1])], [chunk("z", vector=[1, 2])]))
     assert one.marks.tolist() == other.marks.tolist()[::-1]
@@ -151,13 +151,13 @@ def test_equal_vectors_have_equal_marks_wherever_they_stand() -> None:
 
 
 @given(corpora(), st.data())
-def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], data: st.DataObject) -> None:
+def test_merging_segments_equals_building_all_at_once(corpus: list[FileRow], data: st.DataObject) -> None:
     shared = Terms()
     parts: list[list[FileRow]] = [[] for _ in range(data.draw(st.integers(1, 4)))]
     for file in corpus:
         parts[data.draw(st.integers(0, len(parts) - 1))].append(file)
     segments = [build(part, shared, DIMENSIONS) for part in parts]
-    # Another process, which met other words in another order, makes the same.
+    # Another process with other words in another order builds the same.
     whole = build(corpus, Terms(), DIMENSIONS)
     assert_same(merged([(segment, all_files(segment)) for segment in segments]), whole)
     while len(segments) > 1:
@@ -167,11 +167,11 @@ def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], 
 
 
 @given(corpora(), corpora(most=3), st.data())
-def test_what_is_masked_is_gone(corpus: list[FileRow], later: list[FileRow], data: st.DataObject) -> None:
+def test_masked_files_are_dropped(corpus: list[FileRow], later: list[FileRow], data: st.DataObject) -> None:
     terms = Terms()
     first = build(corpus, terms, DIMENSIONS)
     keep = [data.draw(st.booleans()) for _ in corpus]
-    # The later ones may stand under the same names: those are masked, as a refresh masks them.
+    # Later files may have the same paths; the earlier ones are then masked, as in a refresh.
     names = {file.path for file in later}
     keep = [kept and file.path not in names for kept, file in zip(keep, corpus, strict=True)]
     second = build(later, terms, DIMENSIONS)
@@ -182,7 +182,7 @@ def test_what_is_masked_is_gone(corpus: list[FileRow], later: list[FileRow], dat
     assert_same(merged(masks[::-1]), expected)
 
 
-def test_paths_are_ordered_as_the_database_orders_them() -> None:
+def test_paths_are_sorted_as_by_the_database() -> None:
     names = ["b", "a/b", "a", "a-b", "a.b", "Z", "é", "e\u0301", "日", "\U00010000", "\uffff", "a b"]
     query = "SELECT value FROM json_each(?) ORDER BY value"
     rows = apsw.Connection(":memory:").execute(query, (json.dumps(names),))

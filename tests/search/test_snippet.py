@@ -1,4 +1,4 @@
-"""A snippet shows the lines that answer, cut where text may be cut."""
+"""Snippets show the matching lines, shortened at word boundaries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_words_of_one_stem_match(stems: Stems) -> None:
 @given(
     st.lists(st.sampled_from(["heron", "Hérons", "é", "—", "日本", "𝔘", "\ud800", " ", "\n"]), max_size=30)
 )
-def test_words_stand_where_they_are_found(stems: Stems, parts: list[str]) -> None:
+def test_matches_have_the_right_positions(stems: Stems, parts: list[str]) -> None:
     text = " ".join(parts)
     found = Finder(("heron", "é"), stems).find(text)
     assert [text[start:end] for start, end, _ in found.spans] == [
@@ -78,12 +78,12 @@ _PLAIN_WORDS = st.builds(
 
 
 @given(st.lists(_PLAIN_WORDS, min_size=1, max_size=3), st.lists(_PLAIN_WORDS, max_size=30), st.randoms())
-def test_plain_text_is_found_in_as_other_text_is(
-    stems: Stems, terms: list[str], words: list[str], chance: Random
+def test_ascii_text_is_matched_like_other_text(
+    stems: Stems, terms: list[str], words: list[str], rng: Random
 ) -> None:
-    """ASCII takes a shorter way, on which only words that begin like a term are cut and stemmed."""
+    """ASCII text takes a faster path that stems only words starting like a term."""
     text = "".join(
-        chance.choice([word, word.upper(), word.title()]) + chance.choice([" ", "-", ".\n", "/", "\0"])
+        rng.choice([word, word.upper(), word.title()]) + rng.choice([" ", "-", ".\n", "/", "\0"])
         for word in words
     )
     finder = Finder(terms, stems)
@@ -97,7 +97,7 @@ def test_a_short_text_is_its_own_snippet(stems: Stems) -> None:
     assert snippet(text, Finder(("match",), stems).find(text)) == "One line. Another with a match."
 
 
-def test_the_lines_with_most_words_are_shown(stems: Stems) -> None:
+def test_the_lines_with_the_most_words_are_shown(stems: Stems) -> None:
     filler = "\n".join(f"Filler sentence number {number} says nothing." for number in range(20))
     text = f"{filler}\nThe heron is alone.\n{filler}\nThe heron caught a trout at dawn.\n{filler}"
     shown = snippet(text, Finder(("heron", "trout", "dawn"), stems).find(text))
@@ -106,13 +106,13 @@ def test_the_lines_with_most_words_are_shown(stems: Stems) -> None:
     assert len(shown) <= SNIPPET_CHARACTERS
 
 
-def test_without_a_match_it_is_the_beginning(stems: Stems) -> None:
+def test_without_a_match_the_beginning_is_shown(stems: Stems) -> None:
     text = "First. " * 100
     assert snippet(text, Finder(("absent",), stems).find(text)).startswith("First. First.")
 
 
 @given(st.text(max_size=2000), st.lists(st.sampled_from(["a", "word", "é", "日本"]), min_size=1, max_size=3))
-def test_any_text_gives_one_short_line_of_it(stems: Stems, text: str, terms: list[str]) -> None:
+def test_any_text_gives_one_short_line(stems: Stems, text: str, terms: list[str]) -> None:
     shown = snippet(text, Finder(terms, stems).find(text))
     assert len(shown) <= SNIPPET_CHARACTERS
     assert "\n" not in shown

@@ -1,4 +1,4 @@
-"""Texts are cut in memory exactly as FTS5 cuts them, and a term has the same number everywhere."""
+"""Texts are tokenized in memory exactly as by FTS5, and a term has the same number everywhere."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ ODD = (
 
 
 def by_fts5(text: str) -> list[str]:
-    """The terms of the whole text, as the tokenizer of ``chunk_words`` gives them."""
+    """The terms of the whole text according to the tokenizer of ``chunk_words``."""
     found = _TOKENIZER(
         text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
     )
     return [term for _, _, term in cast("list[tuple[int, int, str]]", found)]
 
 
-def cut(known: Terms, text: str) -> list[str]:
-    """The terms of a text in memory."""
+def tokenize(known: Terms, text: str) -> list[str]:
+    """The terms of a text according to ``Terms``."""
     places = known.of(text)
     names = {place: term for term, place in known._terms.items()}
     return [names[place] for place in places]
 
 
 @each_case("text", ODD)
-def test_odd_texts_are_cut_as_fts5_cuts_them(text: str) -> None:
-    assert cut(Terms(), text) == by_fts5(text)
+def test_odd_texts_are_tokenized_as_by_fts5(text: str) -> None:
+    assert tokenize(Terms(), text) == by_fts5(text)
 
 
 def test_the_tokenizer_is_that_of_the_table() -> None:
@@ -70,31 +70,31 @@ _SIGNS = st.one_of(
 
 
 @given(st.text(_SIGNS, max_size=60))
-def test_any_text_is_cut_as_fts5_cuts_it(text: str) -> None:
-    assert cut(_KNOWN, text) == by_fts5(text)
+def test_any_text_is_tokenized_as_by_fts5(text: str) -> None:
+    assert tokenize(_KNOWN, text) == by_fts5(text)
 
 
 @given(st.lists(st.text(_SIGNS, max_size=12), max_size=12))
-def test_what_was_met_before_changes_nothing(texts: list[str]) -> None:
+def test_earlier_texts_do_not_affect_tokenization(texts: list[str]) -> None:
     known = Terms()
     for text in texts:
-        assert cut(known, text) == by_fts5(text)
+        assert tokenize(known, text) == by_fts5(text)
     for text in reversed(texts):
         assert [known.numbers[place] for place in known.of(text)] == [
             _KNOWN.numbers[place] for place in _KNOWN.of(text)
         ]
 
 
-def test_every_character_is_cut_as_fts5_cuts_it() -> None:
-    # Alone, inside a word and behind a mark; 500 of them at once, each line one text. Of what lies beyond the
-    # alphabets in use, a fifth.
+def test_every_character_is_tokenized_as_by_fts5() -> None:
+    # Each character alone, inside a word and after a mark; 500 at a time, one text per line. Only a fifth
+    # of the characters beyond the alphabets in use is tested.
     for start in (*range(0, 0x3000, 500), *range(0x3000, 0x30000, 2_500)):
         characters = [chr(code) for code in range(start, start + 500) if not 0xD800 <= code < 0xE000]
         text = "\n".join(f"{sign} a{sign}b {sign}\u0301{sign}" for sign in characters)
-        assert cut(Terms(), text) == by_fts5(text), hex(start)
+        assert tokenize(Terms(), text) == by_fts5(text), hex(start)
 
 
-def test_runs_that_are_forgotten_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evicted_runs_are_tokenized_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terms, "_MOST_RUNS", 3)
     known = Terms()
     texts = [f"first{number} second{number} again" for number in range(20)]
@@ -123,5 +123,5 @@ def test_a_term_has_the_same_number_in_every_process() -> None:
     known = Terms()
     numbers = [known.numbers[place] for place in known.of(text)]
     assert done == [f"{numbers}\n"] * 2
-    # Written to files as well: what was written yesterday has to be found tomorrow.
+    # The numbers are also stored in files, so they must never change.
     assert numbers[1] == 14116446462533443191

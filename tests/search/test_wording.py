@@ -1,4 +1,4 @@
-"""What counts how much by its words: prose, quoted lines, the parts of identifiers."""
+"""How much words count: prose, quoted lines, the parts of identifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.search.talk import telling
 from tests.cases import each_case
 
 
-def test_quoted_lines_stand_apart_from_prose() -> None:
+def test_quoted_lines_are_separated_from_prose() -> None:
     prose, quoted, pieces = wording(
         "I ran it.\n> [tool:Bash] make test → ok\n\\> a quoted line\n  > indented\nDone."
     )
@@ -39,7 +39,7 @@ def test_identifiers_are_found_by_their_parts(text: str, pieces: str) -> None:
         *("mach weiter", "oui, vas-y", "sí, adelante", "va bene, grazie", "да, дальше", "好的，继续"),
     ],
 )
-def test_some_messages_ask_for_nothing(text: str) -> None:
+def test_some_messages_request_nothing(text: str) -> None:
     assert telling(literal_terms(text)) == ()
 
 
@@ -52,5 +52,5 @@ def test_some_messages_ask_for_nothing(text: str) -> None:
         ("and walrus?", ("walrus",)),
     ],
 )
-def test_others_ask_for_what_they_name(text: str, words: tuple[str, ...]) -> None:
+def test_other_messages_request_what_they_name(text: str, words: tuple[str, ...]) -> None:
     assert telling(literal_terms(text)) == words

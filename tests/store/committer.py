@@ -1,4 +1,4 @@
-"""Writes and commits files of its own, and one that all share, in a process that others run beside."""
+"""A process that writes and commits its own files and a shared one, to be run alongside others like it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.store.repository import Repository
 
 
 def main(root: Path, name: str, until: float) -> None:
-    """Prints what was acknowledged, one ``path revision`` a line, and what was not, as ``refused why``.
+    """Print ``path revision`` for each acknowledged commit and ``refused why`` for each failed one.
 
     Args:
         root: The workspace.
-        name: Of this process.
-        until: How often, where it is at most 1,000; otherwise the time to stop at, seconds since 1970.
+        name: The name of this process.
+        until: The number of commits if at most 1,000, else the time to stop at as a Unix timestamp.
     """
     workspace = Workspace.open(root)
     files, repository = Files(workspace), Repository(workspace)

@@ -29,7 +29,7 @@ def files(workspace: Workspace) -> Files:
 
 @pytest.fixture
 def git_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of its own: no configuration of the machine, and an identity in the global one."""
+    """A separate home without the machine's Git configuration, with an identity in the global one."""
     home = tmp_path / "home"
     home.mkdir()
     config = home / "gitconfig"
@@ -60,6 +60,6 @@ def _first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(workspace: Workspace, git_home: Path, _first_commit: Path) -> Repository:
-    """A repository with one commit, of the configuration and a fact."""
+    """A repository with one commit, containing the configuration and a fact."""
     shutil.copytree(_first_commit, workspace.root, dirs_exist_ok=True)
     return Repository(workspace)

@@ -1,4 +1,4 @@
-"""A repository made by git itself, with commits at chosen times."""
+"""Helpers to create repositories with git itself, with commits at chosen times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def git(root: Path, *arguments: str, at: str = "", stdin: bytes | None = None) -> str:
-    """Run git as a person would; ``at`` is the time of a commit it makes."""
+    """Run git as a user would; ``at`` is the commit time."""
     environment = dict(os.environ)
     if at:
         environment |= {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
@@ -19,7 +19,7 @@ def git(root: Path, *arguments: str, at: str = "", stdin: bytes | None = None) -
 
 
 def commit(root: Path, subject: str, at: str) -> str:
-    """Commit everything there is at a time; gives the revision."""
+    """Commit all files at a given time; returns the revision."""
     git(root, "add", "-A")
     git(root, "commit", "-q", "--no-verify", "--allow-empty", "-m", subject, at=at)
     return git(root, "rev-parse", "HEAD")

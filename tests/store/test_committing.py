@@ -49,7 +49,7 @@ def test_named_files_are_committed_and_nothing_else(repository: Repository, root
     assert git(root, "fsck", "--strict") == ""
 
 
-def test_nothing_to_commit_is_no_commit(repository: Repository, root: Path) -> None:
+def test_without_changes_there_is_no_commit(repository: Repository, root: Path) -> None:
     before = repository.revision()
     assert repository.commit(["knowledge/facts.md"], "memory: again") is None
     assert repository.commit([], "memory: nothing") is None
@@ -57,22 +57,20 @@ def test_nothing_to_commit_is_no_commit(repository: Repository, root: Path) -> N
     assert repository.revision() == before
 
 
-def test_the_first_commit(repository: Repository, root: Path) -> None:
+def test_the_first_commit_has_no_parent(repository: Repository, root: Path) -> None:
     assert git(root, "rev-list", "--count", "HEAD") == "1"
     assert git(root, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert git(root, "status", "--short") == ""
 
 
-def test_no_first_commit_of_nothing(workspace: Workspace, git_home: Path) -> None:
+def test_without_files_there_is_no_first_commit(workspace: Workspace, git_home: Path) -> None:
     repository = Repository(workspace)
     repository.init()
     assert repository.commit(["missing.md"], "memory: nothing") is None
     assert not repository.has_commits
 
 
-def test_a_file_that_is_gone_is_committed_as_deleted(
-    repository: Repository, root: Path, files: Files
-) -> None:
+def test_a_missing_file_is_committed_as_deleted(repository: Repository, root: Path, files: Files) -> None:
     files.remove("knowledge/facts.md")
     assert repository.commit(["knowledge/facts.md"], "memory: forget")
     assert git(root, "show", "--format=", "--name-status", "HEAD") == "D\tknowledge/facts.md"
@@ -113,7 +111,9 @@ def test_a_file_can_become_a_folder_and_back(repository: Repository, root: Path,
         "folder/-rf",
     ],
 )
-def test_any_file_name_is_only_a_name(repository: Repository, root: Path, files: Files, name: str) -> None:
+def test_any_file_name_is_taken_literally(
+    repository: Repository, root: Path, files: Files, name: str
+) -> None:
     files.replace("a", b"not named")
     files.replace(name, b"x")
     assert repository.commit([name], "memory: odd name")
@@ -126,7 +126,7 @@ def test_any_file_name_is_only_a_name(repository: Repository, root: Path, files:
     assert not (root / "hacked").exists()
 
 
-def test_a_name_that_is_no_text(repository: Repository, root: Path, files: Files) -> None:
+def test_a_file_name_that_is_not_text_is_committed(repository: Repository, root: Path, files: Files) -> None:
     name = os.fsdecode(b"caf\xe9.md")
     files.replace(name, b"x")
     assert repository.commit([name], "memory: latin")
@@ -134,7 +134,7 @@ def test_a_name_that_is_no_text(repository: Repository, root: Path, files: Files
     assert repository.show("HEAD", name) == b"x"
 
 
-def test_what_others_have_staged_stays_staged(repository: Repository, root: Path, files: Files) -> None:
+def test_changes_staged_by_others_stay_staged(repository: Repository, root: Path, files: Files) -> None:
     files.replace("staged.md", b"staged\n")
     git(root, "add", "staged.md")
     files.replace("staged.md", b"and edited\n")
@@ -147,7 +147,7 @@ def test_what_others_have_staged_stays_staged(repository: Repository, root: Path
     assert repository.show("HEAD", "knowledge/facts.md") == b"# Facts\n- one\n"
 
 
-def test_ignored_files_are_left_out(repository: Repository, files: Files) -> None:
+def test_ignored_files_are_not_committed(repository: Repository, files: Files) -> None:
     files.replace("server.key", b"secret")
     files.append("knowledge/facts.md", b"- one\n")
     assert repository.commit(["server.key", "knowledge/facts.md"], "memory: no key")
@@ -155,7 +155,7 @@ def test_ignored_files_are_left_out(repository: Repository, files: Files) -> Non
     assert repository.commit(["server.key"], "memory: no key") is None
 
 
-def test_bytes_are_committed_as_they_are(repository: Repository, root: Path, files: Files) -> None:
+def test_bytes_are_committed_unchanged(repository: Repository, root: Path, files: Files) -> None:
     data = b"\xef\xbb\xbfone\r\ntwo\nthree\r\n\x00\xff"
     files.replace(".gitattributes", b"* text=auto eol=crlf\n*.md text ident\n")
     files.replace("a.md", data)
@@ -172,7 +172,7 @@ def test_the_executable_bit_is_kept(repository: Repository, root: Path, files: F
 
 
 @pytest.mark.parametrize("path", ["link.md", "folder/a.md", "knowledge", "pipe"])
-def test_only_regular_files_reached_without_symlinks(
+def test_only_regular_files_not_behind_symlinks_are_committed(
     repository: Repository, root: Path, files: Files, path: str
 ) -> None:
     (root / "link.md").symlink_to("knowledge/facts.md")
@@ -187,7 +187,7 @@ def test_only_regular_files_reached_without_symlinks(
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".git/config", "a\0", ""])
-def test_paths_outside_are_refused(repository: Repository, path: str) -> None:
+def test_paths_outside_the_workspace_are_rejected(repository: Repository, path: str) -> None:
     with pytest.raises(PathRefused):
         repository.commit([path], "memory: outside")
 
@@ -196,7 +196,7 @@ MARKERS = b"# Facts\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> branch\n"
 
 
 @pytest.mark.parametrize("data", [MARKERS, MARKERS.replace(b"\n", b"\r\n")])
-def test_conflict_markers_are_refused(repository: Repository, files: Files, data: bytes) -> None:
+def test_conflict_markers_are_rejected(repository: Repository, files: Files, data: bytes) -> None:
     before = repository.revision()
     files.replace("knowledge/facts.md", data)
     with pytest.raises(RepositoryError) as caught:
@@ -214,12 +214,14 @@ def test_conflict_markers_are_refused(repository: Repository, files: Files, data
         ("knowledge/a.md", b"    <<<<<<< HEAD\n    =======\n    >>>>>>> x\n"),
     ],
 )
-def test_a_quoted_conflict_is_none(repository: Repository, files: Files, path: str, data: bytes) -> None:
+def test_a_quoted_conflict_marker_is_accepted(
+    repository: Repository, files: Files, path: str, data: bytes
+) -> None:
     files.replace(path, data)
     assert repository.commit([path], "memory: quoted")
 
 
-def test_the_guard_is_asked_about_every_file(repository: Repository, files: Files) -> None:
+def test_the_guard_is_called_for_every_file(repository: Repository, files: Files) -> None:
     asked: list[tuple[str, bytes, bytes | None]] = []
 
     def guard(path: str, data: bytes, before: Callable[[], bytes | None]) -> str:
@@ -238,7 +240,9 @@ def test_the_guard_is_asked_about_every_file(repository: Repository, files: File
     assert guarded.commit(["a.md"], "memory: finer") and asked[-1] == ("a.md", b"finer", b"fine")
 
 
-def test_a_file_that_changes_while_it_is_committed(repository: Repository, root: Path, files: Files) -> None:
+def test_a_file_changed_during_the_commit_keeps_its_new_content(
+    repository: Repository, root: Path, files: Files
+) -> None:
     files.append("knowledge/facts.md", b"- one\n")
     before = repository.revision()
 
@@ -251,7 +255,7 @@ def test_a_file_that_changes_while_it_is_committed(repository: Repository, root:
     assert repository.revision() == before
 
 
-def test_a_branch_that_moved_meanwhile_is_not_overwritten(
+def test_a_branch_moved_during_the_commit_is_not_overwritten(
     repository: Repository, root: Path, files: Files
 ) -> None:
     files.append("knowledge/facts.md", b"- one\n")
@@ -267,7 +271,7 @@ def test_a_branch_that_moved_meanwhile_is_not_overwritten(
     assert git(root, "status", "--short") == ""
 
 
-def test_a_message_is_text_whatever_it_holds(repository: Repository, files: Files) -> None:
+def test_any_commit_message_is_taken_literally(repository: Repository, files: Files) -> None:
     files.append("knowledge/facts.md", b"- one\n")
     assert repository.commit(["knowledge/facts.md"], "--amend $(x) ü 🎉 \ud800\0\n\n# not a comment\n\n")
     newest = repository.log(1)[0]
@@ -277,7 +281,7 @@ def test_a_message_is_text_whatever_it_holds(repository: Repository, files: File
         repository.commit(["knowledge/facts.md"], " \n")
 
 
-def test_many_files_are_one_commit(repository: Repository, files: Files, root: Path) -> None:
+def test_many_files_go_into_one_commit(repository: Repository, files: Files, root: Path) -> None:
     names = [f"raw/conversations/2026/02/16/{'x' * 150}-{index}.md" for index in range(600)]
     for name in names:
         place = root / name
@@ -288,7 +292,7 @@ def test_many_files_are_one_commit(repository: Repository, files: Files, root: P
     assert git(root, "status", "--short") == ""
 
 
-def test_a_repository_with_sha256(workspace: Workspace, git_home: Path) -> None:
+def test_a_sha256_repository_is_supported(workspace: Workspace, git_home: Path) -> None:
     git(workspace.root, "init", "-q", "--object-format=sha256", "--initial-branch=main")
     repository, files = Repository(workspace), Files(workspace)
     files.replace("a.md", b"x")

@@ -31,8 +31,8 @@ for _ in range(150):
 """
 
 
-def at_once(program: str, workspace: Workspace) -> None:
-    """Run a program in two processes that start together."""
+def run_twice_at_once(program: str, workspace: Workspace) -> None:
+    """Run a program in two processes that start at the same time."""
     children = [
         subprocess.Popen([sys.executable, "-c", program, str(workspace.root), name], stdin=subprocess.PIPE)
         for name in ("a", "b")
@@ -45,16 +45,16 @@ def at_once(program: str, workspace: Workspace) -> None:
 
 
 def test_two_processes_append_without_loss(files: Files) -> None:
-    at_once(APPEND, files.workspace)
+    run_twice_at_once(APPEND, files.workspace)
     lines = files.read("knowledge/facts.md").decode().splitlines()
     assert sorted(lines) == sorted(f"{name} {count}" for name in "ab" for count in range(500))
     for name in "ab":
-        mine = [line for line in lines if line.startswith(name)]
-        assert mine == [f"{name} {count}" for count in range(500)]
+        own_files = [line for line in lines if line.startswith(name)]
+        assert own_files == [f"{name} {count}" for count in range(500)]
 
 
 def test_two_processes_update_without_loss(files: Files) -> None:
-    at_once(COUNT, files.workspace)
+    run_twice_at_once(COUNT, files.workspace)
     assert files.read("count") == b"300"
 
 
@@ -69,28 +69,28 @@ def in_threads(work: Callable[[], None], threads: int) -> None:
 
 def test_threads_update_without_loss(workspace: Workspace) -> None:
     def work() -> None:
-        mine = Files(workspace)
+        own_files = Files(workspace)
         for _ in range(40):
-            mine.update("count", lambda old: str(int(old or b"0") + 1).encode())
+            own_files.update("count", lambda old: str(int(old or b"0") + 1).encode())
 
     in_threads(work, 4)
     assert Files(workspace).read("count") == b"160"
 
 
-def test_one_of_many_creates(workspace: Workspace) -> None:
+def test_only_one_of_many_threads_creates_a_file(workspace: Workspace) -> None:
     made: list[bool] = []
     in_threads(lambda: made.append(Files(workspace).create("a.md", b"x")), 6)
     assert sorted(made) == [False] * 5 + [True]
 
 
-def test_the_lock_can_be_taken_again_by_its_holder(workspace: Workspace) -> None:
+def test_the_lock_is_reentrant_within_a_thread(workspace: Workspace) -> None:
     first, second = Files(workspace), Files(workspace)
     with first.lock(), second.lock(), first.lock():
         second.append("a.md", b"x\n")
     assert first.read("a.md") == b"x\n"
 
 
-def test_somebody_elses_lock_is_waited_for_and_then_named(workspace: Workspace) -> None:
+def test_a_lock_held_by_another_thread_times_out_with_an_error(workspace: Workspace) -> None:
     taken, release = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -112,7 +112,7 @@ def test_somebody_elses_lock_is_waited_for_and_then_named(workspace: Workspace) 
     Files(workspace).append("a.md", b"x\n")
 
 
-def test_a_lock_dies_with_its_process(workspace: Workspace) -> None:
+def test_a_killed_process_releases_its_lock(workspace: Workspace) -> None:
     program = (
         "import os, signal, sys\n"
         "from engine.store.files import Files\n"

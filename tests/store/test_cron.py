@@ -1,4 +1,4 @@
-"""When cron expressions come due, in zones whose clocks jump."""
+"""When cron expressions are due, in time zones with clock changes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ZONES = ("UTC", "Europe/Brussels", "America/New_York", "Australia/Lord_Howe", "P
 MINUTE = timedelta(minutes=1)
 
 
-def moments(expression: str, after: datetime, count: int, zone: str) -> list[datetime]:
-    """The next moments."""
+def next_times(expression: str, after: datetime, count: int, zone: str) -> list[datetime]:
+    """The next ``count`` times."""
     found: list[datetime] = []
     while len(found) < count and (moment := cron.following(expression, found[-1] if found else after, zone)):
         found.append(moment)
     return found
 
 
-def first_shown(day: date, clock: time, zone: str) -> datetime:
-    """When clocks show a time on a day, or have jumped over it, for the first time: minute by minute."""
+def first_minute_showing(day: date, clock: time, zone: str) -> datetime:
+    """The first minute at which clocks show the time on that day, or have jumped over it."""
     wanted = datetime.combine(day, clock)
     at = wanted.replace(tzinfo=UTC) - timedelta(hours=15)
     while at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) < wanted:
@@ -38,33 +38,33 @@ def first_shown(day: date, clock: time, zone: str) -> datetime:
 @given(
     zone=st.sampled_from(ZONES),
     day=st.sampled_from(
-        # Around jumps of these zones: forward, back, by half an hour, and over a whole day.
+        # Around clock changes of these zones: forward, back, by half an hour, and over a whole day.
         ["2026-03-28", "2026-10-24", "2026-03-07", "2026-10-31", "2026-04-04", "2026-10-03", "2011-12-29"]
     ),
     clock=st.times().map(lambda each: time(each.hour, each.minute)),
     minutes=st.integers(0, 2880),
 )
 @example("Europe/Brussels", "2026-03-28", time(2, 30), 0)
-@example("Europe/Brussels", "2026-10-24", time(2, 30), 1510)  # in the hour that comes for the second time
+@example("Europe/Brussels", "2026-10-24", time(2, 30), 1510)  # In the repeated hour.
 @example("Pacific/Apia", "2011-12-29", time(12, 0), 0)
-def test_a_time_of_the_day_comes_due_once_a_day_in_every_zone(
-    zone: str, day: str, clock: time, minutes: int
-) -> None:
+def test_a_daily_time_is_due_once_a_day_in_every_zone(zone: str, day: str, clock: time, minutes: int) -> None:
     first = date.fromisoformat(day)
     after = datetime.combine(first, time(), UTC) + minutes * MINUTE + timedelta(seconds=0.5)
     days = (first + timedelta(days=number) for number in range(-2, 7))
-    expected = sorted({moment for each in days if (moment := first_shown(each, clock, zone)) > after})
+    expected = sorted(
+        {moment for each in days if (moment := first_minute_showing(each, clock, zone)) > after}
+    )
     expression = f"{clock.minute} {clock.hour} * * *"
-    assert moments(expression, after, 3, zone) == expected[:3]
+    assert next_times(expression, after, 3, zone) == expected[:3]
 
-    set_zone(zone)  # the same where it is the machine's
-    assert moments(expression, after, 3, "") == expected[:3]
+    set_zone(zone)  # The same if it is the machine's zone.
+    assert next_times(expression, after, 3, "") == expected[:3]
     set_zone("UTC")
 
 
-def test_what_recurs_goes_by_the_time_that_passes() -> None:
-    start = datetime(2026, 10, 24, 21, 59, tzinfo=UTC)  # midnight comes in a minute, and the day has 25 hours
-    found = moments("*/15 * * * *", start, 101, "Europe/Brussels")
+def test_recurring_times_follow_elapsed_time() -> None:
+    start = datetime(2026, 10, 24, 21, 59, tzinfo=UTC)  # A minute before midnight of a day with 25 hours.
+    found = next_times("*/15 * * * *", start, 101, "Europe/Brussels")
     assert {later - earlier for earlier, later in pairwise(found)} == {15 * MINUTE}
 
 
@@ -74,7 +74,7 @@ def test_what_recurs_goes_by_the_time_that_passes() -> None:
     start=st.integers(0, 4 * 366 * 1440).map(lambda at: datetime(2023, 1, 1, tzinfo=UTC) + at * MINUTE),
     span=st.one_of(st.integers(0, 3 * 24 * 60), st.integers(0, 5 * 366).map(lambda days: days * 1440)),
 )
-def test_the_latest_is_the_last_before_the_next(
+def test_the_latest_due_time_precedes_the_next(
     expression: str, zone: str, start: datetime, span: int
 ) -> None:
     until = start + span * MINUTE
@@ -94,12 +94,12 @@ def test_the_latest_is_the_last_before_the_next(
         ("61 * * * *", "is not valid (Bad minute)", "61 * * * *"),
     ],
 )
-def test_what_is_wrong_with_an_expression_and_what_it_says(expression: str, wrong: str, words: str) -> None:
+def test_an_expression_has_a_problem_or_a_description(expression: str, wrong: str, words: str) -> None:
     assert cron.problem(expression) == wrong and cron.words(expression) == words
     now = datetime(2026, 6, 12, tzinfo=UTC)
     assert (cron.following(expression, now) is None) == bool(wrong)
 
 
 @pytest.mark.parametrize("zone", ["", "Europe/Brussels"])
-def test_at_the_end_of_the_calendar_nothing_follows(zone: str) -> None:
+def test_there_is_no_due_time_after_the_year_9999(zone: str) -> None:
     assert cron.following("0 0 1 1 *", datetime(9999, 6, 1, tzinfo=UTC), zone) is None

@@ -45,8 +45,8 @@ tags: not a header
 """
 
 
-def edited(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
-    """The lines that an edit takes away and adds, marked with - and +."""
+def edit_diff(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
+    """The lines that an edit removes and adds, marked with - and +."""
     before = data.decode().split("\n")
     after = documents.edit_header(data, changes, "topics/email.md").decode().split("\n")
     lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
@@ -119,8 +119,8 @@ def edited(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
         ({"type": "topic", "quiet": "no", "id": "0123", "tags": ["x", "y"]}, []),
     ],
 )
-def test_only_what_was_asked_for_changes(changes: dict[str, object | None], lines: list[str]) -> None:
-    assert edited(changes) == lines
+def test_only_the_requested_fields_change(changes: dict[str, object | None], lines: list[str]) -> None:
+    assert edit_diff(changes) == lines
 
 
 @each_case(
@@ -139,7 +139,7 @@ def test_only_what_was_asked_for_changes(changes: dict[str, object | None], line
         ("a", "half \ud800"),
     ],
 )
-def test_what_cannot_be_written_is_refused(key: str, value: object) -> None:
+def test_unwritable_values_are_rejected(key: str, value: object) -> None:
     with pytest.raises(DocumentError) as caught:
         documents.edit_header(TOPIC, {key: value}, "topics/email.md")
     assert str(caught.value)
@@ -226,7 +226,7 @@ _comments = st.sampled_from(["", "", "  # a note", " #"])
 
 @st.composite
 def _headers(draw: st.DrawFn) -> tuple[list[tuple[str, list[str]]], str]:
-    """Keys with the lines that say them, in the styles people write, and the line end."""
+    """Keys with their lines, in various common styles, and the line ending."""
     keys = draw(st.lists(_words, min_size=1, max_size=5, unique=True))
     blocks = []
     for key in keys:
@@ -299,7 +299,7 @@ def test_all_but_the_field_stays_byte_for_byte(
 
 @example(b"---\n(:\n---", {"a": []})
 @given(st.binary(max_size=80), st.dictionaries(_words, _values, min_size=1, max_size=4))
-def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, object]) -> None:
+def test_a_header_added_to_any_body_is_read_back(body: bytes, values: dict[str, object]) -> None:
     try:
         raw = documents.edit_header(body, dict(values), "a.md")
     except DocumentError:
@@ -307,14 +307,14 @@ def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, obje
         return
     document = documents.parse(raw, "a.md")
     assert {key: document.header[key] for key in values} == values
-    # Bytes that begin with a header of their own get more lines in it; what comes after one is untouched.
+    # A body that starts with a header gets more lines in it; the rest is untouched.
     before = documents.parse(body, "a.md")
     assert document.body == before.body
     assert before.body_line > 1 or raw.endswith(body.removeprefix(b"\xef\xbb\xbf"))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c.d", "l", "m"]), _values | st.none()), max_size=6))
-def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
+def test_many_edits_give_the_expected_header(edits: list[tuple[str, object]]) -> None:
     raw = b"---\n# start\na: 1 # one\nl: [x]\nm:\n  - y\n---\nbody\n"
     expected: dict[str, object] = {"a": "1", "l": ["x"], "m": ["y"]}
     for key, value in edits:
@@ -349,7 +349,7 @@ def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
         (b"a: 1\n", {"absent": None}, b"a: 1\n"),
     ],
 )
-def test_a_file_that_is_yaml_is_edited_like_a_header(
+def test_a_yaml_file_is_edited_like_a_header(
     data: bytes, changes: dict[str, object | None], result: bytes | None
 ) -> None:
     if result is None:
@@ -360,12 +360,12 @@ def test_a_file_that_is_yaml_is_edited_like_a_header(
 
 
 @pytest.mark.parametrize("style", ["|", "|+", ">"])
-def test_a_text_that_a_line_end_would_change_is_left_alone(style: str) -> None:
+def test_a_text_that_its_line_endings_would_change_is_left_alone(style: str) -> None:
     with pytest.raises(DocumentError, match=r"a\.yaml: its last line has no line end; add a newline"):
         documents.edit_yaml(f"a: {style}\n  text".encode(), {"b": 2}, "a.yaml", max_bytes=1_000)
 
 
-def test_a_yaml_file_has_a_limit_of_its_own() -> None:
+def test_a_yaml_file_has_its_own_limit() -> None:
     large = b"# " + b"x" * 100_000 + b"\na: 1\n"
     assert documents.edit_yaml(large, {"a": 2}, "a.yaml", max_bytes=200_000).endswith(b"\na: 2\n")
     with pytest.raises(DocumentError, match="the file would be 30005 bytes, more than 30000"):

@@ -1,4 +1,4 @@
-"""Folders that can be made again: whole or not there, believed while unchanged, gone when unused."""
+"""Cached folders are complete or absent, reused while unchanged, and removed when unused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACE = "scratch/made"
 
 
 class Maker:
-    """Fills folders and counts how often."""
+    """Fills folders and counts its calls."""
 
     def __init__(self, text: str = "x") -> None:
         self.text = text
@@ -56,7 +56,7 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def test_it_is_made_once_and_found_again(cache: FolderCache, root: Path) -> None:
+def test_a_folder_is_made_once_and_reused(cache: FolderCache, root: Path) -> None:
     maker = Maker()
     for _ in range(3):
         with cache.hold("one", maker) as held:
@@ -87,15 +87,15 @@ def remove(folder: Path) -> None:
     (folder / "content/deep/a.md").unlink()
 
 
-def cut(folder: Path) -> None:
+def truncate(folder: Path) -> None:
     os.truncate(folder / "content/deep/a.md", 0)
 
 
-def unseal(folder: Path) -> None:
+def delete_seal(folder: Path) -> None:
     (folder / "seal.json").unlink()
 
 
-def cut_seal(folder: Path) -> None:
+def truncate_seal(folder: Path) -> None:
     os.truncate(folder / "seal.json", 5)
 
 
@@ -103,20 +103,21 @@ def nest_seal(folder: Path) -> None:
     (folder / "seal.json").write_text("[" * 100_000)
 
 
-def unlock(folder: Path) -> None:
+def delete_lock(folder: Path) -> None:
     (folder / "lock").unlink()
 
 
 @pytest.mark.parametrize(
-    "harm", [edit, edit_behind_the_clock, add, remove, cut, unseal, cut_seal, nest_seal, unlock]
+    "damage",
+    [edit, edit_behind_the_clock, add, remove, truncate, delete_seal, truncate_seal, nest_seal, delete_lock],
 )
-def test_what_is_not_as_it_was_is_made_anew(
-    cache: FolderCache, root: Path, harm: Callable[[Path], None]
+def test_a_damaged_folder_is_made_again(
+    cache: FolderCache, root: Path, damage: Callable[[Path], None]
 ) -> None:
     maker = Maker()
     with cache.hold("one", maker):
         pass
-    harm(root / "one")
+    damage(root / "one")
     with cache.hold("one", maker) as held:
         assert (held.folder / "deep/a.md").read_text() == "x"
         assert [path.name for path in (held.folder / "deep").iterdir()] == ["a.md"]
@@ -124,7 +125,7 @@ def test_what_is_not_as_it_was_is_made_anew(
     assert names(root) == ["one"]
 
 
-def test_its_own_caches_may_change(cache: FolderCache) -> None:
+def test_cache_files_inside_the_folder_may_change(cache: FolderCache) -> None:
     maker = Maker()
     with cache.hold("one", maker) as held:
         (held.folder / "cache").write_text("2")
@@ -133,7 +134,7 @@ def test_its_own_caches_may_change(cache: FolderCache) -> None:
     assert maker.made == 1
 
 
-def test_what_is_in_use_and_was_changed_stays_with_its_user(cache: FolderCache, root: Path) -> None:
+def test_a_changed_folder_in_use_stays_with_its_holder(cache: FolderCache, root: Path) -> None:
     with cache.hold("one", Maker("old")) as held:
         (held.folder / "deep/b.md").write_text("changed")
         with cache.hold("one", Maker("new")) as other:
@@ -146,7 +147,7 @@ def test_what_is_in_use_and_was_changed_stays_with_its_user(cache: FolderCache, 
     assert names(root) == ["one"]
 
 
-def test_the_oldest_go_and_what_is_held_stays(cache: FolderCache, root: Path) -> None:
+def test_the_oldest_folders_are_removed_but_not_held_ones(cache: FolderCache, root: Path) -> None:
     with cache.hold("held", Maker()) as held:
         for key in ("a", "b", "c"):
             with cache.hold(key, Maker()):
@@ -161,7 +162,7 @@ def test_the_oldest_go_and_what_is_held_stays(cache: FolderCache, root: Path) ->
     assert names(root) == ["c", "d"]
 
 
-def test_use_keeps_it_young(cache: FolderCache, root: Path) -> None:
+def test_use_keeps_a_folder_from_being_removed(cache: FolderCache, root: Path) -> None:
     for key in ("a", "b", "a", "c"):
         with cache.hold(key, Maker()):
             pass
@@ -169,7 +170,7 @@ def test_use_keeps_it_young(cache: FolderCache, root: Path) -> None:
     assert names(root) == ["a", "c"]
 
 
-def test_what_a_maker_raises_leaves_nothing(cache: FolderCache, root: Path) -> None:
+def test_a_failing_maker_leaves_nothing(cache: FolderCache, root: Path) -> None:
     def broken(folder: Path) -> tuple[str, ...]:
         Maker()(folder)
         raise AutopoiesisError("no")
@@ -181,9 +182,7 @@ def test_what_a_maker_raises_leaves_nothing(cache: FolderCache, root: Path) -> N
 
 @pytest.mark.parametrize("point", ["folder:create", "temp:write", "move:rename"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_a_disk_that_is_full_or_broken_leaves_nothing(
-    cache: FolderCache, root: Path, point: str, code: int
-) -> None:
+def test_a_full_or_broken_disk_leaves_nothing(cache: FolderCache, root: Path, point: str, code: int) -> None:
     (root).mkdir(parents=True)
     with (
         pytest.raises(WriteFailed, match="scratch/made"),
@@ -196,7 +195,7 @@ def test_a_disk_that_is_full_or_broken_leaves_nothing(
         assert (held.folder / "deep/a.md").exists()
 
 
-def test_an_error_of_the_user_passes_and_the_folder_stays(cache: FolderCache, root: Path) -> None:
+def test_an_error_of_the_holder_propagates_and_the_folder_stays(cache: FolderCache, root: Path) -> None:
     with pytest.raises(ZeroDivisionError), cache.hold("one", Maker()):
         _ = 1 // 0
     maker = Maker()
@@ -205,7 +204,7 @@ def test_an_error_of_the_user_passes_and_the_folder_stays(cache: FolderCache, ro
     assert maker.made == 0
 
 
-def test_where_nothing_can_be_written_a_folder_goes_with_its_use(workspace: Workspace, root: Path) -> None:
+def test_in_a_read_only_workspace_the_folder_is_temporary(workspace: Workspace, root: Path) -> None:
     cache = FolderCache(Files(workspace, read_only=True), PLACE)
     with cache.hold("one", Maker()) as held:
         assert (held.folder / "deep/a.md").exists()
@@ -214,14 +213,14 @@ def test_where_nothing_can_be_written_a_folder_goes_with_its_use(workspace: Work
     assert not root.exists()
 
 
-def test_scratch_that_cannot_be_written_is_done_without(
+def test_with_an_unwritable_scratch_folder_the_folder_is_temporary(
     cache: FolderCache, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with trip("folder:create", fail(errno.EACCES)), cache.hold("one", Maker()) as held:
         assert not held.folder.is_relative_to(root)
 
 
-def test_a_scratch_that_leads_out_of_the_workspace_is_refused(
+def test_a_scratch_symlink_out_of_the_workspace_is_rejected(
     cache: FolderCache, workspace: Workspace, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -248,7 +247,7 @@ with FolderCache(Files(Workspace.open(sys.argv[1])), "scratch/made").hold("one",
 """
 
 
-def test_what_a_killed_process_left_is_never_shown_and_goes(
+def test_leftovers_of_a_killed_process_are_never_used_and_get_removed(
     cache: FolderCache, workspace: Workspace, root: Path
 ) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, str(workspace.root)], check=False)
@@ -264,7 +263,7 @@ def test_what_a_killed_process_left_is_never_shown_and_goes(
     assert names(root) == ["one"]
 
 
-def test_what_another_process_is_making_stays(cache: FolderCache, root: Path) -> None:
+def test_a_folder_still_being_made_is_not_removed(cache: FolderCache, root: Path) -> None:
     seen: list[bool] = []
 
     def slow(folder: Path) -> tuple[str, ...]:
@@ -279,7 +278,7 @@ def test_what_another_process_is_making_stays(cache: FolderCache, root: Path) ->
     assert seen == [True]
 
 
-def test_threads_at_once(cache: FolderCache, root: Path) -> None:
+def test_threads_may_hold_folders_at_once(cache: FolderCache, root: Path) -> None:
     wrong: list[object] = []
 
     def use(number: int) -> None:
@@ -289,7 +288,7 @@ def test_threads_at_once(cache: FolderCache, root: Path) -> None:
                 with cache.hold(key, Maker(key)) as held:
                     if (held.folder / "deep/a.md").read_text() != key:
                         wrong.append(key)
-            except Exception as error:  # noqa: BLE001 — whatever it is, the test fails by it
+            except Exception as error:  # noqa: BLE001 — any error fails the test
                 wrong.append(error)
 
     threads = [threading.Thread(target=use, args=(number,)) for number in range(6)]
@@ -304,7 +303,7 @@ def test_threads_at_once(cache: FolderCache, root: Path) -> None:
 
 
 def _use(place: str, number: int) -> int:
-    """Holds one of three folders again and again; gives how often it was not what it should be."""
+    """Hold each of three folders repeatedly; returns how often the content was wrong."""
     cache = FolderCache(Files(Workspace.open(place)), PLACE, keep=1)
     wrong = 0
     for turn in range(25):
@@ -315,7 +314,7 @@ def _use(place: str, number: int) -> int:
     return wrong
 
 
-def test_processes_at_once(workspace: Workspace, root: Path) -> None:
+def test_processes_may_hold_folders_at_once(workspace: Workspace, root: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.starmap(_use, [(str(workspace.root), number) for number in range(2)]) == [0, 0]
     assert not [name for name in names(root) if name.startswith(".")]
@@ -331,10 +330,10 @@ def test_a_read_only_error_names_the_place(files: Files) -> None:
         pass
 
 
-def test_what_has_no_lock_is_looked_at_again_before_it_is_taken_away(root: Path) -> None:
+def test_a_folder_without_a_lock_is_checked_again_before_removal(root: Path) -> None:
     root.mkdir(parents=True)
     entry = root / "key"
-    with folder_cache._naming(root, fcntl.LOCK_SH):  # as one who gives a folder its name
+    with folder_cache._naming(root, fcntl.LOCK_SH):  # As when a folder is renamed into place.
         taking = threading.Thread(target=folder_cache._discard, args=(entry,))
         taking.start()
         taking.join(0.2)

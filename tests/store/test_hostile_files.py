@@ -22,7 +22,7 @@ def outside(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "path", ["/etc/passwd", "../outside/secret", "a/../../outside/secret", "a\0", "x" * 300, ""]
 )
-def test_paths_that_leave_are_refused_everywhere(files: Files, outside: Path, path: str) -> None:
+def test_paths_out_of_the_workspace_are_rejected_everywhere(files: Files, outside: Path, path: str) -> None:
     files.replace("a.md", b"x")
     for attempt in (
         lambda: files.read(path),
@@ -40,7 +40,9 @@ def test_paths_that_leave_are_refused_everywhere(files: Files, outside: Path, pa
 
 
 @pytest.mark.parametrize("path", ["link-out", "folder-out/secret", "folder-out/new", "dangling-out", "chain"])
-def test_symlinks_that_leave_are_refused_everywhere(files: Files, outside: Path, path: str) -> None:
+def test_symlinks_out_of_the_workspace_are_rejected_everywhere(
+    files: Files, outside: Path, path: str
+) -> None:
     root = files.workspace.root
     (root / "link-out").symlink_to(outside / "secret")
     (root / "folder-out").symlink_to(outside)
@@ -59,7 +61,7 @@ def test_symlinks_that_leave_are_refused_everywhere(files: Files, outside: Path,
     assert sorted(os.listdir(outside)) == ["secret"]
 
 
-def test_symlinks_inside_are_written_through(files: Files) -> None:
+def test_symlinks_within_the_workspace_are_written_through(files: Files) -> None:
     files.replace("real/a.md", b"one\n")
     root = files.workspace.root
     (root / "alias.md").symlink_to("real/a.md")
@@ -79,7 +81,7 @@ def test_moving_or_removing_a_symlink_leaves_its_target(files: Files, outside: P
     assert (outside / "secret").read_bytes() == b"secret"
 
 
-def test_a_folder_swapped_for_a_symlink_at_the_last_moment_is_refused(files: Files, outside: Path) -> None:
+def test_a_folder_swapped_for_a_symlink_at_the_last_moment_is_rejected(files: Files, outside: Path) -> None:
     files.replace("folder/secret", b"mine")
     folder = files.workspace.root / "folder"
 
@@ -100,7 +102,7 @@ def test_a_folder_swapped_for_a_symlink_at_the_last_moment_is_refused(files: Fil
     assert (files.workspace.root / "moved" / "secret").read_bytes() == b"mine again"
 
 
-def test_pipes_devices_and_sockets_are_refused_without_waiting(files: Files) -> None:
+def test_pipes_devices_and_sockets_are_rejected_without_waiting(files: Files) -> None:
     root = files.workspace.root
     os.mkfifo(root / "pipe")
     (root / "zero").symlink_to("/dev/zero")
@@ -125,14 +127,14 @@ def test_pipes_devices_and_sockets_are_refused_without_waiting(files: Files) -> 
                 attempt()
 
 
-def test_a_pipe_in_place_of_the_lock_is_a_clear_failure(files: Files) -> None:
+def test_a_pipe_in_place_of_the_lock_raises_a_clear_error(files: Files) -> None:
     (files.workspace.root / "scratch").mkdir()
     (files.workspace.root / "scratch" / ".lock").mkdir()
     with pytest.raises(AutopoiesisError):
         files.replace("a.md", b"x")
 
 
-def test_a_scratch_folder_that_leads_out_is_refused(files: Files, outside: Path) -> None:
+def test_a_scratch_symlink_out_of_the_workspace_is_rejected(files: Files, outside: Path) -> None:
     (files.workspace.root / "scratch").symlink_to(outside)
     with pytest.raises(PathRefused):
         files.replace("a.md", b"x")

@@ -1,4 +1,4 @@
-"""A repository may bring configuration, hooks and attributes that name programs. None of them may run."""
+"""A repository may have configuration, hooks and attributes that name programs; none of them may run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def canary(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hostile(repository: Repository, canary: Path, tmp_path: Path) -> Repository:
-    """Everything in the repository that can name a program names one that leaves a trace."""
+    """A repository in which everything that can name a program names one that leaves a trace."""
     root = repository.workspace.root
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho "$0 $*" >> "{canary}"\ncat\n')
@@ -118,20 +118,20 @@ def _head(root: Path) -> str:
 
 
 def _touch(repository: Repository) -> None:
-    """Make every kind of file differ, so that each command has something to look at."""
+    """Modify every kind of file, so that each command has something to process."""
     files = Files(repository.workspace)
     for name in ("knowledge/facts.md", "a.txt", "a.log"):
         files.append(name, b"one more\n")
 
 
-def test_nothing_of_the_repository_runs(hostile: Repository, canary: Path) -> None:
+def test_no_program_named_by_the_repository_runs(hostile: Repository, canary: Path) -> None:
     _touch(hostile)
     assert hostile.state().kind == "ok"
     names = ["knowledge/facts.md", "a.txt", "a.log", ".gitattributes"]
     assert hostile.commit(names, "memory: among thieves")
     _touch(hostile)
     state = hostile.state()
-    # The three that were touched, the nested repository's folder is not counted, "attributes" is new.
+    # The three modified files; the nested repository is not counted, "attributes" is new.
     assert state.dirty >= 4
     head = hostile.head()
     assert head is not None
@@ -157,13 +157,13 @@ def test_nothing_of_the_repository_runs(hostile: Repository, canary: Path) -> No
     "command",
     [["git", "status"], ["git", "diff", "HEAD"], ["git", "add", "a.txt"], ["git", "commit", "-a", "-m", "x"]],
 )
-def test_the_trap_is_real(hostile: Repository, canary: Path, command: list[str]) -> None:
+def test_plain_git_commands_run_the_programs(hostile: Repository, canary: Path, command: list[str]) -> None:
     _touch(hostile)
     subprocess.run(command, cwd=hostile.workspace.root, capture_output=True, check=False, timeout=30)
     assert canary.exists()
 
 
-def test_a_work_tree_elsewhere_is_not_believed(hostile: Repository, tmp_path: Path) -> None:
+def test_a_configured_work_tree_elsewhere_is_ignored(hostile: Repository, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "theirs.md").write_text("x")

@@ -22,7 +22,7 @@ end
 """
 
 
-def test_sections_together_are_the_text() -> None:
+def test_the_sections_add_up_to_the_text() -> None:
     assert sections(BODY, first_line=5) == [
         MarkdownSection(0, "", 5, 6, "intro\n"),
         MarkdownSection(1, "Title", 7, 8, "text", ("Title",)),
@@ -32,7 +32,7 @@ def test_sections_together_are_the_text() -> None:
     ]
 
 
-def test_nested_sections_reach_over_their_subsections() -> None:
+def test_a_section_includes_its_subsections() -> None:
     ends = {section.title: section.end_line for section in sections(BODY, nested=True)}
     assert ends == {"": 2, "Title": 13, "Steps": 11, "Detail": 11, "Notes": 13}
 
@@ -41,7 +41,7 @@ def test_nested_sections_reach_over_their_subsections() -> None:
     "line",
     ["#hashtag", "    # indented code", "####### seven", "text # no", "\\# escaped", "> # quoted"],
 )
-def test_what_is_no_heading(line: str) -> None:
+def test_lines_that_are_not_headings(line: str) -> None:
     assert [section.level for section in sections(f"{line}\n")] == [0]
 
 
@@ -58,7 +58,7 @@ def test_what_is_no_heading(line: str) -> None:
         ("# a # b", 1, "a # b"),
     ],
 )
-def test_headings(line: str, level: int, title: str) -> None:
+def test_a_heading_has_level_and_title(line: str, level: int, title: str) -> None:
     (section,) = sections(f"{line}\n")
     assert (section.level, section.title) == (level, title)
 
@@ -78,7 +78,7 @@ def test_fenced_code_has_no_headings(body: str) -> None:
     assert [section.level for section in sections(body)] == [0]
 
 
-def test_backticks_in_a_line_are_no_fence() -> None:
+def test_backticks_within_a_line_are_not_a_fence() -> None:
     assert [section.title for section in sections("```x``` inline\n# A\n")] == ["", "A"]
 
 

@@ -1,4 +1,4 @@
-"""What a person may write for a moment, and what is none."""
+"""Parsing of points in time as users write them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOW = datetime(2026, 10, 14, 9, 30, tzinfo=UTC)
         ("0001-01-01 00:00+23:59", "1970-01-01T00:00:00"),
     ],
 )
-def test_a_time(text: str, expected: str) -> None:
+def test_a_time_is_parsed(text: str, expected: str) -> None:
     assert moment(text, NOW) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
@@ -50,13 +50,13 @@ def test_a_time(text: str, expected: str) -> None:
         ("last wednesday", "2026-10-07"),
     ],
 )
-def test_a_day_is_the_whole_of_it(text: str, day: str) -> None:
+def test_a_date_means_the_whole_day(text: str, day: str) -> None:
     found = moment(text, NOW)
     assert found is not None
     assert found.isoformat() == f"{day}T23:59:59.999999+00:00"
 
 
-def test_a_month_back_from_a_day_that_the_month_lacks() -> None:
+def test_a_month_back_from_a_day_missing_in_that_month() -> None:
     assert moment("last month", datetime(2026, 3, 31, tzinfo=UTC)) == datetime(2026, 2, 28, tzinfo=UTC)
     assert moment("1 year ago", datetime(2028, 2, 29, tzinfo=UTC)) == datetime(2027, 2, 28, tzinfo=UTC)
 
@@ -74,5 +74,5 @@ def test_the_zone_of_now_does_not_matter() -> None:
      "2026-02-30", "v1.0", "three days ago", "3 days ago; rm -rf", "last supper",
      "٣ days ago", "1e3 days ago"],
 )  # fmt: skip
-def test_what_is_no_moment(text: str) -> None:
+def test_invalid_times_are_rejected(text: str) -> None:
     assert moment(text, NOW) is None

@@ -1,4 +1,4 @@
-"""Processes that commit at the same moment: what is acknowledged is committed, and nothing stays staged."""
+"""Processes committing at once: every acknowledged change is committed, and nothing stays staged."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout.decode().rstrip("\n")
 
 
-def committers(root: Path, many: int, until: float) -> list[str]:
-    """The lines that processes print which commit side by side."""
+def run_committers(root: Path, many: int, until: float) -> list[str]:
+    """Run ``many`` committing processes at once and return the lines they print."""
     running = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.store.committer", str(root), f"w{number:02}", str(until)],
@@ -44,7 +44,7 @@ def committers(root: Path, many: int, until: float) -> list[str]:
 
 
 def check(root: Path, lines: list[str]) -> None:
-    """Everything that was acknowledged stands in the history; index and tree are what it says."""
+    """Check that every acknowledged change is in the history, and that index and tree agree with it."""
     assert [line for line in lines if line.startswith("refused")] == []
     acknowledged = dict(line.split(" ") for line in lines)
     assert len(acknowledged) == len(lines)
@@ -59,9 +59,9 @@ def check(root: Path, lines: list[str]) -> None:
     assert not list((root / ".git").glob("index.lock*")) + list((root / ".git").glob("autopoiesis-index-*"))
 
 
-def test_processes_that_commit_at_once_commit_all_they_acknowledge(repository: Repository) -> None:
+def test_processes_committing_at_once_lose_no_acknowledged_commit(repository: Repository) -> None:
     root = repository.workspace.root
-    lines = committers(root, 5, 2)
+    lines = run_committers(root, 5, 2)
     assert len(lines) == 10
     check(root, lines)
 
@@ -70,12 +70,12 @@ def test_processes_that_commit_at_once_commit_all_they_acknowledge(repository: R
 @pytest.mark.timeout(300)
 def test_sixteen_processes_commit_for_a_minute(repository: Repository) -> None:
     root = repository.workspace.root
-    lines = committers(root, 16, time.time() + 60)
+    lines = run_committers(root, 16, time.time() + 60)
     print(f"\n{len(lines)} commits acknowledged by 16 processes in a minute, 0 lost, 0 refused")
     check(root, lines)
 
 
-def test_a_branch_that_moves_once_meanwhile_is_built_upon(repository: Repository) -> None:
+def test_a_commit_is_rebuilt_on_a_branch_that_moved_during_it(repository: Repository) -> None:
     root = repository.workspace.root
     Files(repository.workspace).append("knowledge/facts.md", b"- one\n")
     moved: list[None] = []
@@ -91,7 +91,7 @@ def test_a_branch_that_moves_once_meanwhile_is_built_upon(repository: Repository
     assert git(root, "status", "--short") == ""
 
 
-def test_a_failure_beside_the_moved_branch_leaves_nothing_staged(repository: Repository) -> None:
+def test_a_failure_after_moving_the_branch_leaves_nothing_staged(repository: Repository) -> None:
     root = repository.workspace.root
     Files(repository.workspace).append("knowledge/facts.md", b"- one\n")
     with trip("commit:index", fail(5)), pytest.raises(RepositoryError):
@@ -100,7 +100,7 @@ def test_a_failure_beside_the_moved_branch_leaves_nothing_staged(repository: Rep
     assert git(root, "status", "--short") == ""
 
 
-def test_what_an_older_commit_left_staged_is_mended(repository: Repository) -> None:
+def test_a_stale_index_entry_is_repaired(repository: Repository) -> None:
     root = repository.workspace.root
     old = git(root, "rev-parse", "HEAD:knowledge/facts.md")
     Files(repository.workspace).append("knowledge/facts.md", b"- one\n")
@@ -112,7 +112,7 @@ def test_what_an_older_commit_left_staged_is_mended(repository: Repository) -> N
 
 
 @pytest.mark.parametrize("point", ["commit:reference", "commit:index"])
-def test_the_next_commit_of_another_file_finishes_what_a_kill_has_left(
+def test_the_next_commit_repairs_the_index_after_a_kill(
     repository: Repository, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, files = repository.workspace.root, Files(repository.workspace)
@@ -133,7 +133,7 @@ def test_the_next_commit_of_another_file_finishes_what_a_kill_has_left(
     assert left_by_us(folder) is None
 
 
-def test_another_git_that_holds_the_index_for_a_moment_is_waited_for(repository: Repository) -> None:
+def test_a_commit_waits_for_another_git_holding_the_index(repository: Repository) -> None:
     root = repository.workspace.root
     Files(repository.workspace).append("knowledge/facts.md", b"- one\n")
     lock = root / ".git/index.lock"

@@ -1,4 +1,4 @@
-"""A past that is made at once: times, branches, tags and odd names, and nothing of the repository runs."""
+"""Creating a history in one step, with times, branches, tags and odd names, without running any program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAST = [
 
 
 @pytest.mark.parametrize("form", ["sha1", "sha256"])
-def test_a_past_has_its_times_its_tags_and_its_branches(
+def test_a_created_history_has_its_times_tags_and_branches(
     workspace: Workspace, git_home: Path, form: str
 ) -> None:
     root = workspace.root
@@ -62,7 +62,7 @@ def test_a_past_has_its_times_its_tags_and_its_branches(
         repository.begin(PAST)
 
 
-def test_the_same_past_has_the_same_names(tmp_path: Path, git_home: Path) -> None:
+def test_the_same_history_has_the_same_commit_ids(tmp_path: Path, git_home: Path) -> None:
     made = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -73,7 +73,7 @@ def test_the_same_past_has_the_same_names(tmp_path: Path, git_home: Path) -> Non
     assert made[0] == made[1]
 
 
-def test_nothing_that_the_repository_names_is_run(
+def test_no_program_named_by_the_repository_runs(
     workspace: Workspace, git_home: Path, tmp_path: Path
 ) -> None:
     root, canary = workspace.root, tmp_path / "canary"
@@ -99,7 +99,7 @@ def test_nothing_that_the_repository_names_is_run(
         (PastCommit(at(8), "memory: one", {"a/../../b.md": b"x"}), "path within the workspace"),
     ],
 )
-def test_what_is_refused_leaves_no_commit_and_is_told(
+def test_an_invalid_history_raises_and_leaves_no_commit(
     workspace: Workspace, git_home: Path, odd: PastCommit, why: str
 ) -> None:
     repository = Repository(workspace)

@@ -19,7 +19,7 @@ def test_a_folder_with_a_configuration_is_a_workspace(workspace: Workspace) -> N
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "file", "nul\0"])
-def test_anything_else_is_not(tmp_path: Path, name: str) -> None:
+def test_anything_else_is_not_a_workspace(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(WorkspaceError) as caught:
@@ -27,7 +27,7 @@ def test_anything_else_is_not(tmp_path: Path, name: str) -> None:
     assert caught.value.hint.startswith("run: autopoiesis init ")
 
 
-def test_a_workspace_behind_a_symlink_has_its_real_place(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_workspace_behind_a_symlink_has_its_real_path(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(workspace.root)
     assert Workspace.open(tmp_path / "link") == workspace
 
@@ -55,7 +55,7 @@ def test_a_workspace_behind_a_symlink_has_its_real_place(workspace: Workspace, t
         ".git./config",
     ],
 )
-def test_paths_that_lead_elsewhere_are_refused(workspace: Workspace, path: str) -> None:
+def test_paths_out_of_the_workspace_are_rejected(workspace: Workspace, path: str) -> None:
     with pytest.raises(PathRefused) as caught:
         workspace.resolve(path)
     assert str(caught.value).isprintable()
@@ -64,13 +64,13 @@ def test_paths_that_lead_elsewhere_are_refused(workspace: Workspace, path: str) 
 @pytest.mark.parametrize(
     "path", ["a.md", "a/b/c.md", "./a//b.md", "-rf", "a b", "ü/日本", "new\nline", ".gitignore"]
 )
-def test_other_paths_are_below_the_root(workspace: Workspace, path: str) -> None:
+def test_other_paths_resolve_below_the_root(workspace: Workspace, path: str) -> None:
     resolved = workspace.resolve(path)
     assert workspace.root in resolved.parents
     assert workspace.relative(resolved) == "/".join(split_relative(path))
 
 
-def test_symlinks_inside_are_followed_and_symlinks_out_are_refused(
+def test_symlinks_within_the_workspace_are_followed_and_others_rejected(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -100,7 +100,7 @@ def test_symlinks_inside_are_followed_and_symlinks_out_are_refused(
             workspace.resolve(path)
 
 
-def test_relative_takes_what_is_inside_only(workspace: Workspace, tmp_path: Path) -> None:
+def test_relative_accepts_only_paths_in_the_workspace(workspace: Workspace, tmp_path: Path) -> None:
     assert workspace.relative(workspace.root / "a" / ".." / "b.md") == "b.md"
     assert workspace.relative(Path("a/b.md")) == "a/b.md"
     (tmp_path / "alias").symlink_to(workspace.root)
@@ -111,7 +111,7 @@ def test_relative_takes_what_is_inside_only(workspace: Workspace, tmp_path: Path
 
 
 @given(st.text(st.sampled_from("ab./\\~-\0\n é\u202e"), max_size=14))
-def test_no_text_resolves_to_a_place_outside(text: str) -> None:
+def test_no_text_resolves_to_a_path_outside(text: str) -> None:
     root = Path(os.path.realpath(os.curdir)) / "no-such-workspace"
     try:
         resolved = Workspace(root).resolve(text)
@@ -161,7 +161,7 @@ def test_no_text_resolves_to_a_place_outside(text: str) -> None:
         ("", None),
     ],
 )
-def test_a_path_says_its_category(path: str, category: str | None) -> None:
+def test_a_path_determines_its_category(path: str, category: str | None) -> None:
     assert category_of(path) == category
 
 
@@ -180,7 +180,7 @@ def test_a_path_says_its_category(path: str, category: str | None) -> None:
         ("snake_case", "snake-case"),
     ],
 )
-def test_slugs_read_like_their_text(text: str, slug: str) -> None:
+def test_slugs_resemble_their_text(text: str, slug: str) -> None:
     assert slugify(text) == slug
 
 
@@ -195,10 +195,10 @@ def test_a_slug_is_always_a_plain_file_name(text: str, limit: int) -> None:
 
 
 @each_case("text", ["ses_a1b2c3d4", "a", "0b7e3c52-3c54-4f51-9b0a-1b1f6a2f5d11", "v1.2"])
-def test_session_ids(text: str) -> None:
+def test_valid_session_ids(text: str) -> None:
     assert valid_session_id(text)
 
 
 @each_case("text", ["", "../x", "a/b", "-rf", ".hidden", "a b", "a\n", "x" * 129, "é", "a..b", "a\0"])
-def test_what_is_no_session_id(text: str) -> None:
+def test_invalid_session_ids(text: str) -> None:
     assert not valid_session_id(text)

@@ -42,7 +42,7 @@ print("done")
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    # Not below tmp_path: another user cannot enter that.
+    # Not below tmp_path, which another user cannot enter.
     root = Path(tempfile.mkdtemp(prefix="read-only-"))
     (root / "knowledge").mkdir()
     (root / "scratch").mkdir()
@@ -54,8 +54,8 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(root)
 
 
-@pytest.mark.parametrize("lock", [False, True], ids=["no lock yet", "a lock of somebody else"])
-def test_a_workspace_of_somebody_else_is_read_and_not_written(folder: Path, lock: bool) -> None:
+@pytest.mark.parametrize("lock", [False, True], ids=["no lock yet", "another user's lock"])
+def test_another_users_workspace_is_read_and_not_written(folder: Path, lock: bool) -> None:
     if lock:
         (folder / "scratch" / ".lock").write_bytes(b"")
         (folder / "scratch" / ".lock").chmod(0o444)
@@ -73,7 +73,7 @@ def test_a_workspace_of_somebody_else_is_read_and_not_written(folder: Path, lock
     assert (folder / "knowledge" / "facts.md").read_bytes() == b"# Facts\n"
 
 
-def test_a_file_nobody_may_read_is_a_clear_failure(folder: Path) -> None:
+def test_an_unreadable_file_raises_a_clear_error(folder: Path) -> None:
     (folder / "knowledge" / "facts.md").chmod(0)
     program = PROGRAM.split("assert files.read", 1)[0] + (
         "try:\n    files.read('knowledge/facts.md')\nexcept AutopoiesisError as error:\n    print(error)\n"

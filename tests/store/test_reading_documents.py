@@ -24,7 +24,7 @@ at: 12:30:45
 """
 
 
-def test_a_header_and_its_body() -> None:
+def test_a_header_and_its_body_are_read() -> None:
     document = documents.parse(TOPIC, "topics/email.md")
     assert document.has_header
     assert document.header == {"type": "topic", "max_context_kb": "04", "quiet": "no", "at": "12:30:45"}
@@ -35,7 +35,7 @@ def test_a_header_and_its_body() -> None:
     assert (document.newline, document.bom, document.problems) == ("\n", False, ())
 
 
-def test_a_byte_order_mark_and_windows_line_ends() -> None:
+def test_a_byte_order_mark_and_windows_line_endings_are_accepted() -> None:
     data = b"\xef\xbb\xbf" + TOPIC.replace(b"\n", b"\r\n")
     document = documents.parse(data, "topics/email.md")
     plain = documents.parse(TOPIC, "topics/email.md")
@@ -44,7 +44,7 @@ def test_a_byte_order_mark_and_windows_line_ends() -> None:
     assert (document.newline, document.bom, document.raw) == ("\r\n", True, data)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_body() -> None:
+def test_a_byte_order_mark_is_not_part_of_the_body() -> None:
     document = documents.parse(b"\xef\xbb\xbf# Title\n", "a.md")
     assert (document.body, document.bom, document.has_header) == ("# Title\n", True, False)
 
@@ -66,7 +66,7 @@ def test_a_byte_order_mark_is_no_part_of_a_body() -> None:
         b"text\n---\ntype: topic\n---\n",
     ],
 )
-def test_what_is_no_header_is_body_without_complaint(data: bytes) -> None:
+def test_text_that_is_not_a_header_is_body_without_an_error(data: bytes) -> None:
     document = documents.parse(data, "a.md")
     assert not document.has_header
     assert document.header == {}
@@ -89,7 +89,9 @@ def test_what_is_no_header_is_body_without_complaint(data: bytes) -> None:
         ("---\nname: 日本 🎉\n---\nü".encode(), {"name": "日本 🎉"}, "ü", 4),
     ],
 )
-def test_headers_of_all_shapes(data: bytes, header: dict[str, object], body: str, body_line: int) -> None:
+def test_headers_of_all_shapes_are_read(
+    data: bytes, header: dict[str, object], body: str, body_line: int
+) -> None:
     document = documents.parse(data, "a.md")
     assert document.has_header
     assert (document.header, document.body, document.body_line) == (header, body, body_line)
@@ -121,7 +123,7 @@ def test_a_broken_header_leaves_the_file_as_text(data: bytes, line: int) -> None
     assert problem.hint
 
 
-def test_bytes_that_are_no_text_are_kept_and_reported() -> None:
+def test_invalid_bytes_are_kept_and_reported() -> None:
     data = b"---\ntype: reference\n---\nfine\nnot \xff\xfe fine\n\x00\n"
     document = documents.parse(data, "a.md")
     assert document.raw == data
@@ -129,7 +131,7 @@ def test_bytes_that_are_no_text_are_kept_and_reported() -> None:
     assert [(problem.line, problem.severity) for problem in document.problems] == [(5, "warning")]
 
 
-def test_a_bomb_in_a_header_costs_nothing() -> None:
+def test_a_yaml_bomb_in_a_header_is_rejected_quickly() -> None:
     bomb = b"---\na: &a [x]\n" + b"".join(b"b%d: [*a, *a]\n" % n for n in range(900)) + b"---\nbody\n"
     best = float("inf")
     for _ in range(3):
@@ -144,7 +146,7 @@ def test_a_bomb_in_a_header_costs_nothing() -> None:
 @given(
     st.binary(max_size=400) | st.text(st.sampled_from("-\n\ra: #[]'\"\ufeff"), max_size=60).map(str.encode)
 )
-def test_any_bytes_are_a_document(data: bytes) -> None:
+def test_any_bytes_can_be_read_as_a_document(data: bytes) -> None:
     document = documents.parse(data, "a.md")
     assert document.raw == data
     assert document.body == data[_body_start(document) :].decode("utf-8", "replace").replace("\r\n", "\n")

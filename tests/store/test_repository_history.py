@@ -34,7 +34,7 @@ def test_the_log_is_newest_first(repository: Repository, second: str) -> None:
     assert repository.log(path="nothing.md") == []
 
 
-def test_what_a_revision_holds(repository: Repository, second: str) -> None:
+def test_files_of_a_revision_can_be_read(repository: Repository, second: str) -> None:
     assert repository.show("HEAD", "knowledge/facts.md") == b"# Facts\n- \xff raw\r\n"
     assert repository.show("HEAD~1", "knowledge/facts.md") == b"# Facts\n"
     assert repository.show(second[:10], "./topics//a.md") == b"a"
@@ -48,7 +48,7 @@ def test_what_a_revision_holds(repository: Repository, second: str) -> None:
     assert repository.files("HEAD~1", "topics") == []
 
 
-def test_what_a_revision_does_not_hold(repository: Repository, second: str) -> None:
+def test_files_missing_from_a_revision_are_not_found(repository: Repository, second: str) -> None:
     for path in ("topics/b.md", "topics", "*", ":(exclude)a"):
         with pytest.raises(FileNotFoundError):
             repository.show("HEAD", path)
@@ -61,7 +61,7 @@ def test_what_a_revision_does_not_hold(repository: Repository, second: str) -> N
     "revision",
     ["nowhere", "--help", "-n", "--output=hacked", "HEAD:topics", "", "a\0b", "HEAD^{tree}", "a b\n", "@{"],
 )
-def test_what_is_no_revision(repository: Repository, second: str, revision: str) -> None:
+def test_an_invalid_revision_is_rejected(repository: Repository, second: str, revision: str) -> None:
     assert commit_of(repository.git, revision) is None
     with pytest.raises(RepositoryError):
         repository.show(revision, "topics/a.md")
@@ -70,16 +70,16 @@ def test_what_is_no_revision(repository: Repository, second: str, revision: str)
     assert not (repository.workspace.root / "hacked").exists()
 
 
-def test_revisions_tags_and_branches(repository: Repository, second: str) -> None:
+def test_hashes_tags_and_branches_resolve_to_commits(repository: Repository, second: str) -> None:
     git, root = repository.git, repository.workspace.root
     first = commit_of(git, "HEAD~1")
     subprocess.run(["git", "tag", "-a", "-m", "x", "memory/milestone/one", "HEAD~1"], cwd=root, check=True)
     assert commit_of(git, "main") == commit_of(git, second) == commit_of(git, second[:9]) == second
     assert commit_of(git, "memory/milestone/one") == first != second
-    assert commit_of(git, "2999-12-31") is None, "dates are read by store.revisions"
+    assert commit_of(git, "2999-12-31") is None, "dates are parsed by store.revisions"
 
 
-def test_head_follows_what_others_commit(repository: Repository, second: str) -> None:
+def test_head_follows_commits_of_others(repository: Repository, second: str) -> None:
     assert repository.head() == (second, "memory: second")
     root = repository.workspace.root
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "by hand: ü"], cwd=root, check=True)

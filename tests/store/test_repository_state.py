@@ -28,7 +28,7 @@ def change(root: Path, text: str, subject: str) -> None:
     git(root, "commit", "-q", "-a", "-m", subject)
 
 
-def two_sides(root: Path) -> None:
+def make_conflicting_branches(root: Path) -> None:
     """A branch ``other`` that conflicts with ``main``."""
     git(root, "switch", "-q", "-c", "other")
     change(root, "theirs\n", "theirs")
@@ -36,8 +36,8 @@ def two_sides(root: Path) -> None:
     change(root, "mine\n", "mine")
 
 
-def refuses(repository: Repository, kind: str) -> None:
-    """Both ways of asking agree, and a commit is refused with a reason and a hint; nothing is committed."""
+def assert_refused(repository: Repository, kind: str) -> None:
+    """Check that both state queries agree, and that a commit fails with a reason and a hint."""
     state = repository.state()
     assert state.kind == repository.state(count=False).kind == kind
     assert not state.can_commit
@@ -51,7 +51,7 @@ def refuses(repository: Repository, kind: str) -> None:
     assert repository.revision() == before
 
 
-def test_ready(repository: Repository, root: Path) -> None:
+def test_a_clean_repository_is_ready(repository: Repository, root: Path) -> None:
     state = repository.state()
     assert (state.kind, state.branch, state.dirty, state.can_commit) == ("ok", "main", 0, True)
     (root / "knowledge/facts.md").write_text("changed")
@@ -61,7 +61,7 @@ def test_ready(repository: Repository, root: Path) -> None:
     assert repository.state(count=False).dirty == 0
 
 
-def test_before_the_first_commit(workspace: Workspace, git_home: Path) -> None:
+def test_a_repository_without_commits_is_ready(workspace: Workspace, git_home: Path) -> None:
     repository = Repository(workspace)
     repository.init()
     assert repository.state().kind == "ok"
@@ -72,37 +72,39 @@ def test_before_the_first_commit(workspace: Workspace, git_home: Path) -> None:
     assert repository.log() == []
 
 
-def test_init_leaves_a_repository_as_it_is(repository: Repository, root: Path) -> None:
+def test_init_leaves_an_existing_repository_unchanged(repository: Repository, root: Path) -> None:
     before = (root / ".git/config").read_bytes()
     repository.init()
     assert (root / ".git/config").read_bytes() == before
 
 
-def test_no_repository(workspace: Workspace, git_home: Path) -> None:
-    refuses(Repository(workspace), "none")
+def test_a_missing_repository_is_reported(workspace: Workspace, git_home: Path) -> None:
+    assert_refused(Repository(workspace), "none")
 
 
-def test_a_repository_further_up_is_not_the_workspaces(
+def test_a_repository_in_a_parent_folder_is_ignored(
     tmp_path: Path, workspace: Workspace, git_home: Path
 ) -> None:
     git(tmp_path, "init", "-q")
-    refuses(Repository(workspace), "none")
+    assert_refused(Repository(workspace), "none")
 
 
-def test_no_git(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_git_is_reported(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    refuses(repository, "no-git")
+    assert_refused(repository, "no-git")
     assert repository.branch() == "main"
     assert repository.revision() is not None
 
 
-def test_no_identity(repository: Repository, git_home: Path) -> None:
+def test_a_missing_identity_is_reported(repository: Repository, git_home: Path) -> None:
     (git_home / "gitconfig").write_text("")
-    refuses(repository, "no-identity")
+    assert_refused(repository, "no-identity")
     assert "git config --global user.name" in repository.state().hint
 
 
-def test_an_identity_from_the_environment(
+def test_an_identity_from_the_environment_is_accepted(
     repository: Repository, git_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (git_home / "gitconfig").write_text("")
@@ -114,7 +116,7 @@ def test_an_identity_from_the_environment(
     assert "Bob <bob@example.org>" in repository.git.run("cat-file", "commit", "HEAD").text
 
 
-def test_variables_of_a_surrounding_git_are_ignored(
+def test_git_environment_variables_are_ignored(
     repository: Repository, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(tmp_path, "init", "-q", "elsewhere")
@@ -127,66 +129,66 @@ def test_variables_of_a_surrounding_git_are_ignored(
     assert [commit.subject for commit in repository.log()] == ["memory: here", "memory: first"]
 
 
-def test_detached(repository: Repository, root: Path) -> None:
+def test_a_detached_head_is_refused(repository: Repository, root: Path) -> None:
     git(root, "checkout", "-q", "--detach")
-    refuses(repository, "detached")
+    assert_refused(repository, "detached")
     assert repository.branch() == ""
     assert repository.has_commits
 
 
-def test_merging(repository: Repository, root: Path) -> None:
-    two_sides(root)
+def test_a_merge_in_progress_is_refused(repository: Repository, root: Path) -> None:
+    make_conflicting_branches(root)
     git(root, "merge", "other", accept=False)
-    refuses(repository, "merging")
+    assert_refused(repository, "merging")
 
 
-def test_rebasing(repository: Repository, root: Path) -> None:
-    two_sides(root)
+def test_a_rebase_in_progress_is_refused(repository: Repository, root: Path) -> None:
+    make_conflicting_branches(root)
     git(root, "rebase", "other", accept=False)
-    refuses(repository, "rebasing")
+    assert_refused(repository, "rebasing")
 
 
-def test_picking(repository: Repository, root: Path) -> None:
-    two_sides(root)
+def test_a_cherry_pick_in_progress_is_refused(repository: Repository, root: Path) -> None:
+    make_conflicting_branches(root)
     git(root, "cherry-pick", "other", accept=False)
-    refuses(repository, "picking")
+    assert_refused(repository, "picking")
 
 
-def test_reverting(repository: Repository, root: Path) -> None:
+def test_a_revert_in_progress_is_refused(repository: Repository, root: Path) -> None:
     change(root, "one\n", "one")
     change(root, "two\n", "two")
     git(root, "revert", "HEAD~1", accept=False)
-    refuses(repository, "reverting")
+    assert_refused(repository, "reverting")
 
 
-def test_bisecting(repository: Repository, root: Path) -> None:
+def test_a_bisect_in_progress_is_refused(repository: Repository, root: Path) -> None:
     git(root, "bisect", "start")
-    refuses(repository, "bisecting")
+    assert_refused(repository, "bisecting")
 
 
-def test_conflicts_without_a_merge(repository: Repository, root: Path) -> None:
+def test_conflicts_without_a_merge_are_refused(repository: Repository, root: Path) -> None:
     change(root, "one\n", "one")
     (root / "knowledge/facts.md").write_text("stashed\n")
     git(root, "stash")
     change(root, "two\n", "two")
     git(root, "stash", "pop", accept=False)
-    refuses(repository, "conflicts")
+    assert_refused(repository, "conflicts")
 
 
-def test_a_repository_git_cannot_read(repository: Repository, root: Path) -> None:
+def test_a_broken_repository_is_refused(repository: Repository, root: Path) -> None:
     with (root / ".git/config").open("a") as file:
         file.write("\n[core\n")
-    refuses(repository, "broken")
+    assert_refused(repository, "broken")
 
 
-def test_a_lock_that_is_young(repository: Repository, root: Path) -> None:
+def test_a_recent_lock_is_respected(repository: Repository, root: Path) -> None:
     (root / ".git/index.lock").write_bytes(b"")
-    refuses(repository, "locked")
+    assert_refused(repository, "locked")
     assert "index.lock" in repository.state().why
     assert (root / ".git/index.lock").exists()
 
 
-def test_a_lock_that_is_old_and_nobodys_is_cleared(repository: Repository, root: Path) -> None:
+def test_an_old_lock_without_an_owner_is_removed(repository: Repository, root: Path) -> None:
     lock = root / ".git/index.lock"
     lock.write_bytes(b"")
     os.utime(lock, (time.time() - 3600,) * 2)
@@ -196,21 +198,21 @@ def test_a_lock_that_is_old_and_nobodys_is_cleared(repository: Repository, root:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs to see other processes")
-def test_a_lock_that_is_old_but_owned_is_left(repository: Repository, root: Path) -> None:
+def test_an_old_lock_with_a_running_owner_is_kept(repository: Repository, root: Path) -> None:
     lock = root / ".git/index.lock"
     lock.write_bytes(b"")
     os.utime(lock, (time.time() - 3600,) * 2)
-    # A git that waits for standard input, as one waits for an editor.
+    # A git that waits for standard input, as it would for an editor.
     waiting = subprocess.Popen(["git", "hash-object", "--stdin"], cwd=root, stdin=subprocess.PIPE)
     try:
-        refuses(repository, "locked")
+        assert_refused(repository, "locked")
         assert lock.exists()
     finally:
         waiting.communicate(b"")
     assert git_lock.clear_stale(root / ".git", root)
 
 
-def test_a_linked_work_tree(repository: Repository, root: Path, tmp_path: Path) -> None:
+def test_a_linked_work_tree_is_supported(repository: Repository, root: Path, tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", "-b", "extract/a", str(tmp_path / "tree"))
     linked = Repository(Workspace.open(tmp_path / "tree"))
     assert linked.state().kind == "ok"

@@ -1,4 +1,4 @@
-"""Which commit a name or a date means, and what it holds."""
+"""Which commit a name or a date means, and which files it contains."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def subject(repository: Repository, text: str) -> str:
         ("HEAD^{/first}", "first"),
     ],
 )
-def test_names_and_dates(past: Repository, text: str, expected: str) -> None:
+def test_names_and_dates_resolve_to_commits(past: Repository, text: str, expected: str) -> None:
     assert subject(past, text) == expected
 
 
-def test_hashes_tags_and_branches(past: Repository) -> None:
+def test_hashes_tags_and_branches_resolve_to_commits(past: Repository) -> None:
     root = past.workspace.root
     first = git(root, "rev-list", "--max-parents=0", "HEAD")
     git(root, "tag", "-a", "-m", "x", "memory/daily/2026-10-01", first)
@@ -90,17 +90,17 @@ def test_hashes_tags_and_branches(past: Repository) -> None:
     assert described(found) == f"{first[:8]} of 2026-10-01 08:00 UTC “first”"
 
 
-def test_a_tag_goes_before_a_date_of_the_same_name(past: Repository) -> None:
+def test_a_tag_has_priority_over_a_date_of_the_same_name(past: Repository) -> None:
     git(past.workspace.root, "tag", "2026-10-01", "HEAD")
     assert subject(past, "2026-10-01") == "third"
 
 
-def test_now_is_no_commit(past: Repository) -> None:
+def test_now_is_not_a_commit(past: Repository) -> None:
     assert find(past, "now", NOW) is None
     assert find(past, " NOW ", NOW) is None
 
 
-def test_a_date_before_the_first_commit_says_which_that_is(past: Repository) -> None:
+def test_a_date_before_the_first_commit_raises_an_error_naming_it(past: Repository) -> None:
     with pytest.raises(RepositoryError) as caught:
         find(past, "2026-09-30", NOW)
     first = git(past.workspace.root, "rev-list", "--max-parents=0", "HEAD")
@@ -108,7 +108,7 @@ def test_a_date_before_the_first_commit_says_which_that_is(past: Repository) -> 
     assert f"the first is {first[:8]} of 2026-10-01 08:00 UTC “first”" in str(caught.value)
 
 
-def test_what_a_merge_brought_later_is_not_there_before_it(past: Repository) -> None:
+def test_commits_merged_later_are_not_found_before_the_merge(past: Repository) -> None:
     root = past.workspace.root
     git(root, "checkout", "-q", "-b", "side", "HEAD~2")
     (root / "b.md").write_text("side\n")
@@ -124,7 +124,7 @@ def test_what_a_merge_brought_later_is_not_there_before_it(past: Repository) -> 
     ["", "nowhere", "-rf", "--help", "--all", "--output=hacked", "HEAD:a.md", "HEAD^{tree}", "a\0b", "x\ny",
      "HEAD..main", "@{", "\ud800", "a" * 5000, "$(touch hacked)", ":(exclude)a"],
 )  # fmt: skip
-def test_what_is_neither(past: Repository, text: str) -> None:
+def test_text_that_is_neither_name_nor_date_is_rejected(past: Repository, text: str) -> None:
     with pytest.raises(RepositoryError) as caught:
         find(past, text, NOW)
     assert "2026-10-01" in caught.value.hint
@@ -132,13 +132,13 @@ def test_what_is_neither(past: Repository, text: str) -> None:
     assert not (past.workspace.root / "hacked").exists()
 
 
-def test_a_detached_head_has_a_past(past: Repository) -> None:
+def test_revisions_are_found_from_a_detached_head(past: Repository) -> None:
     git(past.workspace.root, "checkout", "-q", "--detach", "HEAD~1")
     assert subject(past, "HEAD") == subject(past, "2026-10-14") == "second"
     assert subject(past, "main") == "third"
 
 
-def test_a_shallow_clone_says_where_its_history_begins(past: Repository, tmp_path: Path) -> None:
+def test_a_shallow_clone_reports_where_its_history_begins(past: Repository, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{past.workspace.root}", str(clone))
     shallow = Repository(Workspace.open(clone))
@@ -149,7 +149,7 @@ def test_a_shallow_clone_says_where_its_history_begins(past: Repository, tmp_pat
     assert "third" in caught.value.what
 
 
-def test_without_a_repository_or_a_commit(workspace: Workspace, git_home: Path) -> None:
+def test_without_a_repository_or_a_commit_nothing_is_found(workspace: Workspace, git_home: Path) -> None:
     repository = Repository(workspace)
     with pytest.raises(RepositoryError, match="not a git repository") as caught:
         find(repository, "HEAD", NOW)
@@ -160,7 +160,7 @@ def test_without_a_repository_or_a_commit(workspace: Workspace, git_home: Path) 
             find(repository, text, NOW)
 
 
-def test_a_repository_around_the_workspace_is_none(tmp_path: Path, git_home: Path) -> None:
+def test_a_repository_in_a_parent_folder_is_ignored(tmp_path: Path, git_home: Path) -> None:
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     (inner / "memory-config.yaml").write_text("")
@@ -170,25 +170,25 @@ def test_a_repository_around_the_workspace_is_none(tmp_path: Path, git_home: Pat
         find(Repository(Workspace.open(inner)), "HEAD", NOW)
 
 
-def test_without_git(past: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_git_is_reported(past: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RepositoryError, match="git is not installed"):
         find(past, "HEAD", NOW)
 
 
-def test_a_broken_repository_is_called_that(past: Repository) -> None:
+def test_a_broken_repository_is_reported(past: Repository) -> None:
     (past.workspace.root / ".git/HEAD").write_text("nonsense")
     with pytest.raises(RepositoryError, match="git cannot use the repository"):
         find(past, "2026-10-01", NOW)
 
 
-def test_a_bare_setting_does_not_matter(past: Repository) -> None:
+def test_the_core_bare_setting_does_not_matter(past: Repository) -> None:
     git(past.workspace.root, "config", "core.bare", "true")
     assert subject(past, "HEAD") == "third"
     assert entries(past.git, git(past.workspace.root, "rev-parse", "HEAD"))
 
 
-def test_strange_names_and_kinds(past: Repository) -> None:
+def test_odd_names_and_kinds_of_entries_are_read(past: Repository) -> None:
     root = past.workspace.root
     strange = [b"-rf", b":(exclude)a", b"line\nend.md", b"caf\xe9.md", b"$(touch x)", "ü ✓.md".encode()]
     for name in strange:
@@ -208,7 +208,7 @@ def test_strange_names_and_kinds(past: Repository) -> None:
     assert [entry.size for entry in files] == [len(read[os.fsencode(entry.path)]) for entry in files]
 
 
-def test_many_and_large_files_come_in_order(past: Repository) -> None:
+def test_many_and_large_files_are_read_in_order(past: Repository) -> None:
     root = past.workspace.root
     wanted = {f"big/{number:04}.md": os.urandom(3_000_000 if number % 9 == 0 else 7) for number in range(40)}
     wanted["empty"] = b""
@@ -221,7 +221,7 @@ def test_many_and_large_files_come_in_order(past: Repository) -> None:
     assert list(contents(past.git, [])) == []
 
 
-def test_an_object_that_is_missing_or_damaged(past: Repository) -> None:
+def test_a_missing_or_damaged_object_raises(past: Repository) -> None:
     root = past.workspace.root
     revision = git(root, "rev-parse", "HEAD")
     (file,) = [entry for entry in entries(past.git, revision) if entry.path == "a.md"]
@@ -237,8 +237,8 @@ def test_an_object_that_is_missing_or_damaged(past: Repository) -> None:
     assert caught.value.where == "a.md"
 
 
-def test_what_a_partial_clone_lacks_is_not_fetched(past: Repository, tmp_path: Path) -> None:
-    """The address and the program that reaches it are the repository's own words."""
+def test_objects_missing_from_a_partial_clone_are_not_fetched(past: Repository, tmp_path: Path) -> None:
+    """The repository itself configures the remote's address and the program that connects to it."""
     git(past.workspace.root, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "partial"
     address = f"file://{past.workspace.root}"
@@ -258,10 +258,10 @@ def test_what_a_partial_clone_lacks_is_not_fetched(past: Repository, tmp_path: P
         list(contents(repository.git, files))
     assert not canary.exists()
     subprocess.run(["git", "cat-file", "-p", "HEAD:a.md"], cwd=clone, capture_output=True, check=False)
-    assert canary.exists(), "the trap is not real"
+    assert canary.exists(), "plain git does not run the program either"
 
 
-def test_a_replaced_object_is_what_its_name_says(past: Repository) -> None:
+def test_git_replace_references_are_ignored(past: Repository) -> None:
     root = past.workspace.root
     git(root, "replace", "HEAD", "HEAD~2")
     found = find(past, "HEAD", NOW)
@@ -270,7 +270,7 @@ def test_a_replaced_object_is_what_its_name_says(past: Repository) -> None:
     assert [data for _, data in contents(past.git, files)] == [b"three\n"]
 
 
-def test_filters_and_line_ends_have_no_say(past: Repository, tmp_path: Path) -> None:
+def test_filters_and_line_ending_conversion_are_not_applied(past: Repository, tmp_path: Path) -> None:
     root = past.workspace.root
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"
     (root / "a.bin").write_bytes(pointer)
@@ -287,7 +287,7 @@ def test_filters_and_line_ends_have_no_say(past: Repository, tmp_path: Path) -> 
     assert not canary.exists()
 
 
-def test_a_linked_work_tree_has_the_same_past(past: Repository, tmp_path: Path) -> None:
+def test_a_linked_work_tree_has_the_same_history(past: Repository, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     git(past.workspace.root, "worktree", "add", "-q", str(linked), "HEAD~1")
     repository = Repository(Workspace.open(linked))
@@ -295,7 +295,7 @@ def test_a_linked_work_tree_has_the_same_past(past: Repository, tmp_path: Path) 
     shutil.rmtree(linked)
 
 
-def test_a_commit_with_an_impossible_date(past: Repository) -> None:
+def test_a_commit_with_an_impossible_date_is_read(past: Repository) -> None:
     root = past.workspace.root
     tree = git(root, "rev-parse", "HEAD^{tree}")
     raw = f"tree {tree}\nauthor A <a@b> 999999999999999 +0000\ncommitter A <a@b> 999999999999999 +0000\n\nx\n"

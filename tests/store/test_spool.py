@@ -1,4 +1,4 @@
-"""A spool holds what is made before its place is known: any amount, and never where somebody finds it."""
+"""A spool buffers any amount of data in memory or in an unlinked temporary file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scratch(files: Files) -> list[str]:
 
 
 @pytest.mark.parametrize("sizes", [[], [5], [MIB - 1], [MIB], [1, 3 * MIB, 1], [100_000] * 35])
-def test_what_was_written_is_read_any_number_of_times(files: Files, sizes: list[int]) -> None:
+def test_a_spool_can_be_read_repeatedly(files: Files, sizes: list[int]) -> None:
     pieces = [os.urandom(size) for size in sizes]
     with Spool(files) as spool:
         for number, piece in enumerate(pieces, 1):
@@ -37,14 +37,14 @@ def test_what_was_written_is_read_any_number_of_times(files: Files, sizes: list[
         assert all(len(block) <= MIB for block in spool.read())
 
 
-def test_a_little_touches_no_disk(workspace: Workspace) -> None:
+def test_little_data_is_kept_in_memory(workspace: Workspace) -> None:
     with Spool(Files(workspace, read_only=True)) as spool:
         spool.write(b"x" * 1000)
         assert b"".join(spool.read()) == b"x" * 1000
     assert not workspace.scratch.exists()
 
 
-def test_nobody_finds_it(files: Files) -> None:
+def test_the_temporary_file_has_no_name(files: Files) -> None:
     with Spool(files) as spool:
         spool.write(b"x" * 3 * MIB)
         assert scratch(files) == []
@@ -52,7 +52,7 @@ def test_nobody_finds_it(files: Files) -> None:
     assert scratch(files) == []
 
 
-def test_its_room_is_given_back(files: Files) -> None:
+def test_closing_frees_the_disk_space(files: Files) -> None:
     def opened() -> int:
         return len(os.listdir("/dev/fd"))
 
@@ -65,19 +65,19 @@ def test_its_room_is_given_back(files: Files) -> None:
 
 
 @pytest.mark.parametrize("point", ["folder:create", "temp:create", "temp:write"])
-def test_a_full_disk(files: Files, point: str) -> None:
+def test_a_full_disk_raises_a_clear_error(files: Files, point: str) -> None:
     with trip(point, fail(errno.ENOSPC)), Spool(files) as spool, pytest.raises(WriteFailed) as caught:
         spool.write(b"x" * 2 * MIB)
     assert "disk space" in caught.value.hint
     assert scratch(files) == []
 
 
-def test_a_workspace_open_for_reading_only(workspace: Workspace) -> None:
+def test_a_read_only_workspace_is_not_written(workspace: Workspace) -> None:
     with Spool(Files(workspace, read_only=True)) as spool, pytest.raises(ReadOnly):
         spool.write(b"x" * 2 * MIB)
 
 
-def test_a_scratch_folder_that_leads_out(files: Files, tmp_path: Path) -> None:
+def test_a_scratch_symlink_out_of_the_workspace_is_rejected(files: Files, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     files.workspace.scratch.symlink_to(tmp_path / "outside")
     with Spool(files) as spool, pytest.raises(PathRefused):
@@ -85,7 +85,7 @@ def test_a_scratch_folder_that_leads_out(files: Files, tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "outside") == []
 
 
-def test_nothing_is_left_by_a_killed_process(files: Files) -> None:
+def test_a_killed_process_leaves_nothing(files: Files) -> None:
     program = f"""
 from engine.store.files import Files
 from engine.store.paths import Workspace

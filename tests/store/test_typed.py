@@ -1,4 +1,4 @@
-"""JSON that anybody may have changed, read back into dataclasses."""
+"""Reading untrusted JSON into dataclasses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tree:
     is_old: bool = False
 
 
-def test_what_is_missing_has_its_default_and_other_keys_are_passed_over() -> None:
+def test_missing_keys_get_defaults_and_unknown_keys_are_ignored() -> None:
     assert typed(Tree, {"kind": "oak", "colour": "green"}) == Tree("oak")
 
 
@@ -44,7 +44,7 @@ def test_every_kind_of_field_is_read() -> None:
     assert typed(Tree, tree) == Tree("elm", at, 4, {1: "a"}, (Leaf("x"),), True)
 
 
-def test_what_says_something_else_is_refused_with_its_place() -> None:
+def test_values_of_the_wrong_type_are_rejected_with_their_location() -> None:
     odd: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "kind"),
         ({"kind": "ash"}, "kind: 'ash'"),

@@ -82,7 +82,7 @@ def test_a_header_is_optional(path: str) -> None:
         ("knowledge/a.md", "type: [", 3, "not valid YAML"),
     ],
 )
-def test_what_is_wrong_has_a_line_and_a_cure(path: str, header: str, line: int, what: str) -> None:
+def test_a_problem_has_a_line_and_a_hint(path: str, header: str, line: int, what: str) -> None:
     (problem,) = problems_of(path, f"---\n{header}\n---\n\n# Body\n")
     assert problem.path == path
     assert problem.line == line
@@ -99,17 +99,17 @@ def test_a_transcript_without_a_header_lacks_its_session() -> None:
 
 
 @each_case(("lines", "severities"), [(179, []), (180, ["warning"]), (200, ["warning"]), (201, ["error"])])
-def test_core_memory_has_a_cap_in_lines(lines: int, severities: list[str]) -> None:
+def test_core_memory_is_limited_in_lines(lines: int, severities: list[str]) -> None:
     for text in ("x\n" * lines, "x\n" * (lines - 1) + "x"):
         found = problems_of("knowledge/memory/MEMORY.md", text)
         assert [problem.severity for problem in found] == severities
 
 
 @pytest.mark.parametrize(("size", "severities"), [(25 * 1024, []), (25 * 1024 + 1, ["error"])])
-def test_core_memory_has_a_cap_in_bytes(size: int, severities: list[str]) -> None:
+def test_core_memory_is_limited_in_bytes(size: int, severities: list[str]) -> None:
     found = problems_of("knowledge/memory/MEMORY.md", "é" * (size // 2) + "x" * (size % 2))
     assert [problem.severity for problem in found] == severities
 
 
-def test_the_cap_is_for_core_memory_only() -> None:
+def test_the_limits_apply_to_core_memory_only() -> None:
     assert problems_of("knowledge/reference/long.md", "x\n" * 5000) == ()

@@ -16,8 +16,8 @@ from engine.store.watcher import Watcher
 TIMEOUT_S = 60.0
 
 
-class Seen:
-    """Gathers what a watcher reports, and waits for it."""
+class Recorder:
+    """Collects the changes reported by a watcher, and waits for them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -43,7 +43,7 @@ class Seen:
         self.wait(lambda changes: (kind, name) in changes)
 
     def present(self) -> set[str]:
-        """The files that must exist if every report is believed, in order."""
+        """The files that exist according to the reports, applied in order."""
         names: set[str] = set()
         for kind, name in list(self.changes):
             if kind == "removed":
@@ -62,14 +62,14 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def seen(root: Path) -> Seen:
-    return Seen(root)
+def seen(root: Path) -> Recorder:
+    return Recorder(root)
 
 
 @pytest.fixture(params=["live", "polling"])
-def watcher(request: pytest.FixtureRequest, root: Path, seen: Seen) -> Iterator[Watcher]:
+def watcher(request: pytest.FixtureRequest, root: Path, seen: Recorder) -> Iterator[Watcher]:
     polling = request.param == "polling"
-    # Live, the periodic look is out of the way: what is seen is seen by events.
+    # With native events the periodic scan is turned off, so that only events are tested.
     watcher = Watcher(root, seen, polling=polling, rescan_s=0.05 if polling else 600)
     watcher.start()
     assert (watcher.mode, watcher.why) == (request.param, "")
@@ -83,7 +83,7 @@ def atomic_save(path: Path, text: str) -> None:
     temp.replace(path)
 
 
-def test_new_changed_and_removed_files(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_new_changed_and_removed_files_are_reported(watcher: Watcher, root: Path, seen: Recorder) -> None:
     (root / "topics" / "b.md").write_text("b")
     seen.wait_for("added", "topics/b.md")
     (root / "topics" / "a.md").write_text("longer")
@@ -93,14 +93,14 @@ def test_new_changed_and_removed_files(watcher: Watcher, root: Path, seen: Seen)
     assert seen.threads == {"watcher"}
 
 
-def test_every_save_by_an_editor_is_seen(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_every_save_by_an_editor_is_reported(watcher: Watcher, root: Path, seen: Recorder) -> None:
     for count in range(1, 5):
         atomic_save(root / "topics" / "a.md", str(count))
         seen.wait(lambda changes, count=count: changes.count(("changed", "topics/a.md")) >= count)  # type: ignore[misc]
     assert {name for _, name in seen.changes} == {"topics/a.md"}
 
 
-def test_a_save_of_the_same_size_in_the_same_instant(root: Path, seen: Seen) -> None:
+def test_a_save_of_the_same_size_at_the_same_time_is_reported(root: Path, seen: Recorder) -> None:
     watcher = Watcher(root, seen, rescan_s=600)
     watcher.start()
     path = root / "topics" / "a.md"
@@ -113,13 +113,13 @@ def test_a_save_of_the_same_size_in_the_same_instant(root: Path, seen: Seen) -> 
         watcher.stop()
 
 
-def test_a_moved_file_is_gone_here_and_new_there(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_a_moved_file_is_reported_as_removed_and_added(watcher: Watcher, root: Path, seen: Recorder) -> None:
     (root / "topics" / "a.md").rename(root / "b.md")
     seen.wait_for("removed", "topics/a.md")
     seen.wait_for("added", "b.md")
 
 
-def test_files_in_folders_just_made_are_found(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_files_in_new_folders_are_reported(watcher: Watcher, root: Path, seen: Recorder) -> None:
     expected = set()
     for day in range(6):
         folder = root / "raw" / "conversations" / "2026" / "02" / f"{day:02}"
@@ -130,8 +130,8 @@ def test_files_in_folders_just_made_are_found(watcher: Watcher, root: Path, seen
     seen.wait(lambda _: expected <= seen.present())
 
 
-def test_a_folder_that_arrives_whole_and_leaves(
-    watcher: Watcher, root: Path, seen: Seen, tmp_path: Path
+def test_a_folder_moved_in_and_out_is_reported(
+    watcher: Watcher, root: Path, seen: Recorder, tmp_path: Path
 ) -> None:
     (tmp_path / "other" / "deep").mkdir(parents=True)
     (tmp_path / "other" / "deep" / "a.md").write_text("x")
@@ -141,7 +141,7 @@ def test_a_folder_that_arrives_whole_and_leaves(
     seen.wait_for("removed", "other/deep/a.md")
 
 
-def test_what_is_left_out_is_never_reported(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_excluded_files_are_never_reported(watcher: Watcher, root: Path, seen: Recorder) -> None:
     for folder in (".git/objects", "scratch", "knowledge/.git", "knowledge/scratch"):
         (root / folder).mkdir(parents=True)
     for name in (
@@ -178,17 +178,19 @@ for index in range(5000):
 """
 
 
-def test_a_burst_ends_in_exactly_the_right_set(watcher: Watcher, root: Path, seen: Seen) -> None:
+def test_after_a_burst_the_reports_add_up_to_the_existing_files(
+    watcher: Watcher, root: Path, seen: Recorder
+) -> None:
     subprocess.run([sys.executable, "-c", WRITER, str(root)], check=True)
     expected = {f"burst/{index % 7}/{index}.md" for index in range(5000) if index % 5}
     seen.wait(lambda _: seen.present() == expected)
 
 
-def test_lost_events_are_made_up_for_on_demand(
-    root: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
+def test_lost_events_are_recovered_on_demand(
+    root: Path, seen: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher = Watcher(root, seen, rescan_s=600)
-    # As when the queue of the system overflows: events never arrive.
+    # As when the system's queue overflows: events never arrive.
     monkeypatch.setattr(Tree, "look_at", lambda self, paths: [])
     watcher.start()
     try:
@@ -201,7 +203,9 @@ def test_lost_events_are_made_up_for_on_demand(
         watcher.stop()
 
 
-def test_lost_events_are_made_up_for_in_time(root: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_events_are_recovered_by_the_periodic_scan(
+    root: Path, seen: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watcher = Watcher(root, seen, rescan_s=0.1)
     monkeypatch.setattr(Tree, "look_at", lambda self, paths: [])
     watcher.start()
@@ -215,8 +219,8 @@ def test_lost_events_are_made_up_for_in_time(root: Path, seen: Seen, monkeypatch
 @pytest.mark.parametrize(
     "error", [OSError(28, "inotify watch limit reached"), RuntimeError("no watcher here")]
 )
-def test_without_native_events_it_polls_and_says_so(
-    root: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch, error: Exception
+def test_without_native_events_the_watcher_polls_and_says_so(
+    root: Path, seen: Recorder, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def refuse(*_: object) -> None:
         raise error
@@ -233,8 +237,8 @@ def test_without_native_events_it_polls_and_says_so(
         watcher.stop()
 
 
-def test_native_events_that_fail_later_turn_into_polling(
-    root: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
+def test_when_native_events_fail_later_the_watcher_polls(
+    root: Path, seen: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail = threading.Event()
 
@@ -265,7 +269,9 @@ def test_native_events_that_fail_later_turn_into_polling(
         watcher.stop()
 
 
-def test_folders_outside_are_followed_when_they_come_to_be(root: Path, seen: Seen, tmp_path: Path) -> None:
+def test_folders_outside_the_workspace_are_watched_once_they_exist(
+    root: Path, seen: Recorder, tmp_path: Path
+) -> None:
     present, later = tmp_path / "present", tmp_path / "later" / "projects"
     present.mkdir()
     watcher = Watcher(root, seen, rescan_s=0.1, extra=[present, later])
@@ -286,7 +292,7 @@ def test_folders_outside_are_followed_when_they_come_to_be(root: Path, seen: See
         watcher.stop()
 
 
-def test_symlinks_count_as_files_and_are_not_entered(root: Path, seen: Seen, tmp_path: Path) -> None:
+def test_symlinks_are_reported_as_files_and_not_followed(root: Path, seen: Recorder, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x.md").write_text("x")
     watcher = Watcher(root, seen, polling=True, rescan_s=0.05)
@@ -306,7 +312,7 @@ def test_symlinks_count_as_files_and_are_not_entered(root: Path, seen: Seen, tmp
 
 
 @pytest.mark.parametrize("polling", [False, True])
-def test_it_stops_at_once_and_leaves_no_thread(root: Path, seen: Seen, polling: bool) -> None:
+def test_stopping_is_immediate_and_leaves_no_thread(root: Path, seen: Recorder, polling: bool) -> None:
     before = set(threading.enumerate())
     watcher = Watcher(root, seen, polling=polling, rescan_s=600)
     watcher.stop()
@@ -322,7 +328,7 @@ def test_it_stops_at_once_and_leaves_no_thread(root: Path, seen: Seen, polling: 
     assert seen.changes == []
 
 
-def test_it_can_be_stopped_from_its_own_report(root: Path) -> None:
+def test_the_watcher_can_be_stopped_from_its_callback(root: Path) -> None:
     stopped = threading.Event()
 
     def stop(_: list[Change]) -> None:
@@ -338,7 +344,7 @@ def test_it_can_be_stopped_from_its_own_report(root: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_report_that_fails_is_told(root: Path) -> None:
+def test_a_failing_callback_is_reported(root: Path) -> None:
     def fail(_: list[Change]) -> None:
         raise ValueError("cannot handle this")
 
@@ -350,7 +356,7 @@ def test_a_report_that_fails_is_told(root: Path) -> None:
     assert (watcher.mode, watcher.why) == ("off", "stopped by an error while handling changes")
 
 
-def test_waiting_costs_next_to_nothing(root: Path, seen: Seen) -> None:
+def test_an_idle_watcher_uses_almost_no_cpu(root: Path, seen: Recorder) -> None:
     program = (
         "import sys, time\n"
         "from pathlib import Path\n"
@@ -368,7 +374,7 @@ def test_waiting_costs_next_to_nothing(root: Path, seen: Seen) -> None:
     assert float(child.stdout) < 0.05
 
 
-def test_a_folder_that_turns_into_a_file(root: Path) -> None:
+def test_a_folder_replaced_by_a_file_is_reported(root: Path) -> None:
     tree = Tree([root])
     assert tree.look_everywhere() == [Change(root / "topics" / "a.md", "added")]
     (root / "topics").rename(root / "old")
@@ -382,7 +388,7 @@ def test_a_folder_that_turns_into_a_file(root: Path) -> None:
     assert tree.files == 2
 
 
-def test_a_look_at_places_that_are_not_watched(root: Path, tmp_path: Path) -> None:
+def test_unwatched_paths_can_be_scanned(root: Path, tmp_path: Path) -> None:
     tree = Tree([root])
     tree.look_everywhere()
     (tmp_path / "watched-not").mkdir()

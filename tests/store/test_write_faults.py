@@ -1,4 +1,4 @@
-"""Every step of every write fails once: by a full disk, by a broken disk, and by the death of the process."""
+"""Every step of every write fails once: with a full disk, a broken disk, and a killed process."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def committed(root: Path) -> dict[str, bytes]:
 
 
 def check_whole(root: Path, name: str) -> None:
-    """The old state or the new one, nothing between."""
+    """Check that the files have either the old or the new content."""
     operation = OPERATIONS[name]
     assert contents(root, name) in (operation.before, operation.after)
     if name == "commit":
@@ -84,8 +84,8 @@ def test_every_fault_point_is_reached_by_the_cases_here(tmp_path: Path, git_home
             operation.run(files)
     for name, points in STEPS.items():
         assert set(points) <= reached[name]
-    # Those of a sync, a batch or a tag are of no single write to a file; tests.sync and tests.lifecycle
-    # reach them.
+    # Fault points of a sync, a batch or a tag do not belong to a single file write; tests.sync and
+    # tests.lifecycle reach them.
     disk = {point for point in FAULT_POINTS if not point.startswith(("sync:", "batch:", "tag:"))}
     assert set().union(*STEPS.values()) == disk
     assert set().union(*reached.values()) == disk
@@ -93,7 +93,7 @@ def test_every_fault_point_is_reached_by_the_cases_here(tmp_path: Path, git_home
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
 @pytest.mark.parametrize(("name", "point"), CASES)
-def test_a_failing_step_leaves_the_old_or_the_new(
+def test_a_failing_step_leaves_the_old_or_the_new_content(
     tmp_path: Path, git_home: Path, name: str, point: str, code: int
 ) -> None:
     files = prepare(tmp_path / "w", name)
@@ -116,7 +116,7 @@ def test_a_failing_step_leaves_the_old_or_the_new(
         for number, case in enumerate(CASES)
     ],
 )
-def test_a_killed_process_leaves_the_old_or_the_new(
+def test_a_killed_process_leaves_the_old_or_the_new_content(
     tmp_path: Path, git_home: Path, name: str, point: str
 ) -> None:
     files = prepare(tmp_path / "w", name)
@@ -137,7 +137,7 @@ def test_a_killed_process_leaves_the_old_or_the_new(
     assert strays(root) == []
 
 
-def test_a_failed_fsync_is_not_tried_again(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fsync_is_not_retried(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     files.replace("a.md", OLD)
     synced: list[int] = []
 
@@ -159,8 +159,8 @@ def test_a_failed_fsync_is_not_tried_again(files: Files, monkeypatch: pytest.Mon
     assert strays(files.workspace.root) == []
 
 
-def test_a_short_write_is_taken_back(files: Files) -> None:
-    """With a limit on file sizes the kernel writes as much as fits and refuses the rest."""
+def test_a_partial_write_is_undone(files: Files) -> None:
+    """With a limit on file sizes, the kernel writes as much as fits and then fails."""
     files.replace("a.md", OLD)
     program = f"""
 import resource
@@ -192,8 +192,8 @@ files.append("a.md", b"fits\\n")
     assert names == ["a.md", "b.md", "memory-config.yaml", "scratch"]
 
 
-def test_a_full_disk_leaves_the_old(tmp_path: Path) -> None:
-    """On a file system of 64 KB that belongs to a child process alone."""
+def test_a_full_disk_leaves_the_old_content(tmp_path: Path) -> None:
+    """On a file system of 64 KB that is mounted only for a child process."""
     program = """
 import os, sys
 from pathlib import Path
@@ -231,7 +231,7 @@ assert sorted(os.listdir(root)) == ["a.md", "memory-config.yaml", "scratch"], os
     except FileNotFoundError:
         pytest.skip("unshare is not installed")
     if can.returncode:
-        pytest.skip("this system does not let a process mount a file system of its own")
+        pytest.skip("this system does not allow a process to mount its own file system")
     child = subprocess.run(
         ["unshare", "-Urm", "sh", "-c", inside],
         env={**os.environ, "PROGRAM": program, "PYTHONPATH": os.getcwd()},
@@ -242,7 +242,7 @@ assert sorted(os.listdir(root)) == ["a.md", "memory-config.yaml", "scratch"], os
     assert child.returncode == 0, child.stderr
 
 
-def test_the_environment_can_ask_for_a_later_hit() -> None:
+def test_a_fault_in_the_environment_can_be_set_to_a_later_hit() -> None:
     program = (
         "from engine.store.faults import reach\n"
         "for count in range(3):\n"
@@ -261,7 +261,7 @@ def test_the_environment_can_ask_for_a_later_hit() -> None:
     assert child.stdout == f"1 {errno.ENOSPC}\n"
 
 
-def test_names_that_do_not_exist_are_noticed() -> None:
+def test_unknown_fault_points_are_rejected() -> None:
     with pytest.raises(AssertionError):
         reach("append:wirte")
     with pytest.raises(AssertionError):
@@ -271,7 +271,7 @@ def test_names_that_do_not_exist_are_noticed() -> None:
             arm_from(setting)
 
 
-def test_errors_are_for_people(files: Files) -> None:
+def test_error_messages_are_readable(files: Files) -> None:
     with trip("temp:write", fail(errno.ENOSPC)), pytest.raises(AutopoiesisError) as caught:
         files.replace("knowledge/facts.md", b"x")
     assert str(caught.value) == (

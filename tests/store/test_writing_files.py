@@ -21,7 +21,7 @@ def names(root: Path) -> list[str]:
     )
 
 
-def test_replace_makes_the_file_and_its_folders(files: Files) -> None:
+def test_replace_creates_the_file_and_its_folders(files: Files) -> None:
     files.replace("knowledge/people/ada.md", b"one")
     files.replace("knowledge/people/ada.md", b"two\r\n\xff\x00")
     assert files.read("knowledge/people/ada.md") == b"two\r\n\xff\x00"
@@ -36,7 +36,7 @@ def test_replace_keeps_the_mode(files: Files) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
-def test_a_new_file_has_the_mode_of_the_process(files: Files) -> None:
+def test_a_new_file_has_the_default_mode_of_the_process(files: Files) -> None:
     old = os.umask(0o027)
     try:
         files.replace("a.md", b"")
@@ -56,7 +56,7 @@ def test_replace_puts_another_inode_in_place(files: Files) -> None:
         assert reader.read() == b"one"
 
 
-def test_create_takes_a_free_name_only(files: Files) -> None:
+def test_create_does_not_overwrite(files: Files) -> None:
     assert files.create("x/a.md", b"one")
     assert not files.create("x/a.md", b"two")
     (files.workspace.root / "dangling").symlink_to("nowhere")
@@ -72,13 +72,13 @@ def test_append_adds_at_the_end(files: Files) -> None:
     assert files.read("logs/a.jsonl") == b"1\n2\n"
 
 
-def test_append_starts_on_a_line_of_its_own(files: Files) -> None:
+def test_append_starts_on_a_new_line(files: Files) -> None:
     files.replace("a.md", b"unfinished")
     files.append("a.md", b"next\n")
     assert files.read("a.md") == b"unfinished\nnext\n"
 
 
-def test_append_follows_a_file_that_was_replaced_meanwhile(files: Files) -> None:
+def test_append_follows_a_file_replaced_in_the_meantime(files: Files) -> None:
     files.replace("facts.md", b"old\n")
     path = files.workspace.root / "facts.md"
     done: list[bool] = []
@@ -95,7 +95,7 @@ def test_append_follows_a_file_that_was_replaced_meanwhile(files: Files) -> None
     assert files.read("facts.md") == b"edited\nmine\n"
 
 
-def test_append_gives_up_on_a_file_that_never_stays(files: Files) -> None:
+def test_append_gives_up_on_a_file_that_keeps_being_replaced(files: Files) -> None:
     files.replace("facts.md", b"old\n")
     path = files.workspace.root / "facts.md"
 
@@ -128,7 +128,7 @@ def test_update_reads_changes_and_writes(files: Files) -> None:
     assert files.read("a.md") == b"12"
 
 
-def test_update_starts_again_from_what_another_program_saved_meanwhile(files: Files) -> None:
+def test_update_restarts_if_another_program_saved_in_the_meantime(files: Files) -> None:
     files.replace("a.md", b"one\n")
     path = files.workspace.root / "a.md"
     saves = [b"theirs\n", b"theirs, again\n"]
@@ -150,7 +150,7 @@ def test_update_starts_again_from_what_another_program_saved_meanwhile(files: Fi
     assert names(files.workspace.root) == ["a.md", "memory-config.yaml"]
 
 
-def test_update_to_nothing_removes(files: Files) -> None:
+def test_update_to_none_removes_the_file(files: Files) -> None:
     files.replace("a.md", b"x")
     assert files.update("a.md", lambda old: None) is None
     assert files.update("b.md", lambda old: None) is None
@@ -164,7 +164,7 @@ def test_update_without_a_difference_writes_nothing(files: Files) -> None:
     assert (files.workspace.root / "a.md").stat().st_ino == before.st_ino
 
 
-def test_an_error_while_changing_leaves_the_file(files: Files) -> None:
+def test_an_error_in_the_change_leaves_the_file(files: Files) -> None:
     files.replace("a.md", b"x")
 
     def change(old: bytes | None) -> bytes:
@@ -176,7 +176,7 @@ def test_an_error_while_changing_leaves_the_file(files: Files) -> None:
     files.replace("a.md", b"y")
 
 
-def test_move_and_remove(files: Files) -> None:
+def test_files_are_moved_and_removed(files: Files) -> None:
     files.replace("a/b.md", b"x")
     files.move("a/b.md", "archive/a/b.md")
     assert names(files.workspace.root) == ["archive/a/b.md", "memory-config.yaml"]
@@ -185,7 +185,7 @@ def test_move_and_remove(files: Files) -> None:
     assert names(files.workspace.root) == ["memory-config.yaml"]
 
 
-def test_move_takes_no_name_that_is_taken(files: Files) -> None:
+def test_move_does_not_overwrite(files: Files) -> None:
     files.replace("a.md", b"a")
     files.replace("b.md", b"b")
     with pytest.raises(WriteFailed):
@@ -194,7 +194,7 @@ def test_move_takes_no_name_that_is_taken(files: Files) -> None:
 
 
 @pytest.mark.parametrize("path", ["missing.md", "no/such/folder.md", "memory-config.yaml/inside"])
-def test_what_is_missing_is_not_found(files: Files, path: str) -> None:
+def test_a_missing_file_is_not_found(files: Files, path: str) -> None:
     with pytest.raises(FileNotFoundError):
         files.read(path)
     with pytest.raises(FileNotFoundError):
@@ -204,14 +204,14 @@ def test_what_is_missing_is_not_found(files: Files, path: str) -> None:
     assert names(files.workspace.root) == ["memory-config.yaml"]
 
 
-def test_a_file_in_the_way_of_a_folder_is_a_clear_failure(files: Files) -> None:
+def test_a_file_in_place_of_a_folder_raises_a_clear_error(files: Files) -> None:
     for write in (files.replace, files.append, files.create):
         with pytest.raises(WriteFailed) as caught:
             write("memory-config.yaml/inside.md", b"x")
         assert caught.value.where == "memory-config.yaml/inside.md"
 
 
-def test_folders_are_no_files(files: Files) -> None:
+def test_folders_are_not_files(files: Files) -> None:
     files.replace("folder/a.md", b"")
     with pytest.raises(PathRefused):
         files.read("folder")
@@ -232,14 +232,14 @@ def test_a_file_over_the_limit_is_not_read(files: Files) -> None:
     assert caught.value.where == "a.md"
 
 
-def test_long_names_leave_room_for_the_temporary_one(files: Files) -> None:
+def test_long_file_names_can_be_written(files: Files) -> None:
     for name in ("x" * 255, "é" * 127, "日" * 85):
         files.replace(name, b"x")
         files.replace(name, b"y")
         assert files.read(name) == b"y"
 
 
-def test_every_write_is_refused_when_reading_only(workspace: Workspace) -> None:
+def test_every_write_fails_in_a_read_only_workspace(workspace: Workspace) -> None:
     Files(workspace).replace("a.md", b"x")
     files = Files(workspace, read_only=True)
     assert files.read("a.md") == b"x"
@@ -257,7 +257,7 @@ def test_every_write_is_refused_when_reading_only(workspace: Workspace) -> None:
     assert files.read("a.md") == b"x"
 
 
-def test_temporary_files_of_the_dead_are_swept_after_an_hour(workspace: Workspace) -> None:
+def test_temporary_files_of_dead_processes_are_removed_after_an_hour(workspace: Workspace) -> None:
     (workspace.root / "knowledge").mkdir()
     (workspace.root / ".git").mkdir()
     old, young = workspace.root / "knowledge" / ".tmp-old", workspace.root / ".tmp-young"

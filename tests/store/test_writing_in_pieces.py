@@ -1,4 +1,4 @@
-"""What does not fit in memory is written piece by piece, and is whole or not at all just the same."""
+"""Files that do not fit in memory are written piece by piece, and still atomically."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def temporary(root: Path) -> Path:
     return root / name
 
 
-def hits_before(number: int, action: Callable[[], None]) -> Callable[[], None]:
-    """Does something the n-th time it is called."""
+def on_nth_call(number: int, action: Callable[[], None]) -> Callable[[], None]:
+    """A function that runs ``action`` the n-th time it is called."""
     hits = iter(range(1, 1_000_000))
 
     def act() -> None:
@@ -56,7 +56,7 @@ def test_replacing_with_pieces_keeps_the_mode(files: Files) -> None:
 
 
 @pytest.mark.parametrize("name", ["replace", "create"])
-def test_each_piece_is_written_before_the_next_is_asked_for(files: Files, name: str) -> None:
+def test_each_piece_is_written_before_the_next_is_requested(files: Files, name: str) -> None:
     sizes: list[int] = []
 
     def pieces() -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def test_each_piece_is_written_before_the_next_is_asked_for(files: Files, name: 
     assert len(files.read("a.md")) == 4 * MIB
 
 
-def test_no_piece_is_asked_for_when_the_name_is_taken(files: Files) -> None:
+def test_no_piece_is_requested_if_the_file_exists(files: Files) -> None:
     files.replace("a.md", OLD)
     pieces = iter(PIECES)
     assert not files.create("a.md", pieces)
@@ -83,7 +83,7 @@ def broken(error: BaseException) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("error", [ValueError("half way"), KeyboardInterrupt(), DocumentError("gone")])
-def test_pieces_that_end_in_an_error_leave_the_old(files: Files, error: BaseException) -> None:
+def test_an_error_while_producing_pieces_leaves_the_old_file(files: Files, error: BaseException) -> None:
     files.replace("a.md", OLD)
     with pytest.raises(type(error)) as caught:
         files.replace("a.md", broken(error))
@@ -94,10 +94,10 @@ def test_pieces_that_end_in_an_error_leave_the_old(files: Files, error: BaseExce
     assert not (files.workspace.root / "b.md").exists()
     assert strays(files.workspace.root) == []
     files.replace("a.md", PIECES)
-    assert files.read("a.md") == b"".join(PIECES), "the lock is free again"
+    assert files.read("a.md") == b"".join(PIECES), "the lock was not released"
 
 
-def test_an_error_of_the_system_while_a_piece_is_made(files: Files) -> None:
+def test_an_os_error_while_producing_pieces_is_propagated(files: Files) -> None:
     files.replace("a.md", OLD)
     with pytest.raises(WriteFailed) as caught:
         files.replace("a.md", broken(OSError(errno.EIO, os.strerror(errno.EIO))))
@@ -107,19 +107,19 @@ def test_an_error_of_the_system_while_a_piece_is_made(files: Files) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, len(PIECES) + 1))
-def test_a_disk_that_fills_between_pieces_leaves_the_old(files: Files, number: int) -> None:
+def test_a_disk_that_fills_up_between_pieces_leaves_the_old_file(files: Files, number: int) -> None:
     files.replace("a.md", OLD)
     pieces = iter(PIECES)
-    with trip("temp:write", hits_before(number, fail(errno.ENOSPC))), pytest.raises(WriteFailed) as caught:
+    with trip("temp:write", on_nth_call(number, fail(errno.ENOSPC))), pytest.raises(WriteFailed) as caught:
         files.replace("a.md", pieces)
     assert "disk space" in caught.value.hint
-    assert list(pieces) == PIECES[number:], "what comes after is not made"
+    assert list(pieces) == PIECES[number:], "further pieces were requested after the error"
     assert files.read("a.md") == OLD
     assert strays(files.workspace.root) == []
 
 
 @pytest.mark.parametrize("point", ["temp:write:kill:1", "temp:write:kill:3", "temp:fsync:kill"])
-def test_a_process_killed_between_pieces_leaves_the_old(files: Files, point: str) -> None:
+def test_a_process_killed_between_pieces_leaves_the_old_file(files: Files, point: str) -> None:
     files.replace("a.md", OLD)
     root = files.workspace.root
     program = f"""
@@ -135,7 +135,7 @@ Files(Workspace.open({str(root)!r})).replace("a.md", (b"new" for _ in range(5)))
     assert len(strays(root)) == 1
 
 
-def test_a_file_is_written_anew_from_itself(files: Files) -> None:
+def test_a_file_can_be_rewritten_from_itself(files: Files) -> None:
     old = os.urandom(3 * MIB + 17)
     files.replace("a.md", old)
 
@@ -160,7 +160,7 @@ def test_a_file_is_read_in_blocks(files: Files) -> None:
     assert list(files.read_blocks("a.md")) == [b"another file by now"]
 
 
-def test_blocks_of_what_is_no_file(files: Files) -> None:
+def test_reading_blocks_requires_a_regular_file(files: Files) -> None:
     root = files.workspace.root
     os.mkfifo(root / "pipe")
     (root / "folder").mkdir()

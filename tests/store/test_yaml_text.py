@@ -14,7 +14,7 @@ from tests.cases import each_case
     "scalar",
     ["0123", "012", "no", "on", "12:30:45", "2026-02-16", "1_000", "0x1F", ".inf", "1e3", "true", "=", "<<"],
 )
-def test_a_scalar_stays_the_text_that_was_written(scalar: str) -> None:
+def test_a_scalar_is_read_as_the_written_text(scalar: str) -> None:
     assert yamltext.parse(f"key: {scalar}\n")["key"] == scalar
 
 
@@ -23,15 +23,15 @@ def test_null_reads_as_empty_text(written: str) -> None:
     assert yamltext.parse(f"key: {written}\n") == {"key": ""}
 
 
-def test_a_quoted_null_is_the_word() -> None:
+def test_a_quoted_null_is_text() -> None:
     assert yamltext.parse("a: 'null'\nb: \"~\"\n") == {"a": "null", "b": "~"}
 
 
-def test_a_null_key_keeps_its_text() -> None:
+def test_a_null_key_is_read_as_text() -> None:
     assert yamltext.parse("null: a\nno: b\n012: c\n") == {"null": "a", "no": "b", "012": "c"}
 
 
-def test_nested_values_know_their_lines() -> None:
+def test_nested_values_have_line_numbers() -> None:
     header = yamltext.parse(
         "type: topic\n# a comment\ntriggers:\n  - type: webhook\n    source: email\n\n  - type: cron\n"
         "content: x\n",
@@ -53,7 +53,7 @@ def test_nested_values_know_their_lines() -> None:
     assert triggers.line_of_item(5) == triggers.line
 
 
-def test_lines_are_counted_as_editors_count_them() -> None:
+def test_lines_are_counted_as_by_editors() -> None:
     header = yamltext.parse('a: "one\u2028two\x85three"\r\nb: x\r\n')
     assert header.line_of("b") == 2
 
@@ -79,7 +79,7 @@ def test_lines_are_counted_as_editors_count_them() -> None:
         ("a: 1\n---\nb: 2\n", 2, "second YAML document"),
     ],
 )
-def test_what_is_refused_names_its_line(text: str, line: int, message: str) -> None:
+def test_an_error_names_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(yamltext.YamlError) as caught:
         yamltext.parse(text)
     assert caught.value.line == line
@@ -87,12 +87,12 @@ def test_what_is_refused_names_its_line(text: str, line: int, message: str) -> N
     assert caught.value.hint
 
 
-def test_nothing_is_an_empty_mapping() -> None:
+def test_empty_text_is_an_empty_mapping() -> None:
     assert yamltext.parse("") == {}
     assert yamltext.parse("# only a comment\n\n") == {}
 
 
-def _laughs() -> str:
+def _billion_laughs() -> str:
     lines = ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]"]
     for level in range(1, 9):
         lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]")
@@ -102,7 +102,7 @@ def _laughs() -> str:
 @each_case(
     "bomb",
     [
-        _laughs(),
+        _billion_laughs(),
         "a: " + "[" * 3000,
         "a: " + "[" * 3000 + "]" * 3000,
         "a: " + "{b: " * 3000,
@@ -114,8 +114,8 @@ def _laughs() -> str:
         "? " * 5000,
     ],
 )
-def test_bombs_are_refused_at_once(bomb: str) -> None:
-    # The best of three: the limit is about the parser, not about what else the machine is doing.
+def test_yaml_bombs_are_rejected_quickly(bomb: str) -> None:
+    # The best of three, because the limit is about the parser, not the load of the machine.
     best = float("inf")
     for _ in range(3):
         began = time.process_time()
@@ -136,7 +136,7 @@ _plain = st.text(
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     try:
         mapping = yamltext.parse(text)
     except yamltext.YamlError as error:
@@ -146,7 +146,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @given(st.dictionaries(_plain.filter(bool), _plain, max_size=6))
-def test_json_is_read_as_it_is(values: dict[str, str]) -> None:
+def test_json_is_read_unchanged(values: dict[str, str]) -> None:
     import json
 
     assert yamltext.parse(json.dumps(values, ensure_ascii=False)) == values

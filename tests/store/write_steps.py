@@ -1,4 +1,4 @@
-"""Operations of the write path, run whole or until an armed fault stops them; also as a program."""
+"""Operations of the write path, run to the end or until an armed fault; also runnable as a program."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LINE = b"one more line\n"
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that writes.
+    """An operation that writes files.
 
     Attributes:
-        run: Does it; doing it again after it was done changes nothing more.
-        before: What the workspace's files hold first.
-        after: What they hold when it is done. Only files named in either are looked at.
+        run: Performs the operation; it is idempotent.
+        before: The contents of the workspace's files before.
+        after: Their contents afterwards. Only files named in either are compared.
     """
 
     run: Callable[[Files], None]
@@ -68,7 +68,7 @@ OPERATIONS = {
     "append": Operation(_append("a.md"), {"a.md": OLD}, {"a.md": OLD + LINE}),
     "append new": Operation(_append("x/a.md"), {}, {"x/a.md": LINE}),
     "update": Operation(
-        lambda files: void(files.update("a.md", lambda old: NEW)), {"a.md": OLD}, {"a.md": NEW}
+        lambda files: discard(files.update("a.md", lambda old: NEW)), {"a.md": OLD}, {"a.md": NEW}
     ),
     "move": Operation(_move, {"a/old.md": OLD}, {"b/new.md": OLD}),
     "remove": Operation(_remove, {"a.md": OLD}, {}),
@@ -76,12 +76,12 @@ OPERATIONS = {
 }
 
 
-def void(_: object) -> None:
-    """Drop a result."""
+def discard(_: object) -> None:
+    """Discard a result."""
 
 
 def prepare(root: Path, name: str) -> Files:
-    """A workspace in which an operation can run."""
+    """Create a workspace in which the operation can run."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "memory-config.yaml").write_bytes(b"")
     for path, data in OPERATIONS[name].before.items():
@@ -94,14 +94,14 @@ def prepare(root: Path, name: str) -> Files:
 
 
 def contents(root: Path, name: str) -> dict[str, bytes]:
-    """What the files that an operation is about hold."""
+    """The contents of the files that the operation writes."""
     operation = OPERATIONS[name]
     paths = [root / path for path in {**operation.before, **operation.after}]
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths if path.exists()}
 
 
 def strays(root: Path) -> list[str]:
-    """Temporary files left anywhere."""
+    """Temporary files left behind."""
     return sorted(
         path.name for path in root.rglob("*") if path.name.startswith((".tmp-", "autopoiesis-index-"))
     )

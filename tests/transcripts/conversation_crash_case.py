@@ -1,4 +1,4 @@
-"""Captures and imports, to be killed and failed at their fault points by ``tests.crash_sweep``."""
+"""Captures and imports that ``tests.crash_sweep`` kills and fails at their fault points."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def import_steps(root: Path) -> list[Step]:
 
 
 def long_import_steps(root: Path) -> list[Step]:
-    """A log whose turns find no room in memory, of which there is little here, and then more of it."""
+    """Import a log too long for the reduced memory limit, and then more of it."""
     spool._BLOCK = 16 * 1024
     log = root.parent / f"{root.name}.jsonl"
     workspace = Workspace.open(root)
@@ -102,7 +102,7 @@ def long_import_steps(root: Path) -> list[Step]:
 
 
 class Conversation(Case):
-    """One conversation, written step by step; whoever comes back goes on with the step that was not done."""
+    """A conversation written step by step; after a crash it continues with the unfinished step."""
 
     hits, retried = 60, (WriteFailed,)
 
@@ -136,7 +136,7 @@ class Conversation(Case):
         assert len(wanted) == 1, wanted.keys()
 
     def check_meanwhile(self, wanted: dict[str, object]) -> None:
-        """Whatever there is can be read, and is a beginning of the whole."""
+        """Check that the transcript so far is readable and a prefix of the complete one."""
         for path, data in self.content().items():
             whole = wanted[path]
             assert isinstance(data, bytes) and isinstance(whole, bytes)

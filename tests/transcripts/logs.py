@@ -1,4 +1,4 @@
-"""Builds session logs in the shape in which the agents write them."""
+"""Builders of session logs in the formats of the agents."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SESSION = "0f0e0d0c-1111-4222-8333-444455556666"
 
 
 def dump(*records: dict[str, Any] | bytes) -> bytes:
-    """One line per record; bytes are lines as they are."""
+    """One line per record; bytes are written unchanged."""
     lines = [record if isinstance(record, bytes) else json.dumps(record).encode() for record in records]
     return b"".join(line + b"\n" for line in lines)
 
 
 class ClaudeCode:
-    """The records of one session of Claude Code; a minute passes with each."""
+    """Builds the records of one Claude Code session, a minute apart."""
 
     def __init__(self, session_id: str = SESSION) -> None:
         self.session_id = session_id
@@ -80,7 +80,7 @@ class ClaudeCode:
 
 
 class Codex:
-    """The records of one session of Codex; a minute passes with each."""
+    """Builds the records of one Codex session, a minute apart."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -125,12 +125,12 @@ def read_transcript(files: Files, path: str) -> Transcript:
 
 
 def read_log(path: Path) -> Transcript:
-    """A session log as it is followed in place, without an import."""
+    """Read a session log in place, without an import."""
     found = read_chat(path.read_bytes(), str(path))
     assert found is not None
     return found
 
 
 def remember(files: Files, path: str, *changes: KnowledgeChange) -> None:
-    """Writes memory operations into a transcript, as an agent does that edits it."""
+    """Write memory operations into a transcript, as an agent that edits it does."""
     files.append(path, f"\n{render_turn(Turn('agent', '18:52', changes, 'memory'))}".encode())

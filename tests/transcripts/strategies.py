@@ -1,4 +1,4 @@
-"""Generated turns whose text looks as much like the format itself as possible."""
+"""Strategies for turns whose text resembles the transcript format as much as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries of one line."""
+"""One-line summaries."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.cases import each_case
         ("a" + " " * 50_000 + "b", "a…"),
     ],
 )
-def test_one_line(text: str, expected: str) -> None:
+def test_a_summary_is_one_short_line(text: str, expected: str) -> None:
     assert one_line(text, 10) == expected
 
 
-def test_counting() -> None:
+def test_counts_use_singular_and_plural() -> None:
     assert [count(1, "line"), count(2, "line"), count(12_345, "file")] == [
         "1 line",
         "2 lines",

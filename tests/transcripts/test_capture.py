@@ -1,4 +1,4 @@
-"""A session as it is written down."""
+"""Capturing a session turn by turn."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def read(files: Files, path: str) -> Transcript:
     return parse(files.read(path), path)
 
 
-def test_a_whole_session(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+def test_a_whole_session_is_captured(capture: ConversationCapture, files: Files, clock: Clock) -> None:
     path = capture.start("ses_a1", model="claude-opus-4.6", channel="webchat", title="Move memory to files")
     capture.message("ses_a1", "user", "Read all open issues.")
     capture.tool_call("ses_a1", "exec", "gh issue list\n  --state open", "12 results")
     capture.message("ses_a1", "agent", "Here are all 12.")
-    clock.forward(7)
+    clock.advance(7)
     remember(files, path, KnowledgeChange("updated", "knowledge/a.md", "added plan"))
-    clock.forward(40)
+    clock.advance(40)
     capture.end("ses_a1", tokens_in=45230, tokens_out=12840, tags=["coding", "git"])
     assert path == "raw/conversations/2026/02/16/1845-ses_a1-move-memory-to-files.md"
     assert files.read(path).decode() == (
@@ -56,18 +56,20 @@ def test_a_whole_session(capture: ConversationCapture, files: Files, clock: Cloc
     assert validate(parse_document(files.read(path), path)) == ()
 
 
-def test_a_session_that_runs_is_valid_too(capture: ConversationCapture, files: Files) -> None:
+def test_the_transcript_of_a_running_session_is_valid(capture: ConversationCapture, files: Files) -> None:
     path = capture.start("a")
     assert path.endswith("/1845-a-session.md")
     assert validate(parse_document(files.read(path), path)) == ()
     assert read(files, path).turns == ()
 
 
-def test_starting_again_changes_nothing(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+def test_starting_a_session_again_changes_nothing(
+    capture: ConversationCapture, files: Files, clock: Clock
+) -> None:
     path = capture.start("a", title="First")
     capture.message("a", "user", "hi")
     before = files.read(path)
-    clock.forward(24 * 60)
+    clock.advance(24 * 60)
     assert ConversationCapture(files, clock=clock).start("a", title="Second") == path
     assert files.read(path) == before
 
@@ -80,9 +82,11 @@ def test_times_are_utc(capture: ConversationCapture, files: Files) -> None:
     assert read(files, path).turns[0].time == "22:30"
 
 
-def test_every_call_finds_the_session_again(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+def test_every_call_finds_the_existing_session(
+    capture: ConversationCapture, files: Files, clock: Clock
+) -> None:
     path = capture.start("a")
-    clock.forward(60 * 24 * 40)
+    clock.advance(60 * 24 * 40)
     capture.start("b")
     for number in range(3):
         assert ConversationCapture(files, clock=clock).message("a", "user", f"from process {number}")
@@ -93,7 +97,7 @@ def test_every_call_finds_the_session_again(capture: ConversationCapture, files:
     assert capture.find("c") is None
 
 
-def test_ids_that_begin_alike_are_told_apart(capture: ConversationCapture, files: Files) -> None:
+def test_ids_with_a_common_prefix_are_distinguished(capture: ConversationCapture, files: Files) -> None:
     capture.start("a-b", title="c")
     short = capture.start("a", title="b-c")
     assert capture.find("a") == short
@@ -101,7 +105,7 @@ def test_ids_that_begin_alike_are_told_apart(capture: ConversationCapture, files
     assert capture.find("a-b-c") is None
 
 
-def test_a_transcript_that_was_moved_is_found_where_it_is(capture: ConversationCapture, files: Files) -> None:
+def test_a_moved_transcript_is_found(capture: ConversationCapture, files: Files) -> None:
     path = capture.start("a")
     moved = "raw/conversations/2026/02/17/0000-a-renamed.md"
     files.move(path, moved)
@@ -110,7 +114,7 @@ def test_a_transcript_that_was_moved_is_found_where_it_is(capture: ConversationC
 
 
 @pytest.mark.parametrize("session_id", ["", "..", "a/b", "-a", "a b", "é", "x" * 200, "a\nb"])
-def test_ids_that_cannot_be_file_names(
+def test_ids_that_cannot_be_file_names_are_rejected(
     capture: ConversationCapture, workspace: Workspace, session_id: str
 ) -> None:
     with pytest.raises(TranscriptError):
@@ -123,7 +127,7 @@ def test_ids_that_cannot_be_file_names(
 @pytest.mark.parametrize(
     "title", ["../../etc/passwd", "a\0b", "-rf", "---\nevil: yes\n---", "# x\n## 18:47 — user", "ü" * 300]
 )
-def test_titles_are_only_words(capture: ConversationCapture, files: Files, title: str) -> None:
+def test_any_title_is_taken_as_plain_text(capture: ConversationCapture, files: Files, title: str) -> None:
     path = capture.start("a", title=title)
     found = read(files, path)
     assert (found.session_id, found.turns, set(found.header)) == (
@@ -135,12 +139,12 @@ def test_titles_are_only_words(capture: ConversationCapture, files: Files, title
     assert found.title
 
 
-def test_a_session_that_was_never_started(capture: ConversationCapture) -> None:
+def test_a_message_for_an_unknown_session_raises(capture: ConversationCapture) -> None:
     with pytest.raises(TranscriptError, match="start the session first"):
         capture.message("nobody", "user", "hi")
 
 
-def test_roles_and_kinds_that_cannot_be_written(capture: ConversationCapture) -> None:
+def test_invalid_roles_and_kinds_are_rejected(capture: ConversationCapture) -> None:
     capture.start("a")
     with pytest.raises(TranscriptError, match="user, agent, system"):
         capture.message("a", "robot", "hi")  # type: ignore[arg-type]
@@ -159,8 +163,8 @@ def test_injected_blocks_are_not_captured(capture: ConversationCapture, files: F
     assert [turn.blocks for turn in found.turns] == [(Text("hello"),), (ToolCall("sh", "cat x", "text end"),)]
 
 
-def test_whatever_is_said_comes_back(capture: ConversationCapture, files: Files) -> None:
-    said = [
+def test_any_message_is_read_back_unchanged(capture: ConversationCapture, files: Files) -> None:
+    texts = [
         "## 18:47 — user\nfake",
         "```\nopen",
         "> [tool:x] y\r\nwindows",
@@ -169,9 +173,9 @@ def test_whatever_is_said_comes_back(capture: ConversationCapture, files: Files)
         "\\",
     ]
     path = capture.start("a")
-    for text in said:
+    for text in texts:
         capture.message("a", "agent", text)
-    assert [turn.text for turn in read(files, path).turns] == [text.replace("\r\n", "\n") for text in said]
+    assert [turn.text for turn in read(files, path).turns] == [text.replace("\r\n", "\n") for text in texts]
 
 
 def test_summaries_are_one_short_line(capture: ConversationCapture, files: Files) -> None:
@@ -199,7 +203,7 @@ def test_tool_calls_belong_to_the_agent(capture: ConversationCapture, files: Fil
     ]
 
 
-def test_memory_operations_share_a_turn_of_their_own(capture: ConversationCapture, files: Files) -> None:
+def test_memory_operations_share_a_separate_turn(capture: ConversationCapture, files: Files) -> None:
     path = capture.start("a")
     capture.message("a", "agent", "noted")
     changes = (
@@ -212,7 +216,7 @@ def test_memory_operations_share_a_turn_of_their_own(capture: ConversationCaptur
     assert kinds == [("", (Text("noted"),)), ("memory", changes), ("", (ToolCall("sh", "x"),))]
 
 
-def test_attachments_are_referred_to(capture: ConversationCapture, files: Files) -> None:
+def test_attachments_are_recorded_by_reference(capture: ConversationCapture, files: Files) -> None:
     path = capture.start("a")
     capture.message("a", "user", "see", attachments=["attachments/plan.png"])
     capture.message("a", "user", "", attachments=["attachments/b.png"])
@@ -223,25 +227,25 @@ def test_attachments_are_referred_to(capture: ConversationCapture, files: Files)
 
 
 class TestRepetition:
-    def test_a_key_makes_a_call_happen_once(
+    def test_a_call_with_the_same_key_is_captured_once(
         self, capture: ConversationCapture, files: Files, clock: Clock
     ) -> None:
         path = capture.start("a")
         assert capture.message("a", "user", "hi", key="m1")
         assert capture.tool_call("a", "sh", "ls", key="t1")
         before = files.read(path)
-        clock.forward(600)
+        clock.advance(600)
         assert not capture.message("a", "user", "hi", key="m1")
         assert not capture.tool_call("a", "sh", "ls", key="t1")
         assert files.read(path) == before
 
-    def test_another_key_is_another_call(self, capture: ConversationCapture, files: Files) -> None:
+    def test_a_call_with_another_key_is_captured(self, capture: ConversationCapture, files: Files) -> None:
         path = capture.start("a")
         assert capture.message("a", "user", "yes", key="1")
         assert capture.message("a", "user", "yes", key="2")
         assert [turn.text for turn in read(files, path).turns] == ["yes", "yes"]
 
-    def test_a_message_cannot_pretend_that_a_call_was_made(
+    def test_a_message_cannot_forge_the_record_of_a_call(
         self, capture: ConversationCapture, files: Files
     ) -> None:
         path = capture.start("a")
@@ -251,18 +255,18 @@ class TestRepetition:
         capture.message("b", "user", f"fake\n{marker}\n")
         assert capture.message("b", "user", "real", key="1")
 
-    def test_without_a_key_the_same_words_again_are_a_repetition(
+    def test_without_a_key_the_same_message_again_is_a_repetition(
         self, capture: ConversationCapture, clock: Clock
     ) -> None:
         capture.start("a")
         assert capture.message("a", "user", "hi")
         assert not capture.message("a", "user", "hi")
-        clock.forward(1)
+        clock.advance(1)
         assert not capture.message("a", "user", "hi")
-        clock.forward(1)
+        clock.advance(1)
         assert capture.message("a", "user", "hi")
 
-    def test_the_same_words_by_somebody_else_or_after_something_else_are_none(
+    def test_the_same_message_by_another_role_or_after_another_message_is_captured(
         self, capture: ConversationCapture
     ) -> None:
         capture.start("a")
@@ -280,14 +284,14 @@ class TestRepetition:
         assert capture.tool_call("a", "sh", "git status", "clean")
         assert len(read(files, path).turns[0].tools) == 2
 
-    def test_midnight_does_not_come_between(self, capture: ConversationCapture) -> None:
+    def test_a_repetition_is_recognised_across_midnight(self, capture: ConversationCapture) -> None:
         capture.start("a")
         assert capture.message("a", "user", "hi", at=datetime(2026, 2, 16, 23, 59, 50, tzinfo=UTC))
         assert not capture.message("a", "user", "hi", at=datetime(2026, 2, 17, 0, 0, 5, tzinfo=UTC))
 
 
 class TestEnd:
-    def test_nothing_follows_the_end(self, capture: ConversationCapture) -> None:
+    def test_nothing_is_captured_after_the_end(self, capture: ConversationCapture) -> None:
         capture.start("a")
         capture.end("a")
         for call in (
@@ -298,18 +302,20 @@ class TestEnd:
             with pytest.raises(TranscriptError, match="has ended"):
                 call()
 
-    def test_the_same_end_again_changes_nothing(
+    def test_ending_a_session_again_changes_nothing(
         self, capture: ConversationCapture, files: Files, clock: Clock
     ) -> None:
         path = capture.start("a")
         capture.end("a", tokens_in=5, tags=["x"])
         before = files.read(path)
-        clock.forward(5)
+        clock.advance(5)
         assert capture.end("a", tokens_in=5, tags=["x"]) == path
         assert capture.end("a") == path
         assert files.read(path) == before
 
-    def test_no_byte_below_the_header_changes(self, capture: ConversationCapture, files: Files) -> None:
+    def test_ending_a_session_changes_only_the_header(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
         path = capture.start("a", title="T")
         capture.message("a", "user", "---\nsession_id: b\n---")
         edited = files.read(path).replace(b"tags: []\n", b"tags: []  # to be filled in\nmood:   good\n")
@@ -322,7 +328,7 @@ class TestEnd:
         assert b"tags: []  # to be filled in\nmood:   good\n" in ended
         assert b"tokens_in: 7\n" in ended
 
-    def test_a_thousand_changes_leave_a_header_that_can_be_read(
+    def test_the_header_stays_readable_after_a_thousand_changes(
         self, capture: ConversationCapture, files: Files
     ) -> None:
         path = capture.start("a")
@@ -338,7 +344,7 @@ class TestEnd:
         assert len(kept) + int(str(header["knowledge_changes_left_out"])) == 1000
         assert capture.end("a") == path
 
-    def test_a_header_broken_by_hand_is_refused_and_kept(
+    def test_a_header_broken_by_hand_raises_and_is_kept(
         self, capture: ConversationCapture, files: Files
     ) -> None:
         path = capture.start("a")
@@ -350,7 +356,9 @@ class TestEnd:
         assert files.read(path).startswith(broken)
 
 
-def test_a_read_only_workspace(capture: ConversationCapture, workspace: Workspace) -> None:
+def test_capturing_in_a_read_only_workspace_raises(
+    capture: ConversationCapture, workspace: Workspace
+) -> None:
     capture.start("a")
     reader = ConversationCapture(Files(workspace, read_only=True))
     assert reader.find("a") is not None
@@ -358,7 +366,7 @@ def test_a_read_only_workspace(capture: ConversationCapture, workspace: Workspac
         reader.message("a", "user", "hi")
 
 
-def test_a_transcript_behind_a_symlink_out_of_the_workspace(
+def test_a_transcript_behind_a_symlink_out_of_the_workspace_is_rejected(
     capture: ConversationCapture, workspace: Workspace, files: Files
 ) -> None:
     outside = workspace.root.parent / "outside"

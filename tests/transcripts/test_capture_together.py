@@ -1,4 +1,4 @@
-"""What is written together is what would have been written one by one."""
+"""Messages appended together are written as if appended one by one."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ numbers = iter(range(1_000_000))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(before=st.lists(SAID, max_size=2), said=st.lists(SAID, min_size=1, max_size=5))
-def test_together_as_one_by_one(files: Files, before: list[NewMessage], said: list[NewMessage]) -> None:
+@given(before=st.lists(SAID, max_size=2), messages=st.lists(SAID, min_size=1, max_size=5))
+def test_appending_together_equals_appending_one_by_one(
+    files: Files, before: list[NewMessage], messages: list[NewMessage]
+) -> None:
     capture = ConversationCapture(files, clock=lambda: datetime(2026, 2, 16, 18, 45, tzinfo=UTC))
     number = next(numbers)
     paths = [capture.start(f"ses_{kind}{number}") for kind in "ab"]
     for each in before:
         for kind in "ab":
             capture.append(f"ses_{kind}{number}", [each])
-    together = capture.append(f"ses_a{number}", said)
-    assert together == [capture.append(f"ses_b{number}", [each])[0] for each in said]
+    together = capture.append(f"ses_a{number}", messages)
+    assert together == [capture.append(f"ses_b{number}", [each])[0] for each in messages]
     first, second = (files.read(path).replace(b"ses_a", b"ses_b") for path in paths)
     assert first == second

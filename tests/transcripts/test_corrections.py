@@ -1,4 +1,4 @@
-"""A person's corrections are told from everything else a person says."""
+"""The user's corrections are distinguished from the user's other messages."""
 
 from __future__ import annotations
 
@@ -94,25 +94,25 @@ nunca he visto esto
 
 
 @each_case("text", CORRECTIONS.strip().split("\n"))
-def test_a_correction(text: str) -> None:
+def test_corrections_are_recognised(text: str) -> None:
     assert is_correction(text)
 
 
 @each_case("text", [*OTHERS.strip().split("\n"), "", "```\n# don't touch\n```\nexplain this"])
-def test_no_correction(text: str) -> None:
+def test_other_messages_are_not_corrections(text: str) -> None:
     assert not is_correction(text)
 
 
-def test_what_stands_far_down_is_mostly_pasted() -> None:
+def test_text_far_down_in_a_message_is_not_a_correction() -> None:
     assert not is_correction("Here is the log.\n" + "at line 4 in module x\n" * 200 + "Don't use this API.\n")
 
 
-def test_a_long_text_takes_no_time() -> None:
+def test_a_long_text_is_checked_quickly() -> None:
     for text in ("no " * 50_000, "so so, " * 50_000, "don't " * 50_000, "n'" * 50_000, "`" * 50_000):
         is_correction(text)
 
 
-def test_capture_marks_it_where_an_agent_has_spoken(workspace: Workspace, files: Files) -> None:
+def test_capture_marks_a_correction_only_after_an_agent_turn(workspace: Workspace, files: Files) -> None:
     capture = ConversationCapture(files)
     path = capture.start("s")
     capture.message("s", "user", "Fix it. Don't touch walrus.go.")

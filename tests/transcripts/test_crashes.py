@@ -1,4 +1,4 @@
-"""Killed at any moment, and asked again: nothing is lost, nothing is there twice (C1, C2, C3)."""
+"""After a kill at any moment and a retry, nothing is lost and nothing is duplicated (C1, C2, C3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ POINTS = {
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("case", POINTS)
-def test_every_fault_point(memory_folder: Path, case: str, every: bool) -> None:
+def test_every_fault_point_leaves_a_complete_conversation(
+    memory_folder: Path, case: str, every: bool
+) -> None:
     step, points = (1, ()) if every else (8, POINTS[case])
     where = f"transcripts.conversation_crash_case:{case}"
     assert reached_by(where, memory_folder, step, points).keys() >= set(POINTS[case])
@@ -55,17 +57,17 @@ capture.end("s")
 """
 
 
-def test_a_killed_program_started_again(tmp_path: Path) -> None:
+def test_a_killed_program_can_be_started_again(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").write_bytes(b"")
     for fault in ("append:fsync:kill:2", "replace:folder-fsync:kill"):
         assert run("-c", SCRIPT, str(tmp_path), fault=fault).returncode == -signal.SIGKILL
     (path,) = tmp_path.glob("raw/conversations/*/*/*/0*-s-session.md")
     assert path.read_text().count("## 00:00 — ") == 2
     assert "ended: " in path.read_text()
-    assert run("-c", SCRIPT, str(tmp_path)).returncode == 1, "after the end the script's messages are refused"
+    assert run("-c", SCRIPT, str(tmp_path)).returncode == 1, "messages after the end were not rejected"
 
 
-def test_many_processes(memory_folder: Path) -> None:
+def test_many_processes_can_capture_at_once(memory_folder: Path) -> None:
     (memory_folder / "memory-config.yaml").write_bytes(b"")
     script = """
 import sys

@@ -1,4 +1,4 @@
-"""The day on which a turn was spoken: written where it changes, and read back exactly."""
+"""The date of a turn is written where it changes, and read back exactly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START = datetime(2026, 2, 16, 18, 0, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock that stands still until it is set."""
 
     def __init__(self) -> None:
         self.now = START
@@ -48,13 +48,13 @@ def headings(text: str) -> list[str]:
         "## 09:05 — user [correction]",
     ],
 )
-def test_a_heading_is_read_and_written_as_it_stands(heading: str) -> None:
+def test_a_heading_is_read_and_written_unchanged(heading: str) -> None:
     (turn,) = parse(f"{heading}\nhi\n".encode(), "t.md").turns
     assert render_turn(turn) == f"{heading}\nhi\n"
     assert turn.day == ("2026-02-17" if "2026" in heading else "")
 
 
-def test_what_is_no_date_is_no_heading() -> None:
+def test_a_heading_with_an_invalid_date_is_not_a_heading() -> None:
     for line in ("## 2026-13-01 10:00 — user", "## 26-01-01 10:00 — user", "## 2026-02-17, 10:00 — user"):
         assert [turn.role for turn in parse(f"## 09:00 — agent\n\n{line}\n".encode(), "t.md").turns] == [
             "agent"
@@ -76,12 +76,12 @@ def test_what_is_no_date_is_no_heading() -> None:
         ("anything", False),
     ],
 )
-def test_kinds_of_dialogue(kind: str, is_dialogue: bool) -> None:
+def test_some_kinds_of_turn_are_dialogue(kind: str, is_dialogue: bool) -> None:
     assert Turn("user", "10:00", kind=kind).is_dialogue is is_dialogue
 
 
 @given(st.lists(st.integers(-3 * 24 * 60, 3 * 24 * 60), max_size=8))
-def test_days_survive_any_gap_and_any_clock(gaps: list[int]) -> None:
+def test_dates_survive_any_gap_and_any_clock(gaps: list[int]) -> None:
     at = read = START
     for gap in gaps:
         at += timedelta(minutes=gap)
@@ -90,7 +90,7 @@ def test_days_survive_any_gap_and_any_clock(gaps: list[int]) -> None:
         assert read.date() == at.date()
 
 
-def test_a_captured_session_over_midnight(workspace: Workspace, files: Files) -> None:
+def test_a_session_captured_over_midnight_has_both_dates(workspace: Workspace, files: Files) -> None:
     clock = Clock()
     capture = ConversationCapture(files, clock=clock)
     path = capture.start("s")
@@ -115,7 +115,7 @@ def test_a_captured_session_over_midnight(workspace: Workspace, files: Files) ->
     ]
 
 
-def test_a_date_in_code_is_none(workspace: Workspace, files: Files) -> None:
+def test_a_dated_heading_in_code_is_ignored(workspace: Workspace, files: Files) -> None:
     clock = Clock()
     capture = ConversationCapture(files, clock=clock)
     path = capture.start("s")
@@ -125,16 +125,16 @@ def test_a_date_in_code_is_none(workspace: Workspace, files: Files) -> None:
     assert "## 2026-02-17 18:00 — agent" in (workspace.root / path).read_text()
 
 
-def test_an_imported_session_keeps_its_days(workspace: Workspace, files: Files, tmp_path: Path) -> None:
+def test_an_imported_session_keeps_its_dates(workspace: Workspace, files: Files, tmp_path: Path) -> None:
     log = ClaudeCode()
     stamps = ("2026-02-16T23:50:00Z", "2026-02-17T11:00:00Z", "2026-02-18T10:00:00Z", "2026-02-21T10:30:00Z")
     records = []
     for number, stamp in enumerate(stamps):
-        said = {"type": "text", "text": f"said {number}"}
-        record = log.user([said]) if number % 2 == 0 else log.reply(said)
+        block = {"type": "text", "text": f"said {number}"}
+        record = log.user([block]) if number % 2 == 0 else log.reply(block)
         records.append({**record, "timestamp": stamp})
     source = tmp_path / f"{SESSION}.jsonl"
-    # In two steps: the second starts where the last turn began, and has to know the day before it.
+    # In two steps: the second starts at the last turn and needs the date before it.
     for known in (3, 4):
         source.write_bytes(dump(*records[:known]))
         target = import_file("claude-code", source, workspace, files).target
@@ -152,7 +152,7 @@ def test_an_imported_session_keeps_its_days(workspace: Workspace, files: Files, 
     assert [piece.chunk.date for piece in pieces] == [stamp[:10] for stamp in stamps]
 
 
-def test_the_end_of_a_very_long_conversation_has_its_day(workspace: Workspace, files: Files) -> None:
+def test_the_end_of_a_very_long_conversation_has_its_date(workspace: Workspace, files: Files) -> None:
     path = "raw/conversations/2026/02/16/1800-long.md"
     turn = Turn("agent", "10:00", (Text("x" * 1024),))
     count = WINDOW // 1024 + 64
@@ -165,7 +165,7 @@ def test_the_end_of_a_very_long_conversation_has_its_day(workspace: Workspace, f
     assert {f"{at:%Y-%m-%d}" for at in conversation.times} == {"2026-02-18"}
 
 
-def test_a_replay_over_midnight(workspace: Workspace, files: Files) -> None:
+def test_a_replay_over_midnight_has_both_dates(workspace: Workspace, files: Files) -> None:
     clock = Clock()
 
     def pass_time(seconds: float) -> None:

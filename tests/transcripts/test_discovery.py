@@ -1,4 +1,4 @@
-"""What is said of sessions that are found: whose they are, from when, and what an import would look into."""
+"""Discovery of sessions: their agent, their time, and the logs that an import would read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def discovered(workspace: Workspace, home: Path, *agents: Agent) -> Discovery:
     return discover_all(KnownSessions(workspace), lambda agent: home / agent, home, agents or AGENTS)
 
 
-def test_what_an_import_would_look_into(workspace: Workspace, files: Files, home: Path) -> None:
+def test_discovery_lists_the_logs_an_import_would_read(
+    workspace: Workspace, files: Files, home: Path
+) -> None:
     log = ClaudeCode()
     first = write(home / "claude-code" / "projects" / "a" / NAME, log.user("one"))
     assert [each.news for each in discovered(workspace, home).found] == ["new"]
@@ -43,7 +45,7 @@ def test_what_an_import_would_look_into(workspace: Workspace, files: Files, home
     assert [each.news for each in discovered(workspace, home).found] == ["imported", "imported"]
 
 
-def test_only_the_agents_that_are_wanted(workspace: Workspace, home: Path) -> None:
+def test_only_the_requested_agents_are_listed(workspace: Workspace, home: Path) -> None:
     log = ClaudeCode()
     record = log.user("one", cwd=str(home / "work"))
     write(home / "claude-code" / "projects" / "a" / NAME, record)
@@ -55,7 +57,7 @@ def test_only_the_agents_that_are_wanted(workspace: Workspace, home: Path) -> No
     assert (found.project, found.first, found.last) == (str(home / "work"), "2026-01-16", "2026-01-16")
 
 
-def test_a_project_of_gemini_is_known_by_the_hash_of_its_path(workspace: Workspace, home: Path) -> None:
+def test_a_gemini_project_is_identified_by_the_hash_of_its_path(workspace: Workspace, home: Path) -> None:
     name = sha256(str(home).encode()).hexdigest()
     chats = home / "gemini" / "tmp" / name / "chats"
     chats.mkdir(parents=True)
@@ -64,7 +66,7 @@ def test_a_project_of_gemini_is_known_by_the_hash_of_its_path(workspace: Workspa
     assert (found.project, found.first) == (str(home), "2026-02-16")
 
 
-def test_what_cannot_be_read_is_passed_over(workspace: Workspace, home: Path) -> None:
+def test_unreadable_logs_are_skipped(workspace: Workspace, home: Path) -> None:
     folder = home / "claude-code" / "projects" / "a"
     folder.mkdir(parents=True)
     os.mkfifo(folder / "pipe.jsonl")

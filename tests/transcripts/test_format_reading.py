@@ -1,4 +1,4 @@
-"""Transcripts that people and other programs wrote."""
+"""Reading transcripts written by people and other programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Here are all 12:
 """
 
 
-def test_a_whole_transcript() -> None:
+def test_a_whole_transcript_is_read() -> None:
     found = parse(WHOLE.encode(), "raw/conversations/t.md")
     assert (found.path, found.session_id, found.title) == (
         "raw/conversations/t.md",
@@ -63,7 +63,7 @@ def test_a_whole_transcript() -> None:
     )
 
 
-def test_every_turn_knows_its_line() -> None:
+def test_every_turn_has_its_line_number() -> None:
     lines = WHOLE.split("\n")
     for turn in parse(WHOLE.encode(), "").turns:
         assert lines[turn.line - 1].startswith(f"## {turn.time} — {turn.role}")
@@ -83,7 +83,7 @@ def test_every_turn_knows_its_line() -> None:
         ("## — system", ("system", "", "")),
     ],
 )
-def test_headings_in_other_spellings(heading: str, expected: tuple[str, str, str]) -> None:
+def test_headings_in_other_spellings_are_read(heading: str, expected: tuple[str, str, str]) -> None:
     (turn,) = parse(f"{heading}\nhello\n".encode(), "").turns
     assert (turn.role, turn.time, turn.kind) == expected
     assert turn.text == "hello"
@@ -105,12 +105,12 @@ def test_headings_in_other_spellings(heading: str, expected: tuple[str, str, str
         "\\## 18:45 — user",
     ],
 )
-def test_lines_that_are_no_heading(line: str) -> None:
+def test_lines_that_are_not_headings(line: str) -> None:
     (turn,) = parse(f"## 10:00 — agent\nbefore\n{line}\nafter\n".encode(), "").turns
     assert turn.text == f"before\n{line.removeprefix(chr(92))}\nafter"
 
 
-def test_a_heading_inside_fenced_code_is_no_turn() -> None:
+def test_a_heading_inside_fenced_code_is_not_a_turn() -> None:
     body = (
         "## 10:00 — agent\nSee:\n\n````md\n## 18:47 — user\n```\n> [tool:x] y\n````\n\n## 10:01 — user\nok\n"
     )
@@ -119,23 +119,23 @@ def test_a_heading_inside_fenced_code_is_no_turn() -> None:
     assert (second.time, second.text) == ("10:01", "ok")
 
 
-def test_a_fence_that_never_closes_hides_nothing() -> None:
+def test_an_unclosed_fence_hides_no_turns() -> None:
     turns = parse(b"## 10:00 \xe2\x80\x94 agent\n```\ncut off\n\n## 10:01 \xe2\x80\x94 user\nok\n", "").turns
     assert [turn.time for turn in turns] == ["10:00", "10:01"]
 
 
-def test_windows_line_ends_and_a_byte_order_mark() -> None:
+def test_windows_line_endings_and_a_byte_order_mark_are_accepted() -> None:
     found = parse(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode(), "")
     assert found.turns == parse(WHOLE.encode(), "").turns
     assert (found.session_id, found.title) == ("ses_a1", "Restructuring")
 
 
-def test_a_byte_order_mark_without_a_header() -> None:
+def test_a_byte_order_mark_without_a_header_is_accepted() -> None:
     (turn,) = parse("\ufeff## 10:00 — user\nhi\n".encode(), "").turns
     assert turn == Turn("user", "10:00", (Text("hi"),))
 
 
-def test_no_header() -> None:
+def test_the_header_is_optional() -> None:
     found = parse("## 10:00 — user\nhi\n".encode(), "t.md")
     assert (found.session_id, found.started, found.title, found.header) == ("", "", "", {})
     assert found.turns == (Turn("user", "10:00", (Text("hi"),)),)
@@ -154,12 +154,12 @@ def test_text_above_the_first_turn_is_kept() -> None:
     assert found.turns[0] == Turn("system", "", (Text("A note."),))
 
 
-def test_text_without_turns_is_one_turn_of_the_system() -> None:
+def test_text_without_turns_is_one_system_turn() -> None:
     found = parse(b"# comment\nsome log\n\nmore\n", "notes.txt")
     assert found.turns == (Turn("system", "", (Text("# comment\nsome log\n\nmore"),)),)
 
 
-def test_nothing_at_all() -> None:
+def test_an_empty_file_has_no_turns() -> None:
     assert parse(b"", "").turns == ()
     assert parse(b"\n\n  \n", "").turns == ()
 
@@ -169,7 +169,7 @@ def test_a_session_that_has_just_started_has_no_turns() -> None:
     assert (found.title, found.turns) == ("Title", ())
 
 
-def test_bytes_that_are_no_text_come_back_the_same() -> None:
+def test_invalid_bytes_survive_a_round_trip() -> None:
     data = b"## 10:00 \xe2\x80\x94 user\nlatin \xe9 end\n"
     (turn,) = parse(data, "").turns
     assert turn.text.encode("utf-8", "surrogateescape") == b"latin \xe9 end"
@@ -188,13 +188,13 @@ def test_bytes_that_are_no_text_come_back_the_same() -> None:
         ("> [attachment:a b.png] ", Attachment("a b.png")),
     ],
 )
-def test_entries(line: str, expected: ToolCall | KnowledgeChange | Attachment) -> None:
+def test_entries_are_read(line: str, expected: ToolCall | KnowledgeChange | Attachment) -> None:
     (turn,) = parse(f"## 10:00 — agent\n{line}\n".encode(), "").turns
     assert turn.blocks == (expected,)
 
 
 @each_case("line", ["> [tool]", "> [tool:x]y", "> [attachment:a] b", "> a [tool:x] b", ">[tool:x] b"])
-def test_quotes_that_are_no_entries(line: str) -> None:
+def test_quotes_that_are_not_entries(line: str) -> None:
     (turn,) = parse(f"## 10:00 — agent\n{line}\n".encode(), "").turns
     assert turn.text == line
 
@@ -211,6 +211,6 @@ def test_text_and_entries_keep_their_order() -> None:
     )
 
 
-def test_the_line_that_records_a_call_is_no_content() -> None:
+def test_the_line_that_records_a_call_is_not_content() -> None:
     (turn,) = parse("## 10:00 — user\nhi\n<!-- key:0a1b2c3d4e5f -->\n".encode(), "").turns
     assert turn.blocks == (Text("hi"),)

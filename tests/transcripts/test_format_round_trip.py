@@ -1,4 +1,4 @@
-"""What is written is read back equal, whatever text is in it."""
+"""Rendered transcripts are read back equal, whatever their text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def read_back(text: str) -> Transcript:
 
 
 @given(st.lists(turns, max_size=4), nasty_text)
-def test_turns_come_back_equal_from_plain_text(given_turns: list[Turn], title: str) -> None:
+def test_turns_survive_a_round_trip_through_text(given_turns: list[Turn], title: str) -> None:
     text = render(transcript(*given_turns, title=title, header={"session_id": "s"}))
     assert read_back(text).turns == tuple(given_turns)
-    # Any other program can read the file.
+    # The file is valid UTF-8 with a valid header.
     assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
     data = text.encode("utf-8")
-    # The last turn is found without reading all.
+    # The last turn is found without reading the whole file.
     assert last_turn(data) == (given_turns[-1] if given_turns else None)
     assert last_turn(data.replace(b"\n", b"\r\n")) == last_turn(data)
 
@@ -52,14 +52,14 @@ def test_rendering_what_was_parsed_gives_the_same_text(
         ),
     )
 )
-def test_any_bytes_can_be_read_and_lose_nothing_when_written(data: bytes) -> None:
+def test_any_bytes_can_be_read_and_written_without_loss(data: bytes) -> None:
     first = parse(data, "t.md")
     again = read_back(render(first))
     assert again.turns == first.turns
     assert render(again) == render(first)
 
 
-def test_a_turn_reads_as_the_specification_shows_it() -> None:
+def test_a_turn_is_rendered_as_in_the_specification() -> None:
     turn = Turn(
         "agent",
         "18:45",
@@ -73,14 +73,14 @@ def test_a_turn_reads_as_the_specification_shows_it() -> None:
     )
 
 
-def test_a_memory_turn_reads_as_the_specification_shows_it() -> None:
+def test_a_memory_turn_is_rendered_as_in_the_specification() -> None:
     change = KnowledgeChange("updated", "knowledge/a.md", "added migration plan")
     assert render_turn(Turn("agent", "18:52", (change,), "memory")) == (
         "## 18:52 — agent [memory]\n> [knowledge:updated] knowledge/a.md — added migration plan\n"
     )
 
 
-def test_a_header_reads_as_the_specification_shows_it() -> None:
+def test_a_header_is_rendered_as_in_the_specification() -> None:
     header: dict[str, object] = {
         "session_id": "ses_a1b2c3d4",
         "started": "2026-02-16T18:45:00Z",
@@ -106,22 +106,22 @@ def test_a_header_reads_as_the_specification_shows_it() -> None:
     )
 
 
-def test_a_heading_that_is_content_gets_one_backslash() -> None:
+def test_a_turn_heading_in_the_content_is_escaped_with_a_backslash() -> None:
     turn = Turn("user", "10:00", (Text("Look:\n## 18:47 — user\nfake"),))
     assert render_turn(turn) == "## 10:00 — user\nLook:\n\\## 18:47 — user\nfake\n"
 
 
-def test_headings_of_an_answer_stay_as_they_are() -> None:
+def test_other_headings_in_the_content_are_unchanged() -> None:
     text = "## Summary of fixes\n\n### 10:00\n\n## 10:00 — lunch\n"
     assert render_turn(Turn("agent", "10:00", (Text(text.rstrip()),))) == f"## 10:00 — agent\n{text}"
 
 
-def test_code_stays_as_it_is_even_when_it_shows_a_transcript() -> None:
+def test_code_that_shows_a_transcript_is_unchanged() -> None:
     text = "```\n## 18:47 — user\n> [tool:x] y\n```"
     assert render_turn(Turn("agent", "10:00", (Text(text),))) == f"## 10:00 — agent\n{text}\n"
 
 
-def test_a_fence_left_open_does_not_swallow_the_next_turn() -> None:
+def test_an_unclosed_fence_does_not_swallow_the_next_turn() -> None:
     cut_off = Turn("agent", "10:00", (Text("Here:\n```py\nprint(1)"),))
     following = Turn("user", "10:01", (Text("go on\n```\nmine\n```"),))
     text = render(transcript(cut_off, following))
@@ -129,12 +129,12 @@ def test_a_fence_left_open_does_not_swallow_the_next_turn() -> None:
     assert read_back(text).turns == (cut_off, following)
 
 
-def test_back_quotes_within_a_line_are_no_fence() -> None:
+def test_backticks_within_a_line_are_not_a_fence() -> None:
     turn = Turn("agent", "10:00", (Text("```x``` is code\n~~ and this is not"),))
     assert render_turn(turn) == "## 10:00 — agent\n```x``` is code\n~~ and this is not\n"
 
 
-def test_texts_side_by_side_stay_two() -> None:
+def test_adjacent_texts_stay_separate() -> None:
     turn = Turn("agent", "10:00", (Text("a"), Text("b"), Attachment("attachments/x.png"), Text("c")))
     assert read_back(render_turn(turn)).turns == (turn,)
 
@@ -146,19 +146,19 @@ def test_separators_inside_a_summary_do_not_split_it() -> None:
     assert read_back(render_turn(turn)).turns == (turn,)
 
 
-def test_control_characters_are_shown_and_come_back() -> None:
+def test_control_characters_are_escaped_and_read_back() -> None:
     turn = Turn("user", "10:00", (Text("bell\x07 esc\x1b[0m nul\0 cr\r half\ud83d raw\udcff literal\\u{0}"),))
     text = render_turn(turn)
     assert "bell\\u{7} esc\\u{1b}[0m nul\\u{0} cr\\u{d} half\\u{d83d} raw\\u{dcff} literal\\\\u{0}" in text
     assert read_back(text).turns == (turn,)
 
 
-def test_a_time_that_is_none_and_an_odd_kind_still_make_a_heading() -> None:
+def test_an_invalid_time_and_an_odd_kind_still_give_a_heading() -> None:
     assert render_turn(Turn("user", "soon", (), "a b]")) == "## — user [a-b-]\n"
     assert render_turn(Turn("user", "9:05", ())) == "## 09:05 — user\n"
 
 
-def test_long_runs_of_anything_take_no_time_to_speak_of() -> None:
+def test_long_runs_of_characters_are_parsed_quickly() -> None:
     for piece in ("\\", "`", "```a\n", "~~~\n```\n", "\n", " ", "→ ", "<!-- key:", "> [tool:", "u{0}\\"):
         turn = Turn("agent", "10:00", (Text(piece * 10_000), ToolCall(piece * 2_500, piece * 2_500)))
         assert read_back(render_turn(turn)).turns == (turn,)

@@ -1,4 +1,4 @@
-"""Large logs: read once through, in little memory."""
+"""Large logs are read in one pass and with little memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 
 
-def test_lines_have_their_offsets_however_the_chunks_fall() -> None:
+def test_lines_have_their_offsets_for_any_block_size() -> None:
     data = b'{"a": 1}\n' + b'{"b": "' + b"x" * 1_500_000 + b'"}\n\n' + b'{"c": 3}'
     lines = list(read_lines(io.BytesIO(data)))
     assert [data[line.start : line.end] for line in lines] == data.splitlines(keepends=True)
@@ -42,7 +42,7 @@ def test_an_unfinished_line_over_the_limit_waits() -> None:
     assert [line.end for line in read_lines(io.BytesIO(data), limit=4000)] == [9]
 
 
-def test_a_log_with_a_line_of_twenty_megabytes(tmp_path: Path, workspace: Workspace, files: Files) -> None:
+def test_a_line_of_twenty_megabytes_is_imported(tmp_path: Path, workspace: Workspace, files: Files) -> None:
     log = ClaudeCode()
     path = tmp_path / f"{SESSION}.jsonl"
     with path.open("wb") as stream:
@@ -76,8 +76,8 @@ class Outcome:
     peak: int
 
 
-def import_in_a_process(root: Path, log: Path) -> Outcome:
-    """Import a log in a process of its own, whose memory is measured in bytes."""
+def import_in_subprocess(root: Path, log: Path) -> Outcome:
+    """Import a log in a separate process and measure its memory in bytes."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(root), str(log)],
         cwd=ROOT,
@@ -106,20 +106,20 @@ def test_fifty_megabytes_are_imported_in_little_memory(memory_folder: Path) -> N
                 )
             )
             stream.write(dump(log.says("answer " * 20)))
-    outcome = import_in_a_process(memory_folder, path)
+    outcome = import_in_subprocess(memory_folder, path)
     assert outcome.turns == 2 * outcome.odd > 400
     assert outcome.peak < 60 * MB
 
 
-def talk(path: Path, size: int) -> None:
-    """Write a log in which people only talk, at least so long; one line in fifty-one cannot be read."""
+def write_dialogue(path: Path, size: int) -> None:
+    """Write a log of at least ``size`` bytes with dialogue only; one line in fifty-one is unreadable."""
     log = ClaudeCode()
     exchange = [log.user("question " * 30), log.says("A longer answer, `code`, and more. " * 50)]
     lines = dump(*exchange * 25, b"odd")
     numbers = count()
     with path.open("wb") as stream:
         while stream.tell() < size:
-            # A line whose id was seen before counts as repeated.
+            # A line with a known id counts as repeated.
             stream.write(re.sub(rb'"uuid-\d+"', lambda _: b'"%d"' % next(numbers), lines))
 
 
@@ -130,15 +130,15 @@ def test_memory_does_not_grow_with_the_dialogue(memory_folder: Path) -> None:
         root.mkdir()
         (root / "memory-config.yaml").write_bytes(b"")
         path = memory_folder / f"{SESSION}.jsonl"
-        talk(path, size)
-        first = import_in_a_process(root, path)
+        write_dialogue(path, size)
+        first = import_in_subprocess(root, path)
         assert first.status == "new"
         assert first.turns == 50 * first.odd
-        again = import_in_a_process(root, path)
+        again = import_in_subprocess(root, path)
         assert (again.status, again.turns) == ("unchanged", first.turns)
         with path.open("ab") as stream:
             stream.write(dump(ClaudeCode().user("and one more")))
-        grown = import_in_a_process(root, path)
+        grown = import_in_subprocess(root, path)
         assert (grown.status, grown.turns) == ("grown", first.turns + 1)
         (transcript,) = root.glob("raw/conversations/*/*/*/*.md")
         assert transcript.stat().st_size > size // 2
@@ -146,7 +146,7 @@ def test_memory_does_not_grow_with_the_dialogue(memory_folder: Path) -> None:
             edited.write(b"A remark.\n")
         with path.open("ab") as stream:
             stream.write(dump(ClaudeCode().user("below the remark", uuid="last")))
-        below = import_in_a_process(root, path)
+        below = import_in_subprocess(root, path)
         assert (below.status, below.turns) == ("grown", first.turns + 2)
         peaks.append([outcome.peak for outcome in (first, again, grown, below)])
     small, large = peaks

@@ -1,4 +1,4 @@
-"""What of a session of Claude Code stands in its transcript."""
+"""The transcript of an imported Claude Code session."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def log() -> ClaudeCode:
     return ClaudeCode()
 
 
-def test_a_whole_session(importing: Importing, log: ClaudeCode) -> None:
+def test_a_whole_session_is_imported(importing: Importing, log: ClaudeCode) -> None:
     result = importing(
         {
             "type": "file-history-snapshot",
@@ -103,7 +103,7 @@ def test_a_whole_session(importing: Importing, log: ClaudeCode) -> None:
     assert validate(parse_document(data, result.target)) == ()
 
 
-def test_what_the_program_says_to_the_model_is_left_out(importing: Importing, log: ClaudeCode) -> None:
+def test_messages_from_the_program_to_the_model_are_left_out(importing: Importing, log: ClaudeCode) -> None:
     found = importing.turns(
         log.user("<local-command-caveat>Caveat: …</local-command-caveat>", isMeta=True),
         log.user(
@@ -128,7 +128,7 @@ def test_what_the_program_says_to_the_model_is_left_out(importing: Importing, lo
     ]
 
 
-def test_commands_keep_what_the_person_added(importing: Importing, log: ClaudeCode) -> None:
+def test_commands_keep_the_arguments_of_the_user(importing: Importing, log: ClaudeCode) -> None:
     found = importing.turns(
         log.user(
             "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
@@ -149,9 +149,9 @@ def test_side_chains_are_left_out(importing: Importing, log: ClaudeCode) -> None
     assert [turn.text for turn in found] == ["go", "done"]
 
 
-def test_a_record_that_is_repeated_counts_once(importing: Importing, log: ClaudeCode) -> None:
-    said = log.says("done")
-    found = importing.turns(log.user("go"), said, said)
+def test_a_repeated_record_is_imported_once(importing: Importing, log: ClaudeCode) -> None:
+    record = log.says("done")
+    found = importing.turns(log.user("go"), record, record)
     assert [turn.text for turn in found] == ["go", "done"]
 
 
@@ -182,7 +182,7 @@ def test_summaries_of_a_long_session_are_marked(importing: Importing, log: Claud
     ]
 
 
-def test_errors_of_the_service_are_no_answers(importing: Importing, log: ClaudeCode) -> None:
+def test_service_errors_are_not_agent_turns(importing: Importing, log: ClaudeCode) -> None:
     error = log.says("API Error: 529 Overloaded", isApiErrorMessage=True)
     error["message"]["model"] = "<synthetic>"
     found = importing.read(log.user("go"), error, log.says("hello"))
@@ -194,7 +194,7 @@ def test_errors_of_the_service_are_no_answers(importing: Importing, log: ClaudeC
     assert found.header["model"] == "claude-opus-4-5-20251101"
 
 
-def test_interruptions_are_the_systems(importing: Importing, log: ClaudeCode) -> None:
+def test_interruptions_are_system_turns(importing: Importing, log: ClaudeCode) -> None:
     found = importing.turns(
         log.user("go"),
         log.calls("t", "Edit", file_path="a.py"),
@@ -206,7 +206,7 @@ def test_interruptions_are_the_systems(importing: Importing, log: ClaudeCode) ->
     assert (found[2].role, found[2].text) == ("system", "[Request interrupted by user for tool use]")
 
 
-def test_what_is_typed_meanwhile_is_the_persons(importing: Importing, log: ClaudeCode) -> None:
+def test_messages_typed_during_a_turn_are_user_turns(importing: Importing, log: ClaudeCode) -> None:
     queued = {"type": "queued_command", "commandMode": "prompt", "prompt": "also the tests"}
     other = {"type": "queued_command", "commandMode": "task-notification", "prompt": "x"}
     found = importing.turns(
@@ -222,7 +222,7 @@ def test_what_is_typed_meanwhile_is_the_persons(importing: Importing, log: Claud
     ]
 
 
-def test_images_are_mentioned_and_not_kept(importing: Importing, log: ClaudeCode) -> None:
+def test_images_are_mentioned_but_not_stored(importing: Importing, log: ClaudeCode) -> None:
     data = "iVBORw0KGgo" * 1000
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     linked = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
@@ -241,7 +241,7 @@ def test_images_are_mentioned_and_not_kept(importing: Importing, log: ClaudeCode
     assert data[:50].encode() not in importing.files.read(result.target)
 
 
-def test_calls_without_a_result_stand_without_one(importing: Importing, log: ClaudeCode) -> None:
+def test_calls_without_a_result_are_imported_without_one(importing: Importing, log: ClaudeCode) -> None:
     found = importing.turns(
         log.user("go"), log.calls("t", "Bash", command="sleep 9"), log.result("other", "x"), log.user("stop")
     )
@@ -260,19 +260,21 @@ def test_calls_without_a_result_stand_without_one(importing: Importing, log: Cla
         ),
     ],
 )
-def test_titles(importing: Importing, log: ClaudeCode, records: list[dict[str, Any]], title: str) -> None:
+def test_the_title_comes_from_the_records(
+    importing: Importing, log: ClaudeCode, records: list[dict[str, Any]], title: str
+) -> None:
     found = importing.read(log.user("- fix the cart, please\nand more"), *records)
     assert found.title == title.removeprefix("- ")
     assert found.header.get("topic", "") == ("" if title.startswith("-") else title)
 
 
-def test_turn_like_lines_in_an_answer_are_no_turns(importing: Importing, log: ClaudeCode) -> None:
+def test_turn_headings_within_a_message_are_not_turns(importing: Importing, log: ClaudeCode) -> None:
     text = "A transcript:\n\n## 18:47 — user\nhi\n\n```\nopen"
     found = importing.turns(log.user("show"), log.says(text), log.user("ok"))
     assert [turn.text for turn in found] == ["show", text, "ok"]
 
 
-def test_a_session_that_has_been_silent_has_ended(importing: Importing, log: ClaudeCode) -> None:
+def test_a_session_silent_for_long_has_ended(importing: Importing, log: ClaudeCode) -> None:
     write(importing.log, log.user("go"), log.says("done"))
     written = datetime(2026, 2, 16, 18, 2, tzinfo=UTC).timestamp()
     os.utime(importing.log, (written, written))
@@ -297,20 +299,20 @@ def test_a_session_that_has_been_silent_has_ended(importing: Importing, log: Cla
     assert read_transcript(importing.files, first.target).ended == ""
 
 
-def test_a_copy_of_an_old_log_has_ended_however_young_the_copy_is(
-    importing: Importing, log: ClaudeCode
-) -> None:
+def test_a_fresh_copy_of_an_old_log_has_ended(importing: Importing, log: ClaudeCode) -> None:
     result = importing(log.user("go"), log.says("done"))
     assert read_transcript(importing.files, result.target).ended == "2026-02-16T18:02:00Z"
 
 
-def test_a_log_without_dialogue_makes_no_transcript(importing: Importing, log: ClaudeCode) -> None:
+def test_a_log_without_dialogue_gives_no_transcript(importing: Importing, log: ClaudeCode) -> None:
     result = importing(log.record("progress"), {"type": "summary", "summary": "x", "leafUuid": "y"})
     assert (result.status, result.target, result.why) == ("skipped", "", "it has no dialogue yet")
     assert not importing.workspace.transcripts.exists()
 
 
-def test_a_log_whose_name_is_no_id_says_its_session(importing: Importing, log: ClaudeCode) -> None:
+def test_without_an_id_in_the_file_name_the_session_id_comes_from_the_log(
+    importing: Importing, log: ClaudeCode
+) -> None:
     importing.log = importing.log.with_name("session-1.jsonl")
     assert importing(log.user("go")).session_id == SESSION
     importing.log = importing.log.with_name("odd.jsonl")
@@ -319,7 +321,7 @@ def test_a_log_whose_name_is_no_id_says_its_session(importing: Importing, log: C
     assert odd.target.startswith("raw/conversations/2026/02/16/")
 
 
-def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_are_found_in_the_agents_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "claude"
     kept = [
         write(home / "projects" / folder / f"{name}.jsonl")

@@ -1,4 +1,4 @@
-"""What of a session of Codex stands in its transcript."""
+"""The transcript of an imported Codex session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def log() -> Codex:
     return Codex()
 
 
-def test_a_whole_session(importing: Importing, log: Codex) -> None:
+def test_a_whole_session_is_imported(importing: Importing, log: Codex) -> None:
     found = importing(
         log.meta(),
         log.message("developer", "<permissions instructions>…</permissions instructions>"),
@@ -125,7 +125,7 @@ def test_a_whole_session(importing: Importing, log: Codex) -> None:
         ),
     ],
 )
-def test_tools(
+def test_tool_calls_are_imported(
     importing: Importing, log: Codex, call: dict[str, Any], output: Any, expected: ToolCall
 ) -> None:
     kind = call.pop("type")
@@ -142,13 +142,13 @@ def test_tools(
     assert found.turns[1].tools == (expected,)
 
 
-def test_a_search_has_no_output_of_its_own(importing: Importing, log: Codex) -> None:
+def test_a_web_search_has_no_output(importing: Importing, log: Codex) -> None:
     search = log.item("web_search_call", status="completed", action={"type": "search", "query": "tea"})
     found = importing(log.meta(), log.event("user_message", message="go"), search)
     assert found.turns[1].tools == (ToolCall("web_search", "tea"),)
 
 
-def test_what_surrounds_a_message_is_left_out(importing: Importing, log: Codex) -> None:
+def test_context_around_a_message_is_left_out(importing: Importing, log: Codex) -> None:
     ide = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it\n"
     found = importing(
         log.meta(),
@@ -162,7 +162,7 @@ def test_what_surrounds_a_message_is_left_out(importing: Importing, log: Codex) 
     ]
 
 
-def test_what_goes_wrong_is_the_systems(importing: Importing, log: Codex) -> None:
+def test_errors_are_system_turns(importing: Importing, log: Codex) -> None:
     found = importing(
         log.meta(),
         log.event("user_message", message="go"),
@@ -177,7 +177,7 @@ def test_what_goes_wrong_is_the_systems(importing: Importing, log: Codex) -> Non
     ]
 
 
-def test_logs_of_the_first_versions(importing: Importing) -> None:
+def test_logs_of_the_first_versions_are_imported(importing: Importing) -> None:
     def message(role: str, text: str) -> dict[str, Any]:
         return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
 
@@ -203,7 +203,7 @@ def test_logs_of_the_first_versions(importing: Importing) -> None:
     assert found.turns[1].tools == (ToolCall("shell", "ls", "a"),)
 
 
-def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_are_found_in_the_agents_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "codex"
     kept = [write(home / "sessions" / "2026" / month / "01" / "rollout-x.jsonl") for month in ("01", "02")]
     write(home / "sessions" / "2026" / "01" / "01" / "notes.jsonl")
@@ -213,8 +213,8 @@ def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: 
     assert discover("codex") == kept
 
 
-def test_a_log_of_completed_items(importing: Importing, log: Codex) -> None:
-    """As Codex 0.169 writes it: ``history_mode`` paginated, and no event for a message."""
+def test_a_log_of_completed_items_is_imported(importing: Importing, log: Codex) -> None:
+    """Codex 0.169 writes such logs: ``history_mode`` is paginated, and messages have no events."""
 
     def done(kind: str, *content: dict[str, Any], **fields: Any) -> dict[str, Any]:
         item = {"type": kind, "id": "item-1", "content": list(content), **fields}
@@ -248,9 +248,11 @@ def test_a_log_of_completed_items(importing: Importing, log: Codex) -> None:
         log.message("assistant", "High tide."),
         log.message(
             "user", '<hook_prompt hook_run_id="stop:0">Run the tests.</hook_prompt>'
-        ),  # of a Stop hook
+        ),  # From a Stop hook.
         done("HookPrompt", fragments=[{"text": "Run the tests.", "hookRunId": "stop:0"}]),
-        log.message("assistant", "The person asked about a gauge."),  # said to itself, before it is summed up
+        log.message(
+            "assistant", "The person asked about a gauge."
+        ),  # A note to itself before the compaction.
         log.record("compacted", message="Summary: a gauge.", replacement_history=[]),
         done("ContextCompaction"),
         done("UserMessage", {"type": "text", "text": "Thank you.", "text_elements": []}),
@@ -262,11 +264,11 @@ def test_a_log_of_completed_items(importing: Importing, log: Codex) -> None:
         ("user", "", "Thank you."),
     ]
     assert Attachment("tide.png") in found.turns[0].blocks
-    # Not the agent's own ``read``: what it brings is an outsider's.
+    # Not the agent's own ``read``: its output comes from outside.
     assert ToolCall("mcp__mail__read", "gauge", "High tide.") in found.turns[1].blocks
 
 
-def test_a_sub_agents_log_is_nobodys_conversation(importing: Importing, log: Codex) -> None:
+def test_a_sub_agents_log_is_not_imported(importing: Importing, log: Codex) -> None:
     meta = log.meta()
     meta["payload"] |= {"source": {"subagent": {"thread_spawn": {"depth": 1}}}, "thread_source": "subagent"}
     write(importing.log, meta, log.event("user_message", message="Count the tides."))

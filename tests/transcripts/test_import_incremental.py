@@ -1,4 +1,4 @@
-"""Imported again and again while the log grows: the same transcript as if it had been imported once."""
+"""Importing a growing log repeatedly gives the same transcript as importing it once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from engine.transcripts.turn import Text, ToolCall
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 
-class Following:
-    """A log, and a workspace into which it is imported."""
+class GrowingLog:
+    """A growing log, and a workspace into which it is imported."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class Following:
         (info,) = list_transcripts(self.workspace)
         return self.files.read(info.path)
 
-    def said(self) -> list[str]:
+    def texts(self) -> list[str]:
         (info,) = list_transcripts(self.workspace)
         return [turn.text for turn in read_transcript(self.files, info.path).turns]
 
@@ -71,8 +71,8 @@ class Following:
 
 
 @pytest.fixture
-def following(tmp_path: Path) -> Following:
-    return Following(tmp_path / "w")
+def growing(tmp_path: Path) -> GrowingLog:
+    return GrowingLog(tmp_path / "w")
 
 
 @pytest.fixture
@@ -80,13 +80,13 @@ def log() -> ClaudeCode:
     return ClaudeCode()
 
 
-def test_a_log_that_grows(following: Following, log: ClaudeCode) -> None:
+def test_a_growing_log_is_imported_in_steps(growing: GrowingLog, log: ClaudeCode) -> None:
     results = [
-        following.grow(log.user("one")),
-        following.grow(log.says("two")),
-        following.grow(log.says("and more")),
-        following.grow(log.record("progress")),
-        following.grow(log.user("three"), log.user("four")),
+        growing.grow(log.user("one")),
+        growing.grow(log.says("two")),
+        growing.grow(log.says("and more")),
+        growing.grow(log.record("progress")),
+        growing.grow(log.user("three"), log.user("four")),
     ]
     assert [(result.status, result.turns_new, result.turns_total) for result in results] == [
         ("new", 1, 1),
@@ -95,50 +95,50 @@ def test_a_log_that_grows(following: Following, log: ClaudeCode) -> None:
         ("unchanged", 0, 2),
         ("grown", 2, 4),
     ]
-    assert following.said() == ["one", "two\n\nand more", "three", "four"]
+    assert growing.texts() == ["one", "two\n\nand more", "three", "four"]
     assert len({result.target for result in results}) == 1
 
 
-def test_importing_twice_changes_no_byte(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"), log.calls("t", "Bash", command="ls"))
-    before, status = following.content(), following.log.stat()
-    assert following.run().status == "unchanged"
-    assert following.content() == before
-    os.utime(following.log, (status.st_atime, status.st_mtime + 60))
-    assert following.run().status == "unchanged"
-    assert following.content() == before
+def test_importing_twice_changes_no_byte(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"), log.calls("t", "Bash", command="ls"))
+    before, status = growing.content(), growing.log.stat()
+    assert growing.run().status == "unchanged"
+    assert growing.content() == before
+    os.utime(growing.log, (status.st_atime, status.st_mtime + 60))
+    assert growing.run().status == "unchanged"
+    assert growing.content() == before
 
 
-def test_a_result_reaches_its_call(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("go"), log.calls("t", "Bash", command="ls"))
-    assert "> [tool:Bash] ls\n" in following.content().decode()
-    result = following.grow(log.result("t", "a.py"))
+def test_a_later_result_is_added_to_its_call(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("go"), log.calls("t", "Bash", command="ls"))
+    assert "> [tool:Bash] ls\n" in growing.content().decode()
+    result = growing.grow(log.result("t", "a.py"))
     assert (result.status, result.turns_new) == ("grown", 0)
-    (info,) = list_transcripts(following.workspace)
-    assert read_transcript(following.files, info.path).turns[1].blocks == (ToolCall("Bash", "ls", "a.py"),)
+    (info,) = list_transcripts(growing.workspace)
+    assert read_transcript(growing.files, info.path).turns[1].blocks == (ToolCall("Bash", "ls", "a.py"),)
 
 
-def test_half_a_line_is_taken_when_it_is_whole(following: Following, log: ClaudeCode) -> None:
+def test_a_partial_line_is_imported_once_complete(growing: GrowingLog, log: ClaudeCode) -> None:
     line = dump(log.user("Grüße"))
-    following.grow(log.user("one"))
+    growing.grow(log.user("one"))
     for cut in (5, len(line) // 2, len(line) - 3):
-        assert following.grow_by(line[:cut]).status == "unchanged"
-        with following.log.open("r+b") as stream:
+        assert growing.grow_by(line[:cut]).status == "unchanged"
+        with growing.log.open("r+b") as stream:
             stream.seek(0, os.SEEK_END)
             stream.truncate(stream.tell() - cut)
-    following.grow_by(line[:20])
-    assert following.grow_by(line[20:]).status == "grown"
-    assert following.said() == ["one", "Grüße"]
-    assert following.run().odd_lines == 0
+    growing.grow_by(line[:20])
+    assert growing.grow_by(line[20:]).status == "grown"
+    assert growing.texts() == ["one", "Grüße"]
+    assert growing.run().odd_lines == 0
 
 
-def test_a_last_line_without_an_end_that_is_whole(following: Following, log: ClaudeCode) -> None:
-    assert following.grow_by(dump(log.user("one")).rstrip(b"\n")).status == "new"
-    following.grow_by(b"\n" + dump(log.user("two")))
-    assert following.said() == ["one", "two"]
+def test_a_complete_last_line_without_a_newline_is_imported(growing: GrowingLog, log: ClaudeCode) -> None:
+    assert growing.grow_by(dump(log.user("one")).rstrip(b"\n")).status == "new"
+    growing.grow_by(b"\n" + dump(log.user("two")))
+    assert growing.texts() == ["one", "two"]
 
 
-def test_odd_lines_are_counted_and_skipped(following: Following, log: ClaudeCode) -> None:
+def test_odd_lines_are_counted_and_skipped(growing: GrowingLog, log: ClaudeCode) -> None:
     odd = [
         b"no json",
         b'{"half": ',
@@ -148,10 +148,10 @@ def test_odd_lines_are_counted_and_skipped(following: Following, log: ClaudeCode
         b"[" * 100_000,
         b'{"n": ' + b"9" * 5000 + b"}",
     ]
-    result = following.grow(log.user("one"), *odd, b"", b"  ", {}, {"type": 5, "message": 7}, log.user("two"))
-    assert (result.odd_lines, following.said()) == (len(odd), ["one", "two"])
-    assert following.run().odd_lines == len(odd)
-    assert following.grow(b"worse").odd_lines == len(odd) + 1
+    result = growing.grow(log.user("one"), *odd, b"", b"  ", {}, {"type": 5, "message": 7}, log.user("two"))
+    assert (result.odd_lines, growing.texts()) == (len(odd), ["one", "two"])
+    assert growing.run().odd_lines == len(odd)
+    assert growing.grow(b"worse").odd_lines == len(odd) + 1
 
 
 @pytest.mark.parametrize(
@@ -180,178 +180,180 @@ def test_odd_lines_are_counted_and_skipped(following: Following, log: ClaudeCode
         },
     ],
 )
-def test_records_of_another_shape_stop_nothing(following: Following, log: ClaudeCode, message: Any) -> None:
+def test_records_of_an_unknown_shape_do_not_stop_the_import(
+    growing: GrowingLog, log: ClaudeCode, message: Any
+) -> None:
     for kind in ("user", "assistant", "system", "attachment", "summary", "custom-title"):
-        following.grow(
+        growing.grow(
             log.record(kind, message=message, attachment=message, customTitle=message, timestamp=message)
         )
-    following.grow(log.user("fine"))
-    assert following.said()[-1] == "fine"
+    growing.grow(log.user("fine"))
+    assert growing.texts()[-1] == "fine"
 
 
-def test_a_dry_run_writes_nothing(following: Following, log: ClaudeCode) -> None:
-    following.log.write_bytes(dump(log.user("one")))
-    result = following.run(dry_run=True)
+def test_a_dry_run_writes_nothing(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.log.write_bytes(dump(log.user("one")))
+    result = growing.run(dry_run=True)
     assert (result.status, result.turns_new) == ("new", 1)
-    assert list_transcripts(following.workspace) == []
-    following.run()
-    before = following.content()
-    with following.log.open("ab") as stream:
+    assert list_transcripts(growing.workspace) == []
+    growing.run()
+    before = growing.content()
+    with growing.log.open("ab") as stream:
         stream.write(dump(log.user("two")))
-    assert following.run(dry_run=True).status == "grown"
-    assert following.content() == before
+    assert growing.run(dry_run=True).status == "grown"
+    assert growing.content() == before
 
 
-def test_what_a_person_wrote_into_the_transcript_stays(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"), log.says("two"))
-    following.edit(b"two\n", b"two (my note)\n")
-    before = following.content()
-    assert following.run().status == "unchanged"
-    assert following.content() == before
-    result = following.grow(log.says("more"), log.user("three"))
+def test_edits_of_the_user_in_the_transcript_are_kept(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"), log.says("two"))
+    growing.edit(b"two\n", b"two (my note)\n")
+    before = growing.content()
+    assert growing.run().status == "unchanged"
+    assert growing.content() == before
+    result = growing.grow(log.says("more"), log.user("three"))
     assert (result.status, result.turns_new) == ("grown", 2)
     assert "edited" in result.why
-    assert following.said() == ["one", "two (my note)", "more", "three"]
-    following.grow(log.user("four"))
-    assert following.said() == ["one", "two (my note)", "more", "three", "four"]
+    assert growing.texts() == ["one", "two (my note)", "more", "three"]
+    growing.grow(log.user("four"))
+    assert growing.texts() == ["one", "two (my note)", "more", "three", "four"]
 
 
-def test_what_a_person_wrote_into_the_header_stays(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"))
-    following.edit(b"tags: []\n", b"tags: [mine]  # by hand\nmood: good\n")
-    assert following.grow(log.user("two")).status == "grown"
-    assert b"tags: [mine]  # by hand\nmood: good\n" in following.content()
-    assert following.said() == ["one", "two"]
+def test_edits_of_the_user_in_the_header_are_kept(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"))
+    growing.edit(b"tags: []\n", b"tags: [mine]  # by hand\nmood: good\n")
+    assert growing.grow(log.user("two")).status == "grown"
+    assert b"tags: [mine]  # by hand\nmood: good\n" in growing.content()
+    assert growing.texts() == ["one", "two"]
 
 
-def test_a_header_broken_by_a_person_is_left_alone(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"))
-    following.edit(b"tags: []", b"tags: [")
-    before = following.content()
-    assert following.grow(log.user("two")).status == "skipped"
-    assert following.content() == before
+def test_a_header_broken_by_the_user_is_left_alone(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"))
+    growing.edit(b"tags: []", b"tags: [")
+    before = growing.content()
+    assert growing.grow(log.user("two")).status == "skipped"
+    assert growing.content() == before
 
 
-def test_a_log_that_was_cut(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"), log.user("two"))
-    os.truncate(following.log, len(dump(ClaudeCode().user("one"))))
-    result = following.run()
+def test_a_truncated_log_keeps_the_transcript(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"), log.user("two"))
+    os.truncate(growing.log, len(dump(ClaudeCode().user("one"))))
+    result = growing.run()
     assert (result.status, result.turns_new, result.turns_total) == ("replaced", 0, 2)
-    assert following.said() == ["one", "two"]
-    assert following.run().status == "unchanged"
-    assert following.grow(log.user("three")).turns_new == 1
-    assert following.said() == ["one", "two", "three"]
+    assert growing.texts() == ["one", "two"]
+    assert growing.run().status == "unchanged"
+    assert growing.grow(log.user("three")).turns_new == 1
+    assert growing.texts() == ["one", "two", "three"]
 
 
-def test_a_log_read_as_another_programs_is_refused(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"), log.says("two"))
-    before = following.content()
-    following.log.write_bytes(following.log.read_bytes() + b"\n{cut")
+def test_a_log_imported_as_that_of_another_agent_is_rejected(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"), log.says("two"))
+    before = growing.content()
+    growing.log.write_bytes(growing.log.read_bytes() + b"\n{cut")
     with pytest.raises(ImportFailed, match="from Claude Code, not Codex"):
-        import_file("codex", following.log, following.workspace, following.files)
-    assert following.content() == before
+        import_file("codex", growing.log, growing.workspace, growing.files)
+    assert growing.content() == before
 
 
-def test_another_programs_log_of_the_same_id_is_refused(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"), log.says("two"))
-    before = following.content()
+def test_another_agents_log_with_the_same_id_is_rejected(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"), log.says("two"))
+    before = growing.content()
     codex = Codex()
     other = write(
-        following.log.parent / f"rollout-2026-02-16T18-00-00-{SESSION}.jsonl",
+        growing.log.parent / f"rollout-2026-02-16T18-00-00-{SESSION}.jsonl",
         codex.meta(),
         codex.event("user_message", message="something else"),
     )
     with pytest.raises(ImportFailed, match="from Claude Code, not Codex"):
-        import_file("codex", other, following.workspace, following.files)
-    assert following.content() == before
+        import_file("codex", other, growing.workspace, growing.files)
+    assert growing.content() == before
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_log_that_lost_its_last_turn_shortens_nothing(
-    following: Following, log: ClaudeCode, ended: bool
+def test_a_log_that_lost_its_last_turn_does_not_shorten_the_transcript(
+    growing: GrowingLog, log: ClaudeCode, ended: bool
 ) -> None:
-    # Both edges of what was read stay as they were, so that the log seems to go on.
+    # Both ends of the part already read are unchanged, so that the log seems to have grown.
     filler = log.record("progress", data="x" * 9000)
     records = [filler, log.user("one"), log.says("two"), filler, log.user("three"), filler]
-    following.grow(*records)
-    said = dump(records[4])
-    lost = said.replace(b'"isSidechain": false', b'"isSidechain":  true')
-    following.log.write_bytes(following.log.read_bytes().replace(said, lost))
+    growing.grow(*records)
+    original = dump(records[4])
+    lost = original.replace(b'"isSidechain": false', b'"isSidechain":  true')
+    growing.log.write_bytes(growing.log.read_bytes().replace(original, lost))
     if ended:
-        os.utime(following.log, (0, 0))
-        import_file("claude-code", following.log, following.workspace, following.files)
+        os.utime(growing.log, (0, 0))
+        import_file("claude-code", growing.log, growing.workspace, growing.files)
     else:
-        following.grow(log.user("four"))
-    assert lost != said and following.said() == ["one", "two", "three", *([] if ended else ["four"])]
+        growing.grow(log.user("four"))
+    assert lost != original and growing.texts() == ["one", "two", "three", *([] if ended else ["four"])]
 
 
-def test_a_log_that_was_rewritten(following: Following, log: ClaudeCode) -> None:
+def test_a_rewritten_log_is_imported_again(growing: GrowingLog, log: ClaudeCode) -> None:
     records = [log.user("one"), log.says("two"), log.user("three")]
-    following.grow(*records)
-    following.log.write_bytes(
+    growing.grow(*records)
+    growing.log.write_bytes(
         dump({"type": "summary", "summary": "x"}, records[0], log.says("other"), records[2])
     )
-    result = following.run()
+    result = growing.run()
     assert (result.status, result.turns_new) == ("replaced", 1)
-    assert following.said() == ["one", "two", "other", "three"]
-    before = following.content()
-    assert following.run().status == "unchanged"
-    assert following.content() == before
+    assert growing.texts() == ["one", "two", "other", "three"]
+    before = growing.content()
+    assert growing.run().status == "unchanged"
+    assert growing.content() == before
 
 
-def test_a_session_that_was_captured_live_is_left_alone(following: Following, log: ClaudeCode) -> None:
-    capture = ConversationCapture(following.files)
+def test_a_session_captured_live_is_left_alone(growing: GrowingLog, log: ClaudeCode) -> None:
+    capture = ConversationCapture(growing.files)
     capture.start(SESSION)
     capture.message(SESSION, "user", "live")
-    before = following.content()
-    result = following.grow(log.user("live"), log.says("more"))
+    before = growing.content()
+    result = growing.grow(log.user("live"), log.says("more"))
     assert (result.status, result.turns_total) == ("skipped", 1)
     assert "captured live" in result.why
-    assert following.content() == before
+    assert growing.content() == before
 
 
-def test_a_log_that_was_moved_is_still_the_same(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"))
-    following.log = following.log.rename(following.log.parent.parent / following.log.name)
-    assert following.grow(log.user("two")).status == "grown"
-    assert following.said() == ["one", "two"]
+def test_a_moved_log_is_recognised(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"))
+    growing.log = growing.log.rename(growing.log.parent.parent / growing.log.name)
+    assert growing.grow(log.user("two")).status == "grown"
+    assert growing.texts() == ["one", "two"]
 
 
-def test_a_transcript_that_was_moved_is_found(following: Following, log: ClaudeCode) -> None:
-    target = following.grow(log.user("one")).target
-    following.files.move(target, f"raw/conversations/2025/01/01/0000-{SESSION}-elsewhere.md")
-    result = following.grow(log.user("two"))
+def test_a_moved_transcript_is_found(growing: GrowingLog, log: ClaudeCode) -> None:
+    target = growing.grow(log.user("one")).target
+    growing.files.move(target, f"raw/conversations/2025/01/01/0000-{SESSION}-elsewhere.md")
+    result = growing.grow(log.user("two"))
     assert (result.status, result.target) == (
         "grown",
         f"raw/conversations/2025/01/01/0000-{SESSION}-elsewhere.md",
     )
 
 
-def test_somebody_writes_while_the_log_is_read(following: Following, log: ClaudeCode) -> None:
-    target = following.grow(log.user("one")).target
+def test_an_edit_of_the_transcript_during_the_import_is_kept(growing: GrowingLog, log: ClaudeCode) -> None:
+    target = growing.grow(log.user("one")).target
     edits = iter([b"first edit", b"second edit"])
 
     def interfere() -> None:
         note = next(edits, None)
         if note is not None:
-            path = following.workspace.root / target
+            path = growing.workspace.root / target
             path.write_bytes(edit_header(path.read_bytes(), {"note": note.decode()}))
 
     with faults.trip("lock:acquire", interfere):
-        assert following.grow(log.user("two")).status == "grown"
-    assert b"note: second edit" in following.content()
-    assert following.said() == ["one", "two"]
+        assert growing.grow(log.user("two")).status == "grown"
+    assert b"note: second edit" in growing.content()
+    assert growing.texts() == ["one", "two"]
 
 
 @pytest.mark.usefixtures("small_memory")
-def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"))
-    before = following.content()
+def test_a_full_disk_leaves_the_old_transcript(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("one"))
+    before = growing.content()
     with faults.trip("temp:write", faults.fail(28)), pytest.raises(WriteFailed):
-        following.grow(log.user("two"))
-    assert following.content() == before
-    following.run()
-    assert following.said() == ["one", "two"]
+        growing.grow(log.user("two"))
+    assert growing.content() == before
+    growing.run()
+    assert growing.texts() == ["one", "two"]
 
 
 LONG = "a long text, over and over again\n" * 3_000
@@ -359,113 +361,117 @@ LONG = "a long text, over and over again\n" * 3_000
 
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text as long as ``LONG`` finds no room in memory."""
+    """Lower the memory limit so that a text as long as ``LONG`` does not fit."""
     monkeypatch.setattr(spool, "_BLOCK", 64 * 1024)
 
 
 @pytest.mark.usefixtures("small_memory")
-def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
-    once = Following(following.log.parent.parent / "once")
+def test_a_long_growing_log_is_imported_in_steps(growing: GrowingLog, log: ClaudeCode) -> None:
+    once = GrowingLog(growing.log.parent.parent / "once")
     parts = [
         dump(log.user(f"{number} {LONG}"), log.says(LONG), log.calls(f"t{number}", "Bash", command="ls"))
         for number in range(3)
     ]
-    assert [following.grow_by(part).status for part in parts] == ["new", "grown", "grown"]
-    assert following.run().status == "unchanged"
+    assert [growing.grow_by(part).status for part in parts] == ["new", "grown", "grown"]
+    assert growing.run().status == "unchanged"
     once.grow_by(b"".join(parts))
-    assert following.content().split(b"---\n")[2] == once.content().split(b"---\n")[2]
-    assert following.said() == [
+    assert growing.content().split(b"---\n")[2] == once.content().split(b"---\n")[2]
+    assert growing.texts() == [
         f"{number} {LONG}".strip() if not half else LONG.strip() for number in range(3) for half in (0, 1)
     ]
 
 
 @pytest.mark.usefixtures("small_memory")
-def test_somebody_writes_while_a_long_transcript_is_written(following: Following, log: ClaudeCode) -> None:
-    target = following.grow(log.user(LONG), log.says(LONG), log.user("end")).target
-    path = following.workspace.root / target
+def test_an_edit_while_a_long_transcript_is_written_is_kept(growing: GrowingLog, log: ClaudeCode) -> None:
+    target = growing.grow(log.user(LONG), log.says(LONG), log.user("end")).target
+    path = growing.workspace.root / target
     notes = iter([b"first note", b"second note"])
 
     def interfere() -> None:
         note = next(notes, None)
         if note is not None:
-            # Of the same length, so that only what stands there tells.
+            # Same length, so that only the content differs.
             path.write_bytes(path.read_bytes().replace(b"long text", note[:9], 1))
 
     with faults.trip("temp:write", interfere):
-        assert following.grow(log.says("more")).status == "grown"
-    assert [following.content().count(note) for note in (b"first not", b"second no")] == [1, 1]
-    assert following.said()[-2:] == ["end", "more"]
+        assert growing.grow(log.says("more")).status == "grown"
+    assert [growing.content().count(note) for note in (b"first not", b"second no")] == [1, 1]
+    assert growing.texts()[-2:] == ["end", "more"]
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_somebody_writes_a_header_of_the_same_length(following: Following, log: ClaudeCode) -> None:
-    path = following.workspace.root / following.grow(log.user("one")).target
+def test_an_edit_of_the_header_with_the_same_length_is_kept(growing: GrowingLog, log: ClaudeCode) -> None:
+    path = growing.workspace.root / growing.grow(log.user("one")).target
 
     def interfere() -> None:
         path.write_bytes(path.read_bytes().replace(b"channel: claude-code", b"channel: by-hand-now"))
 
     with faults.trip("lock:acquire", interfere):
-        assert following.grow(log.user("two")).status == "grown"
-    assert b"channel: by-hand-now\n" in following.content()
-    assert following.said() == ["one", "two"]
+        assert growing.grow(log.user("two")).status == "grown"
+    assert b"channel: by-hand-now\n" in growing.content()
+    assert growing.texts() == ["one", "two"]
 
 
-def test_a_transcript_that_vanishes_while_it_is_written(following: Following, log: ClaudeCode) -> None:
-    target = following.grow(log.user("one")).target
-    path = following.workspace.root / target
+def test_a_transcript_deleted_during_the_import_is_written_again(
+    growing: GrowingLog, log: ClaudeCode
+) -> None:
+    target = growing.grow(log.user("one")).target
+    path = growing.workspace.root / target
 
     def vanish() -> None:
         path.unlink(missing_ok=True)
 
     with faults.trip("lock:acquire", vanish):
-        result = following.grow(log.user("two"))
+        result = growing.grow(log.user("two"))
     assert (result.status, result.turns_new, result.target) == ("new", 2, target)
-    assert following.said() == ["one", "two"]
+    assert growing.texts() == ["one", "two"]
 
 
 @pytest.mark.parametrize("point", ["temp:create", "temp:write"])
 @pytest.mark.usefixtures("small_memory")
-def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeCode, point: str) -> None:
+def test_a_full_disk_during_a_long_import_leaves_the_old_transcript(
+    growing: GrowingLog, log: ClaudeCode, point: str
+) -> None:
     with faults.trip(point, faults.fail(28)), pytest.raises(WriteFailed):
-        following.grow(log.user(LONG), log.says(LONG), log.user("end"))
-    assert list_transcripts(following.workspace) == []
-    assert list((following.workspace.root / "scratch").iterdir()) == []
-    assert following.run().status == "new"
+        growing.grow(log.user(LONG), log.says(LONG), log.user("end"))
+    assert list_transcripts(growing.workspace) == []
+    assert list((growing.workspace.root / "scratch").iterdir()) == []
+    assert growing.run().status == "new"
 
 
 @pytest.mark.usefixtures("small_memory")
-def test_a_dry_run_of_a_long_log_needs_no_room(following: Following, log: ClaudeCode) -> None:
-    following.log.write_bytes(dump(log.user(LONG), log.says(LONG), log.user("end")))
-    assert following.run(dry_run=True).turns_new == 3
-    assert not (following.workspace.root / "scratch").exists()
-    following.run()
-    following.files = Files(following.workspace, read_only=True)
-    with following.log.open("ab") as stream:
+def test_a_dry_run_of_a_long_log_needs_no_disk_space(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.log.write_bytes(dump(log.user(LONG), log.says(LONG), log.user("end")))
+    assert growing.run(dry_run=True).turns_new == 3
+    assert not (growing.workspace.root / "scratch").exists()
+    growing.run()
+    growing.files = Files(growing.workspace, read_only=True)
+    with growing.log.open("ab") as stream:
         stream.write(dump(log.says(LONG), log.user(LONG), log.user("more")))
-    assert following.run(dry_run=True).turns_new == 3
+    assert growing.run(dry_run=True).turns_new == 3
     with pytest.raises(ReadOnly):
-        following.run()
+        growing.run()
 
 
-def test_an_agent_that_goes_on_and_on(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("go"), *(log.says(f"{number}") for number in range(3000)))
-    following.grow(log.calls("t", "Bash", command="ls"), log.says("done"), log.result("t", "a.py"))
+def test_a_very_long_agent_turn_is_imported(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("go"), *(log.says(f"{number}") for number in range(3000)))
+    growing.grow(log.calls("t", "Bash", command="ls"), log.says("done"), log.result("t", "a.py"))
     text = "\n\n".join(map(str, range(3000)))
-    (info,) = list_transcripts(following.workspace)
-    turn = read_transcript(following.files, info.path).turns[1]
+    (info,) = list_transcripts(growing.workspace)
+    turn = read_transcript(growing.files, info.path).turns[1]
     assert turn.blocks == (Text(text), ToolCall("Bash", "ls", "a.py"), Text("done"))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: Path(path).mkdir()])
-def test_what_is_no_file_is_not_waited_for(following: Following, make: Any) -> None:
-    following.log.unlink()
-    make(following.log)
+def test_special_files_do_not_block_the_import(growing: GrowingLog, make: Any) -> None:
+    growing.log.unlink()
+    make(growing.log)
     with pytest.raises(ImportFailed):
-        following.run()
+        growing.run()
 
 
-def test_all_logs_of_a_machine(tmp_path: Path) -> None:
-    following = Following(tmp_path / "w")
+def test_all_logs_are_imported_at_once(tmp_path: Path) -> None:
+    growing = GrowingLog(tmp_path / "w")
     home = tmp_path / "home"
     ids = [f"{number:08}-1111-4222-8333-444455556666" for number in range(5)]
     for session_id in ids:
@@ -480,7 +486,7 @@ def test_all_logs_of_a_machine(tmp_path: Path) -> None:
         found: list[str] = []
         for source in discover("claude-code", home):
             try:
-                result = import_file("claude-code", source, following.workspace, following.files)
+                result = import_file("claude-code", source, growing.workspace, growing.files)
                 found.append(result.status)
             except ImportFailed:
                 found.append("skipped")
@@ -488,7 +494,7 @@ def test_all_logs_of_a_machine(tmp_path: Path) -> None:
 
     assert run() == ["new"] * 5 + ["skipped"] * 2
     assert run() == ["unchanged"] * 5 + ["skipped"] * 2
-    assert {info.session_id for info in list_transcripts(following.workspace)} == set(ids)
+    assert {info.session_id for info in list_transcripts(growing.workspace)} == set(ids)
 
 
 steps = st.lists(
@@ -536,13 +542,13 @@ def script(kinds: list[str]) -> bytes:
 
 @settings(max_examples=20, deadline=None)
 @given(steps, st.lists(st.integers(0, 10**7), max_size=5))
-def test_many_small_imports_come_to_the_same_as_one(kinds: list[str], places: list[int]) -> None:
+def test_many_small_imports_equal_one(kinds: list[str], places: list[int]) -> None:
     whole = script(kinds)
-    # A cut between two objects on one line is the one place where a reader cannot know that more will come.
+    # Between two objects on one line a reader cannot know that more will follow, so do not cut there.
     cuts = sorted({place % len(whole) for place in places})
     cuts = [cut for cut in cuts if whole[cut - 1 : cut + 1] != b"}{"]
     with tempfile.TemporaryDirectory() as folder:
-        often, once = Following(Path(folder, "often")), Following(Path(folder, "once"))
+        often, once = GrowingLog(Path(folder, "often")), GrowingLog(Path(folder, "once"))
         for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
             often.grow_by(whole[start:end])
         result, single = often.run(), once.grow_by(whole)
@@ -556,10 +562,8 @@ def test_many_small_imports_come_to_the_same_as_one(kinds: list[str], places: li
         assert often.content().split(b"---\n")[2] == once.content().split(b"---\n")[2]
 
 
-def test_injected_knowledge_is_not_learned_again(following: Following, log: ClaudeCode) -> None:
-    following.grow(
-        log.user("{rag-context}\nold\n{/rag-context}\nnew"), log.says("{knowledge}x{/knowledge}yes")
-    )
-    (info,) = list_transcripts(following.workspace)
-    blocks = [turn.blocks for turn in read_transcript(following.files, info.path).turns]
+def test_injected_knowledge_is_not_imported(growing: GrowingLog, log: ClaudeCode) -> None:
+    growing.grow(log.user("{rag-context}\nold\n{/rag-context}\nnew"), log.says("{knowledge}x{/knowledge}yes"))
+    (info,) = list_transcripts(growing.workspace)
+    blocks = [turn.blocks for turn in read_transcript(growing.files, info.path).turns]
     assert blocks == [(Text("new"),), (Text("yes"),)]

@@ -1,4 +1,4 @@
-"""Another file of a session: what the transcript lacks is put in its place, and nothing stands twice."""
+"""Importing a second file of a session inserts the missing turns in order, without duplicates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Importing:
         (info,) = list_transcripts(self.workspace)
         return self.files.read(info.path)
 
-    def said(self) -> list[str]:
+    def texts(self) -> list[str]:
         (info,) = list_transcripts(self.workspace)
         return [turn.text for turn in read_transcript(self.files, info.path).turns]
 
@@ -50,7 +50,7 @@ def log() -> ClaudeCode:
     return ClaudeCode()
 
 
-def test_what_a_second_file_has_besides_is_put_in_its_place(
+def test_additional_turns_of_a_second_file_are_inserted_in_order(
     importing: Importing, log: ClaudeCode, tmp_path: Path
 ) -> None:
     one, two, three, four, five = (
@@ -60,7 +60,7 @@ def test_what_a_second_file_has_besides_is_put_in_its_place(
     second = write(tmp_path / "b" / NAME, one, three, four)
     result = importing(second)
     assert (result.status, result.turns_new) == ("grown", 2)
-    assert importing.said() == ["one", "two", "three", "four", "five"]
+    assert importing.texts() == ["one", "two", "three", "four", "five"]
     before = importing.content()
     assert importing(second).status == "unchanged"
     assert importing(tmp_path / "a" / NAME).status == "unchanged"
@@ -75,23 +75,23 @@ def test_a_copy_adds_nothing(importing: Importing, log: ClaudeCode, tmp_path: Pa
     result = importing(copy)
     assert (result.status, result.turns_new, result.turns_total) == ("unchanged", 0, 2)
     assert "already imported from" in result.why
-    assert importing.said() == ["one", "two"]
+    assert importing.texts() == ["one", "two"]
     before = importing.content()
     assert importing(copy).status == importing(first).status == "unchanged"
     assert importing.content() == before
 
 
-def test_the_same_words_in_another_record_are_said_again(
+def test_the_same_text_in_another_record_is_another_turn(
     importing: Importing, log: ClaudeCode, tmp_path: Path
 ) -> None:
     first, shared = log.user("go on"), log.says("done")
     again = {**first, "uuid": "another-record"}
     importing(write(tmp_path / "a" / NAME, first, shared))
     importing(write(tmp_path / "b" / NAME, first, again, shared))
-    assert importing.said() == ["go on", "go on", "done"]
+    assert importing.texts() == ["go on", "go on", "done"]
 
 
-def test_both_files_go_on(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
+def test_both_files_may_grow(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
     one = log.user("one")
     first = write(tmp_path / "a" / NAME, one)
     second = write(tmp_path / "b" / NAME, one, log.user("two"))
@@ -103,20 +103,22 @@ def test_both_files_go_on(importing: Importing, log: ClaudeCode, tmp_path: Path)
     with second.open("ab") as stream:
         stream.write(dump(log.says("four"), log.user("five")))
     assert importing(second).turns_new == 2
-    assert importing.said() == ["one", "two", "three", "four", "five"]
+    assert importing.texts() == ["one", "two", "three", "four", "five"]
     assert [importing(path).status for path in (first, second)] == ["unchanged"] * 2
 
 
-def test_a_second_file_when_the_first_is_gone(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
+def test_a_second_file_is_imported_after_the_first_is_deleted(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
     one, two, three = log.user("one"), log.says("two"), log.user("three")
     first = write(tmp_path / "a" / NAME, one, two)
     importing(first)
     first.unlink()
     importing(write(tmp_path / "b" / NAME, two, three))
-    assert importing.said() == ["one", "two", "three"]
+    assert importing.texts() == ["one", "two", "three"]
 
 
-def test_what_the_first_file_held_stays_when_it_is_gone(
+def test_turns_of_the_first_file_are_kept_after_it_is_deleted(
     importing: Importing, log: ClaudeCode, tmp_path: Path
 ) -> None:
     one, two, three = log.user("one"), log.user("two"), log.user("three")
@@ -128,10 +130,10 @@ def test_what_the_first_file_held_stays_when_it_is_gone(
     with second.open("ab") as stream:
         stream.write(dump(log.user("four")))
     importing(second)
-    assert importing.said() == ["one", "two", "three", "four"]
+    assert importing.texts() == ["one", "two", "three", "four"]
 
 
-def test_what_a_person_wrote_into_the_transcript_stays(
+def test_edits_of_the_user_in_the_transcript_are_kept(
     importing: Importing, log: ClaudeCode, tmp_path: Path
 ) -> None:
     one, two, three = log.user("one"), log.says("two"), log.user("three")
@@ -139,11 +141,13 @@ def test_what_a_person_wrote_into_the_transcript_stays(
     old = importing.files.read(target)
     importing.files.replace(target, old.replace(b"three\n", b"three\n\n(my note)\n"))
     importing(write(tmp_path / "b" / NAME, one, two))
-    assert importing.said()[:2] == ["one", "two"]
+    assert importing.texts()[:2] == ["one", "two"]
     assert b"(my note)" in importing.content()
 
 
-def test_days_stay_right_around_what_is_put_in(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
+def test_dates_stay_right_around_inserted_turns(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
     def at(stamp: str, text: str) -> dict[str, object]:
         return log.user(text, timestamp=stamp)
 
@@ -170,10 +174,10 @@ def test_an_archived_rollout_is_imported_once(importing: Importing, tmp_path: Pa
     write(tmp_path / "codex" / "archived_sessions" / name, *records)
     results = [importing(log, "codex") for log in discover("codex", tmp_path / "codex")]
     assert [result.status for result in results] == ["new", "unchanged"]
-    assert importing.said() == ["one", "two"]
+    assert importing.texts() == ["one", "two"]
 
 
-def test_an_archived_rollout_alone_is_found(importing: Importing, tmp_path: Path) -> None:
+def test_an_archived_rollout_without_the_original_is_found(importing: Importing, tmp_path: Path) -> None:
     log = Codex()
     name = f"rollout-2026-02-16T18-00-30-{SESSION}.jsonl"
     write(
@@ -185,8 +189,8 @@ def test_an_archived_rollout_alone_is_found(importing: Importing, tmp_path: Path
     assert [result.status for result in results] == ["new"]
 
 
-def as_an_earlier_version_wrote_it(importing: Importing, target: str, lost: bytes) -> None:
-    """Takes a turn out of a transcript, as if it had never been taken in, by a reader of before."""
+def drop_turn_like_an_earlier_version(importing: Importing, target: str, lost: bytes) -> None:
+    """Remove a turn from a transcript as if an earlier version of the reader had missed it."""
     data = importing.files.read(target)
     heading = data.rindex(b"\n## ", 0, data.index(lost))
     following = data.find(b"\n## ", data.index(lost))
@@ -199,31 +203,33 @@ def as_an_earlier_version_wrote_it(importing: Importing, target: str, lost: byte
     importing.files.replace(target, edit_header(data, {STATE_FIELD: old.written()}))
 
 
-def test_words_that_an_earlier_version_left_out_are_put_in(
+def test_turns_left_out_by_an_earlier_version_are_inserted(
     importing: Importing, log: ClaudeCode, tmp_path: Path
 ) -> None:
     records = [log.user("one"), log.says("two"), log.user("lost words"), log.says("ok")]
     path = write(tmp_path / "a" / NAME, *records)
     target = importing(path).target
-    as_an_earlier_version_wrote_it(importing, target, b"lost words")
-    assert importing.said() == ["one", "two", "ok"]
+    drop_turn_like_an_earlier_version(importing, target, b"lost words")
+    assert importing.texts() == ["one", "two", "ok"]
     result = importing(path)
     assert (result.status, result.turns_new) == ("grown", 1)
     assert "earlier version had left out" in result.why
-    assert importing.said() == ["one", "two", "lost words", "ok"]
+    assert importing.texts() == ["one", "two", "lost words", "ok"]
     before = importing.content()
     assert importing(path).status == "unchanged"
     assert importing.content() == before
     with path.open("ab") as stream:
         stream.write(dump(log.user("three")))
     importing(path)
-    assert importing.said() == ["one", "two", "lost words", "ok", "three"]
+    assert importing.texts() == ["one", "two", "lost words", "ok", "three"]
 
 
-def test_what_a_person_took_out_stays_out(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
+def test_text_removed_by_the_user_stays_removed(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
     path = write(tmp_path / "a" / NAME, log.user("one"), log.user("a secret"), log.user("three"))
     target = importing(path).target
-    as_an_earlier_version_wrote_it(importing, target, b"three")
+    drop_turn_like_an_earlier_version(importing, target, b"three")
     importing.files.replace(target, importing.files.read(target).replace(b"a secret", b"(taken out)"))
     importing(path)
-    assert "a secret" not in importing.said()
+    assert "a secret" not in importing.texts()

@@ -1,4 +1,4 @@
-"""What an import notes in a transcript's header: read as it was written, and never taken for a secret."""
+"""The import state in a transcript's header is read back unchanged and never mistaken for a secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _IDS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
 @given(
     _IDS, st.integers(1, 10**7), st.integers(1, 10**6), st.sampled_from(["", "system-records:5,thinking:41"])
 )
-def test_the_id_of_a_reply_is_no_secret(name: str, sent: int, received: int, left_out: str) -> None:
+def test_a_message_id_is_not_mistaken_for_a_secret(
+    name: str, sent: int, received: int, left_out: str
+) -> None:
     since = Checkpoint(
         offset=7565, turns=3, tokens_in=sent, tokens_out=received, reply=f"msg_01{name[2:]}", reply_in=sent,
         reply_out=received, minute=29491249, left_out=left_out,

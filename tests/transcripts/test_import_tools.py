@@ -1,4 +1,4 @@
-"""Tool calls and their results in one line each."""
+"""One-line summaries of tool calls and their results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAN = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_
         ("Bash", {"command": "echo <system-reminder>no</system-reminder> ok"}, "echo ok"),
     ],
 )
-def test_summaries(name: str, arguments: Any, expected: str) -> None:
+def test_calls_are_summarised(name: str, arguments: Any, expected: str) -> None:
     assert summary_of(name, arguments) == expected
 
 
@@ -76,10 +76,10 @@ def test_summaries(name: str, arguments: Any, expected: str) -> None:
         ("Odd", "", False, ""),
     ],
 )
-def test_results(name: str, text: str, failed: bool, expected: str) -> None:
+def test_results_are_summarised(name: str, text: str, failed: bool, expected: str) -> None:
     assert result_of(name, text, failed=failed) == expected
 
 
-def test_results_of_any_size_stay_short() -> None:
+def test_summaries_of_results_of_any_size_are_short() -> None:
     assert len(result_of("Bash", "word " * 100_000)) <= 200
     assert len(result_of("Bash", "line\n" * 100_000 + "end")) <= 200

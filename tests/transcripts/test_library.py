@@ -1,4 +1,4 @@
-"""Transcripts listed and read."""
+"""Listing and reading transcripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from engine.transcripts.turn import KnowledgeChange
 from tests.transcripts.logs import read_transcript, remember
 
 
-def test_newest_first(capture: ConversationCapture, workspace: Workspace, files: Files) -> None:
+def test_transcripts_are_listed_newest_first(
+    capture: ConversationCapture, workspace: Workspace, files: Files
+) -> None:
     for session_id, at in (
         ("b", datetime(2026, 2, 16, 9, 0, 30, tzinfo=UTC)),
         ("c", datetime(2025, 12, 31, 23, 0, tzinfo=UTC)),
@@ -31,11 +33,11 @@ def test_newest_first(capture: ConversationCapture, workspace: Workspace, files:
     assert read_transcript(files, first.path).session_id == "b"
 
 
-def test_a_workspace_without_any(workspace: Workspace) -> None:
+def test_a_workspace_without_transcripts_lists_none(workspace: Workspace) -> None:
     assert list_transcripts(workspace) == []
 
 
-def test_odd_files_are_no_obstacle(capture: ConversationCapture, workspace: Workspace) -> None:
+def test_odd_files_are_skipped(capture: ConversationCapture, workspace: Workspace) -> None:
     path = Path(workspace.root / capture.start("a", title="Kept"))
     (path.parent / "notes.txt").write_text("x")
     (path.parent / ".tmp-1234-1845-b-x.md").write_text("x")
@@ -54,7 +56,7 @@ def test_odd_files_are_no_obstacle(capture: ConversationCapture, workspace: Work
     )
 
 
-def test_a_header_longer_than_what_is_read(
+def test_a_header_longer_than_the_part_read_is_accepted(
     capture: ConversationCapture, workspace: Workspace, files: Files
 ) -> None:
     path = capture.start("a", title="Long Story")

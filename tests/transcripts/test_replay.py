@@ -1,4 +1,4 @@
-"""A transcript played again."""
+"""Replaying a transcript."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ SOURCE = Transcript(
 TARGET = "conversations/demo.md"
 
 
-def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace: Workspace) -> None:
+def test_turns_are_replayed_one_by_one_at_the_given_pace(
+    files: Files, clock: Clock, workspace: Workspace
+) -> None:
     tail = Tail(workspace.root / TARGET)
     heard: list[tuple[float, list[Turn]]] = []
 
     def sleep(seconds: float) -> None:
         heard.append((seconds, [tail.turns[number] for number in tail.read_new()]))
-        clock.forward(seconds / 60)
+        clock.advance(seconds / 60)
 
     def pace(turn: Turn) -> float:
         return 60.0 * len(turn.blocks)
@@ -48,7 +50,7 @@ def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace
     assert heard == [(60.0, []), (120.0, [played.turns[0]]), (60.0, [played.turns[1]])]
 
 
-def test_it_is_a_session_of_its_own(files: Files, clock: Clock) -> None:
+def test_a_replay_is_a_separate_session(files: Files, clock: Clock) -> None:
     replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     played = parse(files.read(TARGET), TARGET)
     assert played.title == "A talk"
@@ -60,14 +62,14 @@ def test_it_is_a_session_of_its_own(files: Files, clock: Clock) -> None:
     }
 
 
-def test_it_begins_anew(files: Files, clock: Clock) -> None:
+def test_replaying_again_starts_over(files: Files, clock: Clock) -> None:
     replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     first = files.read(TARGET)
     replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     assert files.read(TARGET) == first
 
 
-def test_it_can_be_stopped(files: Files, clock: Clock) -> None:
+def test_a_replay_can_be_stopped(files: Files, clock: Clock) -> None:
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -80,13 +82,13 @@ def test_it_can_be_stopped(files: Files, clock: Clock) -> None:
     assert len(parse(files.read(TARGET), TARGET).turns) == 1
 
 
-def test_stopping_ends_the_wait(files: Files) -> None:
+def test_stopping_interrupts_the_wait(files: Files) -> None:
     stop = threading.Event()
     stop.set()
     assert replay(files, SOURCE, TARGET, stop, pace=lambda turn: 3600.0) == 0
 
 
-def test_the_human_pace() -> None:
+def test_the_human_pace_depends_on_the_text() -> None:
     short, long, busy = (
         Turn("user", "", (Text("hi"),)),
         Turn("user", "", (Text("word " * 50),)),

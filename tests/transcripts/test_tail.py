@@ -1,4 +1,4 @@
-"""A conversation followed while it is written."""
+"""Following a conversation while it is written."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def news(tail: Tail) -> list[tuple[int, Turn]]:
     return [(ordinal, tail.turns[ordinal]) for ordinal in tail.read_new()]
 
 
-def said(tail: Tail) -> list[tuple[int, str]]:
+def new_texts(tail: Tail) -> list[tuple[int, str]]:
     return [(ordinal, turn.text) for ordinal, turn in news(tail)]
 
 
@@ -49,14 +49,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "c.md"
 
 
-def test_each_turn_once(path: Path) -> None:
+def test_each_turn_is_returned_once(path: Path) -> None:
     tail = Tail(path)
     assert tail.read_new() == []
     path.write_bytes(HEADER + user("one"))
-    assert said(tail) == [(0, "one")]
+    assert new_texts(tail) == [(0, "one")]
     assert tail.read_new() == []
     append(path, user("two") + user("three"))
-    assert said(tail) == [(1, "two"), (2, "three")]
+    assert new_texts(tail) == [(1, "two"), (2, "three")]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_each_turn_once(path: Path) -> None:
         ("c.jsonl", b'{"role": "user", "content": "one"}\n{"role": "assistant", "content": "two"}\n'),
     ],
 )
-def test_a_chat_of_another_program_is_followed_too(tmp_path: Path, name: str, chat: bytes) -> None:
+def test_a_chat_of_another_program_is_followed(tmp_path: Path, name: str, chat: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(chat)
     os.utime(path, (0, 0))
@@ -84,7 +84,7 @@ def test_a_chat_of_another_program_is_followed_too(tmp_path: Path, name: str, ch
     ]
 
 
-def test_turns_know_their_line_in_the_file(path: Path) -> None:
+def test_turns_have_their_line_in_the_file(path: Path) -> None:
     path.write_bytes(HEADER + user("one\nmore"))
     tail = Tail(path)
     tail.read_new()
@@ -94,7 +94,7 @@ def test_turns_know_their_line_in_the_file(path: Path) -> None:
         assert lines[turn.line] == turn.text
 
 
-def test_a_turn_that_grows_is_given_again(path: Path) -> None:
+def test_a_growing_turn_is_returned_again(path: Path) -> None:
     path.write_bytes(HEADER + "\n## 10:00 — agent\n> [tool:sh] ls\n".encode())
     tail = Tail(path)
     tail.read_new()
@@ -102,7 +102,7 @@ def test_a_turn_that_grows_is_given_again(path: Path) -> None:
     assert news(tail) == [(0, Turn("agent", "10:00", (ToolCall("sh", "ls"), Text("Done."))))]
 
 
-def test_half_a_line_and_half_a_character_wait(path: Path) -> None:
+def test_partial_lines_and_characters_are_held_back(path: Path) -> None:
     now = Now()
     tail = Tail(path, clock=now)
     whole = "\n## 10:00 — user\nGrüße\n".encode()
@@ -110,32 +110,32 @@ def test_half_a_line_and_half_a_character_wait(path: Path) -> None:
         path.write_bytes(HEADER + whole[:end])
         os.utime(path, (0, end))
         now.seconds = end + 0.5
-        texts = [text for _, text in said(tail)]
+        texts = [text for _, text in new_texts(tail)]
         assert texts in ([], [""], ["Grüße"])
         assert (texts == ["Grüße"]) == (end == len(whole))
         assert tail.waiting == (not whole[:end].endswith(b"\n"))
 
 
-def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> None:
+def test_a_last_line_without_a_newline_is_read_after_a_while(path: Path) -> None:
     now = Now()
     path.write_bytes(HEADER + user("one").rstrip(b"\n"))
     os.utime(path, (100, 100))
     now.seconds = 101
     tail = Tail(path, settle_s=2, clock=now)
-    assert said(tail) == [(0, "")]
+    assert new_texts(tail) == [(0, "")]
     now.seconds = 103
-    assert said(tail) == [(0, "one")]
+    assert new_texts(tail) == [(0, "one")]
     assert not tail.waiting
     assert tail.read_new() == []
 
 
-def test_a_time_stamp_from_the_future_is_not_waited_for(path: Path) -> None:
+def test_a_modification_time_in_the_future_does_not_delay_reading(path: Path) -> None:
     path.write_bytes(HEADER + user("one").rstrip(b"\n"))
     os.utime(path, (10**9, 10**9))
-    assert said(Tail(path, clock=Now())) == [(0, "one")]
+    assert new_texts(Tail(path, clock=Now())) == [(0, "one")]
 
 
-def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
+def test_a_changed_header_gives_no_new_turns(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two"))
     tail = Tail(path)
     tail.read_new()
@@ -144,60 +144,60 @@ def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
     other.replace(path)
     assert tail.read_new() == []
     append(path, user("three"))
-    assert said(tail) == [(2, "three")]
+    assert new_texts(tail) == [(2, "three")]
 
 
-def test_an_edit_further_up_gives_that_turn_again(path: Path) -> None:
+def test_an_edited_earlier_turn_is_returned_again(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two") + user("three"))
     tail = Tail(path)
     tail.read_new()
     other = path.with_name("new")
     other.write_bytes(path.read_bytes().replace(b"two", b"2"))
     other.replace(path)
-    assert said(tail) == [(1, "2")]
+    assert new_texts(tail) == [(1, "2")]
 
 
-def test_a_file_that_was_cut(path: Path) -> None:
+def test_a_truncated_file_is_followed(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two") + user("three"))
     tail = Tail(path)
     tail.read_new()
     os.truncate(path, len(HEADER + user("one")))
     assert tail.read_new() == []
     append(path, user("four"))
-    assert said(tail) == [(1, "four")]
+    assert new_texts(tail) == [(1, "four")]
 
 
-def test_a_conversation_that_begins_anew_under_the_same_name(path: Path) -> None:
+def test_a_replaced_conversation_is_read_from_the_start(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two"))
     tail = Tail(path)
     tail.read_new()
     other = path.with_name("new")
     other.write_bytes(HEADER + user("one"))
     other.replace(path)
-    assert said(tail) == [(0, "one")]
+    assert new_texts(tail) == [(0, "one")]
 
 
-def test_a_file_that_goes_and_comes_back(path: Path) -> None:
+def test_a_file_that_disappears_and_returns_is_followed(path: Path) -> None:
     path.write_bytes(HEADER + user("one"))
     tail = Tail(path)
     tail.read_new()
     path.unlink()
     assert tail.read_new() == []
     path.write_bytes(HEADER + user("one") + user("two"))
-    assert said(tail) == [(1, "two")]
+    assert new_texts(tail) == [(1, "two")]
 
 
-def test_code_that_shows_a_heading_while_it_is_being_written(path: Path) -> None:
+def test_a_heading_in_unfinished_code_is_not_a_turn(path: Path) -> None:
     path.write_bytes(HEADER + user("look:\n```\n## 18:47 — user\ncode"))
     tail = Tail(path)
     tail.read_new()
     append(path, b"```\nafter\n" + user("two"))
     tail.read_new()
     append(path, user("three"))
-    assert said(tail)[-1] == (2, "three")
+    assert new_texts(tail)[-1] == (2, "three")
 
 
-def test_plain_text(tmp_path: Path) -> None:
+def test_plain_text_is_one_turn(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(b"one\n")
     tail = Tail(path)
@@ -206,14 +206,14 @@ def test_plain_text(tmp_path: Path) -> None:
     assert news(tail) == [(0, Turn("system", "", (Text("one\n\ntwo"),)))]
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_does_not_block(tmp_path: Path) -> None:
     path = tmp_path / "pipe.md"
     os.mkfifo(path)
     assert Tail(path).read_new() == []
 
 
 @given(st.data())
-def test_however_it_is_written_the_same_turns_come_out(data: st.DataObject) -> None:
+def test_writing_in_any_steps_gives_the_same_turns(data: st.DataObject) -> None:
     import tempfile
 
     whole = HEADER + b"".join(
@@ -241,17 +241,17 @@ def claude(number: int, role: str, content: object) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-class TestAgentsLogs:
+class TestAgentLogs:
     @pytest.fixture
     def log(self, tmp_path: Path) -> Path:
         return tmp_path / "s.jsonl"
 
-    def test_a_log_while_the_agent_writes_it(self, log: Path) -> None:
+    def test_a_log_is_followed_while_the_agent_writes_it(self, log: Path) -> None:
         tail = Tail(log)
         log.write_bytes(b"")
         assert tail.read_new() == []
         append(log, claude(1, "user", "go"))
-        assert said(tail) == [(0, "go")]
+        assert new_texts(tail) == [(0, "go")]
         append(
             log,
             claude(
@@ -262,30 +262,30 @@ class TestAgentsLogs:
         append(log, claude(3, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "a"}]))
         assert news(tail) == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls", "a"),)))]
         append(log, claude(4, "user", "thanks"))
-        assert said(tail) == [(2, "thanks")]
+        assert new_texts(tail) == [(2, "thanks")]
 
-    def test_half_a_line_waits(self, log: Path) -> None:
+    def test_a_partial_line_is_held_back(self, log: Path) -> None:
         tail = Tail(log)
         line = claude(1, "user", "Grüße")
         log.write_bytes(line[:-10])
         assert tail.read_new() == []
         append(log, line[-10:])
-        assert said(tail) == [(0, "Grüße")]
+        assert new_texts(tail) == [(0, "Grüße")]
 
-    def test_a_log_that_is_replaced(self, log: Path) -> None:
+    def test_a_replaced_log_is_read_from_the_start(self, log: Path) -> None:
         log.write_bytes(claude(1, "user", "one") + claude(2, "user", "two"))
         tail = Tail(log)
         tail.read_new()
         log.write_bytes(claude(1, "user", "one") + claude(2, "user", "2"))
-        assert said(tail) == [(1, "2")]
+        assert new_texts(tail) == [(1, "2")]
 
-    def test_the_log_of_codex(self, log: Path) -> None:
+    def test_a_codex_log_is_followed(self, log: Path) -> None:
         log.write_bytes(
             b'{"timestamp":"2026-02-16T18:45:00Z","type":"session_meta","payload":{"id":"x"}}\n'
             b'{"timestamp":"2026-02-16T18:46:00Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}\n'
         )
-        assert said(Tail(log)) == [(0, "hi")]
+        assert new_texts(Tail(log)) == [(0, "hi")]
 
-    def test_other_logs_say_nothing(self, log: Path) -> None:
+    def test_unknown_logs_have_no_turns(self, log: Path) -> None:
         log.write_bytes(b'{"level": "info"}\nplain\n')
         assert Tail(log).read_new() == []

@@ -1,9 +1,9 @@
-"""Counts the person's words in a session log, and looks for them in its transcript, in order.
+"""Counts the user's words in a session log, and checks that its transcript has them in order.
 
-It shares no code with the importers and reads both files in its own way, so that a fault of theirs cannot
-hide here. By hand, over logs of Claude Code or Codex, importing them into a workspace that is thrown away:
+It shares no code with the importers and parses both files itself, so that a bug of theirs cannot be hidden
+here. To run it by hand on logs of Claude Code or Codex, which are imported into a temporary workspace:
 
-    python -m tests.transcripts.words_of_the_person claude-code LOG...
+    python -m tests.transcripts.user_words claude-code LOG...
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ CLARIFIED = re.compile(r'- "(.*?)"\n\s+Answer: (.*)')
 
 @dataclass
 class Source:
-    """What a log holds of the person, as this script reads it."""
+    """The user's words in a log, as read by this script."""
 
     messages: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
-class Compared:
-    """A log beside its transcript."""
+class Comparison:
+    """The result of comparing a log with its transcript."""
 
     messages: int
     words: int
@@ -75,7 +75,7 @@ def records(log: Path) -> Iterator[dict[str, Any]]:
 
 def claude_code(log: Path) -> Source:
     source = Source()
-    said = source.messages
+    messages = source.messages
     queue: list[str] = []
     taken: list[str] = []
     sent: list[str] = []
@@ -106,9 +106,9 @@ def claude_code(log: Path) -> Source:
                     sent.append(queue.pop(queue.index(text) if text in queue else 0))
                 case "remove" if queue:
                     text = queue.pop(queue.index(text) if text in queue else 0)
-                    if typed(text):
+                    if without_noise(text):
                         taken.append(text)
-                        said.append(text)
+                        messages.append(text)
         elif kind == "attachment" and record["attachment"].get("type") == "queued_command":
             prompt, mode = record["attachment"]["prompt"], record["attachment"].get("commandMode", "prompt")
             if isinstance(prompt, list):
@@ -116,29 +116,29 @@ def claude_code(log: Path) -> Source:
             if prompt in taken:
                 taken.remove(prompt)
             elif mode == "prompt":
-                said.append(prompt)
+                messages.append(prompt)
                 if prompt in queue:
                     queue[queue.index(prompt)] = ""
         elif kind == "system" and record.get("subtype") == "local_command":
-            said.extend(filter(None, [slash(record.get("content", ""))]))
+            messages.extend(filter(None, [command_of(record.get("content", ""))]))
         elif kind == "user":
-            one_user(record, source, asked, command)
-            text = whole(record)
-            if slash(text):
+            read_user_record(record, source, asked, command)
+            text = full_text(record)
+            if command_of(text):
                 command = record.get("uuid", "")
-            # What was queued and stands in a record of its own stands there.
+            # A queued message that also has its own record is counted there.
             for typed_ahead in (sent, queue):
                 if text and text in typed_ahead:
                     typed_ahead.remove(text)
                     break
         elif kind not in ("custom-title", "ai-title"):
             source.left_out["system-records"] += 1
-    said += [text for text in sent + queue if typed(text)]
+    messages += [text for text in sent + queue if without_noise(text)]
     return source
 
 
-def one_user(record: dict[str, Any], source: Source, asked: set[str], command: str) -> None:
-    said = source.messages
+def read_user_record(record: dict[str, Any], source: Source, asked: set[str], command: str) -> None:
+    messages = source.messages
     for part in parts_of(record):
         source.left_out["images"] += part["type"] in ("image", "document")
         if part["type"] != "tool_result":
@@ -148,11 +148,11 @@ def one_user(record: dict[str, Any], source: Source, asked: set[str], command: s
         source.left_out["tool-output"] += bool(text)
         reason = REASON.search(text)
         if part.get("is_error") and text.startswith(REFUSED):
-            told = reason[1].partition("\n\nNote: The user's next message")[0] if reason else ""
-            if told.startswith(CLARIFY):
-                said.extend(f"Question: {q}\nAnswer: {a}" for q, a in CLARIFIED.findall(told))
-            elif told.strip():
-                said.append(told)
+            reply = reason[1].partition("\n\nNote: The user's next message")[0] if reason else ""
+            if reply.startswith(CLARIFY):
+                messages.extend(f"Question: {q}\nAnswer: {a}" for q, a in CLARIFIED.findall(reply))
+            elif reply.strip():
+                messages.append(reply)
         elif part.get("tool_use_id") in asked:
             result = record.get("toolUseResult", {})
             answers = result.get("answers") if isinstance(result, dict) else None
@@ -160,34 +160,34 @@ def one_user(record: dict[str, Any], source: Source, asked: set[str], command: s
                 notes = result.get("annotations") or {}
                 for question, answer in answers.items():
                     note = notes[question].get("notes", "") if question in notes else ""
-                    said.append(
+                    messages.append(
                         f"Question: {question}\nAnswer: {answer}" + (f"\nNote: {note}" if note else "")
                     )
             else:
-                said.append(re.sub(r"^[^:]*answered[^:]*: |\.? You can now continue with .*$", "", text))
-    text = whole(record)
+                messages.append(re.sub(r"^[^:]*answered[^:]*: |\.? You can now continue with .*$", "", text))
+    text = full_text(record)
     if record.get("isMeta"):
         if command and record.get("parentUuid") == command:
-            said.append(text)
+            messages.append(text)
         else:
             source.left_out["injected"] += 1
     elif record.get("isCompactSummary") or text.startswith("This session is being continued from a previous"):
         pass
     elif record.get("origin", {}).get("kind", "human") != "human":
         source.left_out["injected"] += 1
-    elif slash(text):
-        said.append(slash(text))
-    elif typed(text):
-        said.append(typed(text))
+    elif command_of(text):
+        messages.append(command_of(text))
+    elif without_noise(text):
+        messages.append(without_noise(text))
 
 
-def slash(text: str) -> str:
+def command_of(text: str) -> str:
     name = re.search(r"<command-name>(.*?)</command-name>", text, re.DOTALL)
     arguments = re.search(r"<command-args>(.*?)</command-args>", text, re.DOTALL)
     return f"/{name[1].strip().lstrip('/')} {arguments[1] if arguments else ''}".strip() if name else ""
 
 
-def typed(text: str) -> str:
+def without_noise(text: str) -> str:
     text = re.sub(r"</?(?:bash-input|user-memory-input)>", " ", text)
     return MARK.sub("", NOISE.sub("", text)).strip()
 
@@ -197,7 +197,7 @@ def parts_of(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
 
 
-def whole(record: dict[str, Any]) -> str:
+def full_text(record: dict[str, Any]) -> str:
     return "\n\n".join(part["text"] for part in parts_of(record) if part["type"] == "text")
 
 
@@ -209,7 +209,7 @@ def codex(log: Path) -> Source:
         kind = payload.get("type")
         if record.get("type") == "event_msg" and kind == "user_message":
             text = payload["message"].rpartition("## My request for Codex:")[2]
-            source.messages.append(typed(text))
+            source.messages.append(without_noise(text))
         elif kind == "function_call" and payload["name"] == "request_user_input":
             asked = json.loads(payload["arguments"])["questions"]
             questions[payload["call_id"]] = {each["id"]: each["question"] for each in asked}
@@ -227,8 +227,8 @@ def codex(log: Path) -> Source:
     return source
 
 
-def transcript(text: str) -> list[str]:
-    """The turns of the person, as they stand in the file."""
+def user_turns(text: str) -> list[str]:
+    """The user's turns in a transcript."""
     turns: list[str] = []
     role, fence = "", ""
     for line in text.partition("\n---\n")[2].split("\n"):
@@ -246,32 +246,32 @@ def transcript(text: str) -> list[str]:
     return turns
 
 
-def compare(kind: str, log: Path, text: str) -> Compared:
-    """A log beside the text of its transcript."""
+def compare(kind: str, log: Path, text: str) -> Comparison:
+    """Compare a log with the text of its transcript."""
     source = claude_code(log) if kind == "claude-code" else codex(log)
-    found = transcript(text)
+    found = user_turns(text)
     wanted = [word for message in source.messages for word in words(message)]
     there = [word for turn in found for word in words(turn)]
     left_out = {reason: count for reason, count in source.left_out.most_common() if count}
-    return Compared(len(source.messages), len(wanted), len(found), len(there), wanted == there, left_out)
+    return Comparison(len(source.messages), len(wanted), len(found), len(there), wanted == there, left_out)
 
 
 def main(kind: str, *logs: str) -> int:
-    """Import each log into a workspace of its own and print how it compares."""
-    print(f"{'log':<22} {'messages':>9} {'words':>7} {'in transcript':>14}  equal  left out")
+    """Import each log into its own workspace and print the comparison."""
+    print(f"{'log':<22} {'messages':>9} {'words':>7} {'in user_turns':>14}  equal  left out")
     all_equal = True
     for log in map(Path, logs):
         with tempfile.TemporaryDirectory() as folder:
             program = str(Path(sys.executable).with_name("autopoiesis"))
-            for words_typed in (["init", folder], ["import", kind, str(log.absolute()), "-C", folder]):
-                subprocess.run([program, *words_typed], check=True, capture_output=True)
+            for arguments in (["init", folder], ["import", kind, str(log.absolute()), "-C", folder]):
+                subprocess.run([program, *arguments], check=True, capture_output=True)
             (made,) = Path(folder, "raw").rglob("*.md")
             result = compare(kind, log, made.read_text("utf-8"))
         all_equal &= result.is_equal
         left = ", ".join(f"{count} {reason}" for reason, count in result.left_out.items())
         there = f"{result.found_messages} / {result.found_words}"
-        yes = "yes" if result.is_equal else "NO"
-        print(f"{log.name:<22} {result.messages:>9} {result.words:>7} {there:>14}  {yes:<5}  {left}")
+        equal = "yes" if result.is_equal else "NO"
+        print(f"{log.name:<22} {result.messages:>9} {result.words:>7} {there:>14}  {equal:<5}  {left}")
     return 0 if all_equal else 1
 
 

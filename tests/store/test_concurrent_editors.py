@@ -1,4 +1,4 @@
-"""What an editor saves while a file is changed or deleted stays: it is read anew, never deleted unread."""
+"""Files saved by an editor during a change or deletion are read again and never deleted unread."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from engine.store.files import Files
 from tests.store.write_steps import strays
 
 
-def renamed_into_place(root: Path, data: bytes) -> None:
-    """Saves as editors do: a new file, renamed over the old one."""
+def save_by_renaming(root: Path, data: bytes) -> None:
+    """Save as editors do, by renaming a new file over the old one."""
     (root / "a.md.new").write_bytes(data)
     (root / "a.md.new").replace(root / "a.md")
 
 
-def written_in_place(root: Path, data: bytes) -> None:
-    """Saves into the same file."""
+def save_in_place(root: Path, data: bytes) -> None:
+    """Save by writing into the same file."""
     (root / "a.md").write_bytes(data)
 
 
-SAVES = pytest.mark.parametrize("save", [renamed_into_place, written_in_place])
+SAVES = pytest.mark.parametrize("save", [save_by_renaming, save_in_place])
 
 
 @SAVES
-def test_a_file_saved_while_its_deletion_is_decided_is_kept(
+def test_a_file_saved_while_deletion_is_decided_is_kept(
     files: Files, save: Callable[[Path, bytes], None]
 ) -> None:
     root = files.workspace.root
@@ -70,7 +70,7 @@ def test_a_file_saved_right_before_the_step_is_kept(
     assert strays(root) == []
 
 
-def test_a_file_saved_in_the_instant_of_its_deletion_is_kept(
+def test_a_file_saved_at_the_moment_of_deletion_is_kept(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, rename = files.workspace.root, os.rename
@@ -80,7 +80,7 @@ def test_a_file_saved_in_the_instant_of_its_deletion_is_kept(
     def late(*arguments: object, **keywords: object) -> None:
         if not saved:
             saved.append(None)
-            renamed_into_place(root, b"theirs, longer\n")
+            save_by_renaming(root, b"theirs, longer\n")
         rename(*arguments, **keywords)  # type: ignore[arg-type]
 
     monkeypatch.setattr("engine.store.files.os.rename", late)
@@ -88,17 +88,17 @@ def test_a_file_saved_in_the_instant_of_its_deletion_is_kept(
     assert files.read("a.md") == b"theirs, longer\n" and strays(root) == []
 
 
-def test_a_file_saved_where_there_was_none_is_kept(files: Files) -> None:
+def test_a_file_created_while_the_change_is_decided_is_kept(files: Files) -> None:
     def change(data: bytes | None) -> bytes | None:
         if data is None:
-            renamed_into_place(files.workspace.root, b"theirs\n")
+            save_by_renaming(files.workspace.root, b"theirs\n")
         return None if data is None else data
 
     assert files.update("a.md", change) is None
     assert files.read("a.md") == b"theirs\n"
 
 
-def test_a_file_that_is_saved_again_and_again_is_left_alone_with_an_error(files: Files) -> None:
+def test_a_file_saved_repeatedly_is_left_alone_with_an_error(files: Files) -> None:
     root = files.workspace.root
     files.replace("a.md", b"old\n")
     count = 0
@@ -106,14 +106,14 @@ def test_a_file_that_is_saved_again_and_again_is_left_alone_with_an_error(files:
     def change(_data: bytes | None) -> None:
         nonlocal count
         count += 1
-        renamed_into_place(root, b"theirs " * count)
+        save_by_renaming(root, b"theirs " * count)
 
     with pytest.raises(WriteFailed, match="keeps replacing it"):
         files.update("a.md", change)
     assert files.read("a.md").startswith(b"theirs")
 
 
-def test_the_file_that_was_read_is_deleted(files: Files) -> None:
+def test_an_unchanged_file_is_deleted(files: Files) -> None:
     files.replace("a.md", b"old\n")
     assert files.update("a.md", lambda _data: None) is None
     assert not (files.workspace.root / "a.md").exists() and strays(files.workspace.root) == []
