@@ -73,7 +73,7 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "go ahead",
         "this file should not be needed",
         "let's go for the time on each row",
-        "Ask Ann, formal, never wrong about water",
+        "Ann is the harbour office, formal, never wrong about water",
         "Ann or me, and never while the alarm is on",
         "do not show anything",
         "can we do a release as well?",
