@@ -69,7 +69,7 @@ def test_an_id_depends_only_on_the_words() -> None:
 
 
 @each_case(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ("- expect: {text: x}", "3: has no question; add question: …"),
         ("- question: q", "3: expects nothing; add expect: with “- path: …” or “- text: …”"),
@@ -125,7 +125,7 @@ def test_yaml_scalars_are_read_as_text() -> None:
 
 
 @each_case(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"question: q\n", "probes.yaml:1: is not a list of probes; start each probe"),
         (b"- a\n\xff\n", "probes.yaml:2: is not UTF-8 text; save it as UTF-8"),
