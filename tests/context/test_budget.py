@@ -173,7 +173,7 @@ def test_the_tightest_of_several_caps_binds_and_all_are_charged() -> None:
     placement.place(candidate, 10_000, (wide, tight))
     size = len(placement.pieces[0].section.text.encode())
     assert 900 < size <= 1024
-    assert (wide.left_out_of, tight.left_out_of) == (4096 - size, 1024 - size)
+    assert (wide.left, tight.left) == (4096 - size, 1024 - size)
     assert "over tight (1 KiB)" in placement.left_out[0].reason
 
 
