@@ -176,7 +176,7 @@ def test_a_short_prefix_requests_no_cache(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "said"),
+    ("failure", "problem"),
     [
         (
             SendFailed("the service failed (500)", where="anthropic", hint="try again later"),
@@ -185,10 +185,10 @@ def test_a_short_prefix_requests_no_cache(engine: Engine) -> None:
         (ValueError("sk-canary-123"), "anthropic: unexpected ValueError"),
     ],
 )
-def test_the_partial_text_of_a_failed_reply_is_kept(engine: Engine, failure: Exception, said: str) -> None:
+def test_the_partial_text_of_a_failed_reply_is_kept(engine: Engine, failure: Exception, problem: str) -> None:
     provider, purse = Scripted([failure], first="The first half of"), Purse()
     sent = sending_with(engine, provider, purse).send("Good morning.")
-    assert sent.problem.startswith(said) and "canary" not in sent.problem
+    assert sent.problem.startswith(problem) and "canary" not in sent.problem
     assert sent.reply.text == "The first half of"
     roles = turns_of(engine, sent.path)
     assert roles[0] == ("user", "Good morning.")

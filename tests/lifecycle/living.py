@@ -77,17 +77,19 @@ class Model(Scripted):
         if mood == "silent":
             raise AutopoiesisError("the service does not answer")
         text = self._answer(request.rest)
-        said = "I am sorry, Dave." if mood == "bad" else text[: len(text) * 2 // 3] if mood == "cut" else text
-        return ChatReply(said, Usage(900, output_tokens=60), self.model, cut=mood == "cut", cost_usd=0.001)
+        reply = (
+            "I am sorry, Dave." if mood == "bad" else text[: len(text) * 2 // 3] if mood == "cut" else text
+        )
+        return ChatReply(reply, Usage(900, output_tokens=60), self.model, cut=mood == "cut", cost_usd=0.001)
 
     def _answer(self, prompt: str) -> str:
-        said = list(dict.fromkeys(_STATEMENT.findall(prompt)))
+        statements = list(dict.fromkeys(_STATEMENT.findall(prompt)))
         if prompt.startswith("The type of this commit is"):
             return self._chance.choice(("memory: what the harbour taught", "identity: of another type", "no"))
         if "journal of that day" in prompt:
             new = [
                 f"- {'Decided' if kind == 'Decision' else 'Learned'}: {text}"
-                for kind, text in said
+                for kind, text in statements
                 if text not in prompt.rpartition("<record")[2]
             ]
             return "\n".join(["### harbour", *new]) if new else "NOTHING"
@@ -95,7 +97,7 @@ class Model(Scripted):
             return self._memory(prompt)
         task = prompt.rpartition("</conversation>")[2]
         name = next(each for each in EXTRACTORS if f'{{"{each}": [' in task)
-        rows = [row for kind, text in said for row in _rows(name, kind, text)]
+        rows = [row for kind, text in statements for row in _rows(name, kind, text)]
         whim = self._chance.randrange(5)
         if whim == 0:
             rows *= 2
@@ -116,18 +118,18 @@ class Model(Scripted):
         return "\n".join([line for line in lines if line not in gone] + added)
 
 
-def _rows(name: str, kind: str, said: str) -> Iterator[dict[str, str]]:
+def _rows(name: str, kind: str, text: str) -> Iterator[dict[str, str]]:
     match name, kind:
         case "decisions", "Decision":
-            yield {"decision": said, "project": "general"}
+            yield {"decision": text, "project": "general"}
         case "lessons", "Lesson":
-            yield {"lesson": said}
+            yield {"lesson": text}
         case "facts", "Fact":
-            yield {"subject": said.split()[0], "statement": said}
+            yield {"subject": text.split()[0], "statement": text}
         case "people", "Person":
-            yield {"name": " ".join(said.split()[:2]), "statement": said}
+            yield {"name": " ".join(text.split()[:2]), "statement": text}
         case "journal", "Decision":
-            yield {"topic": "harbour", "entry": f"Decided: {said}"}
+            yield {"topic": "harbour", "entry": f"Decided: {text}"}
 
 
 class Life:
@@ -288,37 +290,41 @@ class Life:
 
     def _talk(self, number: int) -> None:
         """Captures a session, or writes a conversation as another program would."""
-        said = [("user", f"Please look at the {WORDS[number % 20]} of harbour {number}, it drifts again.")]
-        said.append(("agent", f"Decision: {statement('Decision', number)}"))
+        turns = [("user", f"Please look at the {WORDS[number % 20]} of harbour {number}, it drifts again.")]
+        turns.append(("agent", f"Decision: {statement('Decision', number)}"))
         if number % 2:
-            said.append(("user", f"Lesson: {statement('Lesson', number)}\nFact: {statement('Fact', number)}"))
+            turns.append(
+                ("user", f"Lesson: {statement('Lesson', number)}\nFact: {statement('Fact', number)}")
+            )
         if number % 3 == 0:
-            said.append(("user", f"{statement('Person', number)}.\nPerson: {statement('Person', number)}"))
-            said.append(("agent", f"TODO: {statement('TODO', number)}"))
+            turns.append(("user", f"{statement('Person', number)}.\nPerson: {statement('Person', number)}"))
+            turns.append(("agent", f"TODO: {statement('TODO', number)}"))
         if number % 7 == 3:  # a repetition
-            said.append(("user", f"Fact: {statement('Fact', max(1, number - 14))}"))
+            turns.append(("user", f"Fact: {statement('Fact', max(1, number - 14))}"))
         if number % 11 == 5:
-            said.append(("user", f"No, never restart {WORDS[number % 20]} {number} without asking me first."))
+            turns.append(
+                ("user", f"No, never restart {WORDS[number % 20]} {number} without asking me first.")
+            )
         title = f"{PROJECTS[number % 3] if number < 100 else PROJECTS[0]} round {number}"
-        times = [self.now + timedelta(minutes=9 * at) for at in range(len(said))]
+        times = [self.now + timedelta(minutes=9 * at) for at in range(len(turns))]
         # A conversation harvested before the next evening counts for the day of the harvest.
         if number % 5 != 4 or local_time(times[0], ZONE).hour < 22:
             self.talked.update(local_day(at, ZONE) for at in times)
         if number % 5 == 4:
-            turns = zip(times, said, strict=True)
-            text = "".join(f"\n## {at:%Y-%m-%d %H:%M} — {role}\n{words}\n" for at, (role, words) in turns)
+            timed = zip(times, turns, strict=True)
+            text = "".join(f"\n## {at:%Y-%m-%d %H:%M} — {role}\n{words}\n" for at, (role, words) in timed)
             head = f"---\nstarted: {self.now:%Y-%m-%dT%H:%M:%SZ}\n---\n\n# {title}\n"
             self._write(f"conversations/{self.today}-talk-{number:03}.md", f"{head}{text}")
             return
         name = f"ses_{number:08x}"
         with Engine.open(self.root, clock=lambda: self.now) as hook:
             hook.capture.start(name, title=title, channel="cli")
-            for at, (role, words) in zip(times, said, strict=True):
+            for at, (role, words) in zip(times, turns, strict=True):
                 if number % 4 == 2 and at == times[1]:
                     hook.capture.tool_call(name, "web_fetch", "https://example.org/tides", "High at dock 9.")
                 hook.capture.message(name, "agent" if role == "agent" else "user", words, at=at)
             if self._searched and number % 6 == 1:
-                hook.compile(said[-1][1], session_id=name, record=True)
+                hook.compile(turns[-1][1], session_id=name, record=True)
             ended = end_session(hook.capture, hook.repository, name)
             assert ended.revision, ended
             hook.extraction.session_ended(ended.path)

@@ -286,7 +286,7 @@ def test_an_installed_extractor_is_loaded_only_if_a_trusted_workspace_enables_it
 
 
 @each_case(
-    "made",
+    "factory",
     [
         lambda: replace(Questions(), name="other"),
         lambda: object(),

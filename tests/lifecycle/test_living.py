@@ -152,13 +152,15 @@ def check_rollups(life: Life, engine: Engine, waited: Collection[PendingItem]) -
     in the log.
     """
     subjects = {each.origin.name for each in waited}
-    said = "; ".join(run.said for run in engine.schedule.runs("condense-weekly", 1_000))
+    outcomes = "; ".join(run.said for run in engine.schedule.runs("condense-weekly", 1_000))
     for day in sorted(day for day in life.talked if day < life.today - DAY):
         places = [life.root / folder / f"journal/{day}.md" for folder in ("knowledge", "archive")]
         assert any(each.exists() for each in places) or f"journal-{day}" in subjects, day
         assert sum(each.exists() for each in places) < 2, f"{day} is in the archive as well"
         is_over = day + (7 - day.isoweekday()) * DAY < life.today - DAY
-        assert not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in said, day
+        assert (
+            not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in outcomes
+        ), day
 
 
 def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
@@ -174,8 +176,8 @@ def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) ->
     print(f"{len(life.ever)} lines written, {len(gone)} only in the history; history when: {each_s:.2f} s")
     for each in waited:
         if each.verdict == "accepted" and each.change is None:
-            said = each.text or each.item.text
-            assert said in text or engine.history.when(said[:400]).hits, said
+            statement = each.text or each.item.text
+            assert statement in text or engine.history.when(statement[:400]).hits, statement
     for checked in engine.knowledge.verify():
         assert checked.sound and checked.source != "changed", checked
         assert all(line.state == "there" for line in checked.lines), checked

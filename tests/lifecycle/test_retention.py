@@ -147,8 +147,8 @@ def test_archiving_too_many_files_needs_confirmation_of_the_number(tmp_path: Pat
     assert (plan.number, plan.too_many) == (8, "more than 6")
     desk.put({MEMORY: memory(195)})
     job = cast("Parts", SimpleNamespace(retention=desk.retention, condenser=desk.condenser))
-    said = _prune(job)
-    assert said.startswith("for review: MEMORY.md from 2") and said.endswith(
+    outcome = _prune(job)
+    assert outcome.startswith("for review: MEMORY.md from 2") and outcome.endswith(
         "; 8 files would move, more than 6: autopoiesis prune"
     )
     desk.put({MEMORY: "# Core Memory\n"})

@@ -24,9 +24,9 @@ def statements_of(number: int) -> tuple[str, str]:
 def model(question: str) -> str:
     """Replies sometimes well, otherwise in a way that has to be refused."""
     if "journal of that day" in question:
-        said = [line for line in question.splitlines() if line.startswith(("Decision: ", "Lesson: "))]
+        statements = [line for line in question.splitlines() if line.startswith(("Decision: ", "Lesson: "))]
         return "### harbour\n" + "\n".join(
-            f"- {line.replace('Decision', 'Decided').replace('Lesson', 'Learned')}" for line in said
+            f"- {line.replace('Decision', 'Decided').replace('Lesson', 'Learned')}" for line in statements
         )
     body = question.partition('<record name="MEMORY.md">\n')[2].partition("\n</record>")[0]
     lines = body.split("---\n", 2)[-1].splitlines() if body.startswith("---") else body.splitlines()

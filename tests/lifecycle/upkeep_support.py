@@ -88,9 +88,9 @@ class Desk:
     def session(self, day: str, name: str, *turns: tuple[str, str], commit: bool = True) -> str:
         """Writes a transcript and returns its path; each turn is a role and a text."""
         path = f"raw/conversations/{day.replace('-', '/')}/1000-ses_{name.replace('-', '')}-{name}.md"
-        said = "".join(f"\n## 10:{at:02} — {role}\n{text}\n" for at, (role, text) in enumerate(turns))
+        body = "".join(f"\n## 10:{at:02} — {role}\n{text}\n" for at, (role, text) in enumerate(turns))
         head = f"---\nsession_id: ses_{name.replace('-', '')}\nstarted: {day}T10:00:00Z\n---\n"
-        self.put({path: f"{head}\n# {name}\n{said}"}, commit=commit)
+        self.put({path: f"{head}\n# {name}\n{body}"}, commit=commit)
         return path
 
     def git(self, *words: str) -> str:

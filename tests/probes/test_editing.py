@@ -102,7 +102,7 @@ def test_a_file_in_flow_style_keeps_it() -> None:
 
 
 @each_case(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"- question: 'q\n", "is not valid YAML"),
         (b"question: q\n", "is not a list of probes; edit the file by hand"),
@@ -110,10 +110,10 @@ def test_a_file_in_flow_style_keeps_it() -> None:
         (b"- &a x\n- *a\n", "uses a YAML anchor"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_not_edited(data: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_read_is_not_edited(data: bytes, message: str) -> None:
     with pytest.raises(DocumentError, match=r"probes\.yaml") as caught:
         with_entry(data, entry_of(NEW))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(DocumentError):
         without_entry(data, NEW)
 

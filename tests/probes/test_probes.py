@@ -112,7 +112,7 @@ def test_missing_evidence_is_refused_unless_forced(engine: Engine, root: Path) -
 
 
 @pytest.mark.parametrize(
-    ("question", "expect", "budget", "said"),
+    ("question", "expect", "budget", "message"),
     [
         (" ", [Expectation(text="x")], None, "needs a question"),
         ("q", [], None, "needs expected evidence"),
@@ -120,9 +120,9 @@ def test_missing_evidence_is_refused_unless_forced(engine: Engine, root: Path) -
     ],
 )
 def test_an_invalid_probe_is_refused(
-    engine: Engine, question: str, expect: list[Expectation], budget: int | None, said: str
+    engine: Engine, question: str, expect: list[Expectation], budget: int | None, message: str
 ) -> None:
-    with pytest.raises(AutopoiesisError, match=said):
+    with pytest.raises(AutopoiesisError, match=message):
         engine.probes.add(question, expect, budget=budget)
 
 
@@ -247,7 +247,7 @@ def test_a_full_disk_is_reported_and_a_read_only_run_is_not_recorded(engine: Eng
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("text", "meant"),
     [
         (HOSTS, Expectation(HOSTS)),
         (f"{HOSTS}:5-6", Expectation(HOSTS, "5-6")),
@@ -266,13 +266,13 @@ def test_a_full_disk_is_reported_and_a_read_only_run_is_not_recorded(engine: Eng
         ("knowledge/odd:7", Expectation("knowledge/odd:7")),
     ],
 )
-def test_typed_expectations_are_parsed(files: Files, root: Path, said: str, meant: Expectation) -> None:
+def test_typed_expectations_are_parsed(files: Files, root: Path, text: str, meant: Expectation) -> None:
     (root / "knowledge/with space.md").write_text("a\nb\n")
     (root / "knowledge/odd:7").write_text("a\n")
-    assert typed(files.workspace, said) == meant
+    assert typed(files.workspace, text) == meant
 
 
-@pytest.mark.parametrize("said", ["", "text: ", "path:", f"{HOSTS}:9-3", "../a.md", "knowledge/a.md:0"])
-def test_an_invalid_expectation_is_refused(files: Files, said: str) -> None:
+@pytest.mark.parametrize("text", ["", "text: ", "path:", f"{HOSTS}:9-3", "../a.md", "knowledge/a.md:0"])
+def test_an_invalid_expectation_is_refused(files: Files, text: str) -> None:
     with pytest.raises(DocumentError):
-        typed(files.workspace, said)
+        typed(files.workspace, text)
