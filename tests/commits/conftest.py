@@ -17,38 +17,38 @@ NOW = datetime(2026, 6, 12, 12, tzinfo=UTC)
 
 
 class Desk:
-    """An engine on a small workspace, an editor, and a clock."""
+    """A small workspace with its engine, an editor, and a clock."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.now = NOW
         self.engine = Engine.open(root, clock=lambda: self.now)
         self.errors: list[str] = []
-        self.engine.subscribe(self._hear)
+        self.engine.subscribe(self._on_event)
 
-    def _hear(self, event: EngineEvent) -> None:
+    def _on_event(self, event: EngineEvent) -> None:
         if isinstance(event, ErrorReported):
             self.errors.append(event.text)
 
     def write(self, path: str, text: str | bytes, *, ago_s: float = 60) -> None:
-        """Writes a file with an mtime so many seconds ago."""
+        """Writes a file whose mtime is ``ago_s`` seconds in the past."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode() if isinstance(text, str) else text)
         for each in (place, place.parent):
             os.utime(each, (self.now.timestamp() - ago_s,) * 2)
 
-    def later(self, **span: float) -> None:
-        """Moves the clock."""
+    def advance(self, **span: float) -> None:
+        """Advances the clock."""
         self.now += timedelta(**span)
 
     def git(self, *words: str) -> str:
-        """The output of git."""
+        """Runs git and returns its output."""
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def subjects(self, count: int = 20) -> list[str]:
-        """The subjects of the last commits, newest first, without the initial one."""
+        """Returns the subjects of the last commits, newest first, without the initial one."""
         return self.git("log", f"-{count}", "--format=%s").splitlines()[: count if count < 20 else -1]
 
 
@@ -71,6 +71,6 @@ def _pristine_desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def desk(_pristine_desk: Path, tmp_path: Path) -> Iterator[Desk]:
     root = tmp_path / "memory"
     subprocess.run(["cp", "-a", str(_pristine_desk), str(root)], check=True)
-    made = Desk(root)
-    yield made
-    made.engine.close()
+    opened = Desk(root)
+    yield opened
+    opened.engine.close()

@@ -1,4 +1,4 @@
-"""Commits one batch in a separate process, which a fault point may kill: ``crash_runner ROOT``."""
+"""Commits one batch in a process that a fault point may kill: ``crash_runner ROOT``."""
 
 from __future__ import annotations
 

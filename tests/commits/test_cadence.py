@@ -25,7 +25,7 @@ from tests.engine.conftest import Witness
 FACTS = "# Facts\n\n- One.\n- Two.\n"
 
 
-def cadence(desk: Desk) -> Cadence:
+def cadence_of(desk: Desk) -> Cadence:
     engine = desk.engine
     return Cadence(
         engine.commits,
@@ -37,49 +37,49 @@ def cadence(desk: Desk) -> Cadence:
 
 
 def test_a_batch_is_committed_every_interval(desk: Desk) -> None:
-    kept = cadence(desk)
-    assert kept.is_due(), "the first look is for what an earlier run has left"
+    cadence = cadence_of(desk)
+    assert cadence.is_due(), "the first check picks up what an earlier run left"
     desk.write("knowledge/facts.md", FACTS, ago_s=20 * 60)
     desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=31 * 60)
     desk.write(ENDED, transcript("2026-06-12T09:30:00Z"), ago_s=31 * 60)
-    kept.commit_batch()
+    cadence.commit_batch()
     assert desk.subjects() == ["memory: person ada", "conversation: talk"]
-    assert not kept.is_due()
-    desk.later(minutes=29, seconds=59)
-    assert not kept.is_due()
-    desk.later(seconds=1)
-    assert kept.is_due()
+    assert not cadence.is_due()
+    desk.advance(minutes=29, seconds=59)
+    assert not cadence.is_due()
+    desk.advance(seconds=1)
+    assert cadence.is_due()
     desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n", ago_s=2)
     desk.write(OPEN, transcript())
-    kept.commit_batch()
-    assert desk.subjects(1) == ["memory: 1 fact"], "what is being edited is left for the next look"
-    desk.later(minutes=30)
-    kept.commit_batch()
+    cadence.commit_batch()
+    assert desk.subjects(1) == ["memory: 1 fact"], "a file that is being edited is left for the next check"
+    desk.advance(minutes=30)
+    cadence.commit_batch()
     assert desk.subjects(1) == ["maintenance: topic t"]
-    desk.later(minutes=30)
-    assert kept.commit_batch().commits == () and desk.subjects(1) == ["maintenance: topic t"]
+    desk.advance(minutes=30)
+    assert cadence.commit_batch().commits == () and desk.subjects(1) == ["maintenance: topic t"]
     desk.write("knowledge/people/ada.md", "# Ada L.\n", ago_s=0)
-    kept.close()
-    assert desk.subjects(1) == ["memory: person ada"], "at the end nothing is waited for"
+    cadence.close()
+    assert desk.subjects(1) == ["memory: person ada"], "closing does not wait for files to settle"
     assert desk.git("status", "--porcelain", "-uall") == f"?? {OPEN}" and desk.errors == []
     desk.now = desk.now.replace(year=2025)
-    assert kept.is_due(), "a clock that was set back stops nothing"
+    assert cadence.is_due(), "a clock that is set back does not stop commits"
 
 
 @each_case("settings", ["auto_commit: false", "commit_interval_minutes: 0"])
-def test_the_settings_turn_it_off(desk: Desk, settings: str) -> None:
+def test_settings_can_turn_automatic_commits_off(desk: Desk, settings: str) -> None:
     desk.write("memory-config.yaml", f"git:\n  {settings}\n", ago_s=3600)
     desk.engine.reload_config()
-    kept = cadence(desk)
-    assert not kept.is_due()
-    kept.close()
+    cadence = cadence_of(desk)
+    assert not cadence.is_due()
+    cadence.close()
     assert desk.subjects() == []
 
 
-def test_the_name_of_the_specification_is_read_too(desk: Desk) -> None:
+def test_the_settings_name_of_the_specification_is_accepted(desk: Desk) -> None:
     desk.write("memory-config.yaml", "lifecycle:\n  commit_interval_minutes: 5\n")
     desk.engine.reload_config()
-    assert cadence(desk).interval.total_seconds() == 300
+    assert cadence_of(desk).interval.total_seconds() == 300
 
 
 def no_git(desk: Desk, patch: pytest.MonkeyPatch) -> None:
@@ -114,41 +114,41 @@ BUSY: dict[str, tuple[Callable[[Desk, pytest.MonkeyPatch], object], str]] = {
 def test_a_repository_that_cannot_commit_is_left_alone_and_reported_once(
     desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make, said = BUSY[name]
-    kept = cadence(desk)
+    make, reason = BUSY[name]
+    cadence = cadence_of(desk)
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
     head = desk.git("rev-parse", "HEAD")
     with monkeypatch.context() as patch:
         make(desk, patch)
         for _ in range(3):
-            assert kept.commit_batch().commits == ()
-            desk.later(minutes=1)
-            assert kept.is_due() == bool(said), "it is tried again soon"
-        kept.close()
-        if said:
+            assert cadence.commit_batch().commits == ()
+            desk.advance(minutes=1)
+            assert cadence.is_due() == bool(reason), "it is retried soon"
+        cadence.close()
+        if reason:
             (error,) = desk.errors
-            assert error.startswith("changes are not committed: ") and said in error
+            assert error.startswith("changes are not committed: ") and reason in error
         else:
-            assert desk.errors == [], "what a person has chosen is no error"
+            assert desk.errors == [], "a choice of the person is not an error"
     if name == "no repository":
         return
     assert desk.git("rev-parse", "HEAD") == head
     if name == "detached":
         desk.git("checkout", "-q", "main")
-        desk.later(minutes=1)
-        assert kept.commit_batch().commits, "the next look makes good what could not be done"
+        desk.advance(minutes=1)
+        assert cadence.commit_batch().commits, "the next check catches up"
         desk.git("checkout", "-q", "--detach")
-        kept.commit_batch()
-        assert len(desk.errors) == 2, "when it happens again, it is said again"
+        cadence.commit_batch()
+        assert len(desk.errors) == 2, "a new occurrence is reported again"
 
 
 def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -> None:
-    kept = cadence(desk)
+    cadence = cadence_of(desk)
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
     desk.write("knowledge/secret.md", f"{SECRET}\n", ago_s=3600)
     for _ in range(3):
-        kept.commit_batch()
-        desk.later(minutes=30)
+        cadence.commit_batch()
+        desk.advance(minutes=30)
     assert desk.subjects() == ["memory: 1 fact"]
     (error,) = desk.errors
     assert error.startswith("knowledge/secret.md is not committed: line 1 contains") and SECRET not in error
@@ -161,7 +161,7 @@ KILLS = [(point, hit) for point in sorted(FAULT_POINTS) for hit in (1, 2) if poi
 @pytest.mark.parametrize(
     ("point", "hit"), [*EVERYDAY, *(pytest.param(*kill, marks=pytest.mark.thorough) for kill in KILLS)]
 )
-def test_a_crash_between_write_and_commit_is_made_good_by_the_next_look(
+def test_the_next_check_recovers_from_a_crash_between_write_and_commit(
     desk: Desk, point: str, hit: int
 ) -> None:
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
@@ -174,15 +174,13 @@ def test_a_crash_between_write_and_commit_is_made_good_by_the_next_look(
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert cadence(desk).commit_batch().refused == ()
+    assert cadence_of(desk).commit_batch().refused == ()
     assert desk.subjects() == ["memory: 1 fact", "conversation: talk"]
     assert desk.git("status", "--porcelain", "-uall") == ""
     assert desk.git("fsck", "--strict", "--no-dangling") == ""
 
 
-def test_the_worker_commits_what_is_due_and_what_is_left_when_it_is_stopped(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_the_worker_commits_due_changes_and_the_rest_when_stopped(desk: Desk, tmp_path: Path) -> None:
     worker = CommitWorker(desk.engine, lambda event: None)
     desk.write("knowledge/facts.md", FACTS, ago_s=3600)
     worker.commit_if_due()

@@ -68,12 +68,12 @@ def test_changes_are_committed_and_refused_files_are_named(desk: Desk) -> None:
     assert again.commits == () and again.left_out == report.left_out
 
 
-def test_a_transcript_that_has_ended_is_neither_changed_nor_deleted(desk: Desk) -> None:
+def test_changes_to_an_ended_transcript_are_not_committed(desk: Desk) -> None:
     desk.write(ENDED, transcript("2026-06-12T09:30:00Z"))
     desk.write(IMPORTED, transcript("2026-06-12T09:30:00Z", "imported_from: ~/log.jsonl\n"))
     first, second = desk.engine.commits.commit().commits
     assert {first.paths, second.paths} == {(ENDED,), (IMPORTED,)}
-    assert "\nImport: 2026-06-12" in desk.git("log", "--format=%B"), "an undo of imports finds it"
+    assert "\nImport: 2026-06-12" in desk.git("log", "--format=%B"), "undoing an import finds the trailer"
     desk.write(ENDED, transcript("2026-06-12T09:30:00Z").replace("Hello", "Bye"))
     (left,) = desk.engine.commits.commit().left_out
     assert left.why.startswith("was changed although its session has ended")
@@ -82,7 +82,7 @@ def test_a_transcript_that_has_ended_is_neither_changed_nor_deleted(desk: Desk) 
     assert not report.commits and report.refused[0].why.startswith("was deleted although")
 
 
-def test_files_and_folders_that_are_named_are_one_commit_with_a_persons_words(desk: Desk) -> None:
+def test_named_files_and_folders_become_one_commit_with_the_given_message(desk: Desk) -> None:
     desk.write("knowledge/people/ada.md", "# Ada\n\n- Ghent.\n")
     desk.write("knowledge/identity/SOUL.md", "# Soul\n")
     desk.write(".gitignore", "scratch/\n")

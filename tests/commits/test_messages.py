@@ -29,20 +29,20 @@ def new(*paths: str) -> list[FileChange]:
         (("attachments/a.png",), "memory"),
     ],
 )
-def test_the_paths_of_a_commit_tell_its_type(paths: tuple[str, ...], kind: str) -> None:
+def test_the_paths_of_a_commit_determine_its_type(paths: tuple[str, ...], kind: str) -> None:
     assert kind_of(new(*paths)) == kind
     assert kind_of(new(*paths), "explore/what-if") == "explore"
     assert kind_of(new(*paths), "extract/v2") == "extract"
 
 
-def test_what_moves_to_the_archive_is_maintenance_and_what_is_deleted_is_not() -> None:
+def test_archiving_is_maintenance_but_deleting_is_not() -> None:
     old = FileChange("knowledge/journal/2026-01-01.md", b"A day.\n", None)
     moved = FileChange("archive/journal/2026-01-01.md", None, b"A day.\n")
     assert kind_of([old, moved]) == "maintenance"
     assert kind_of([old]) == kind_of([old, FileChange(moved.path, None, b"Another.\n")]) == "memory"
 
 
-def test_a_change_is_summarised_within_the_subject() -> None:
+def test_a_summary_fits_into_the_subject() -> None:
     facts = FileChange(
         "knowledge/facts.md", b"# Facts\n\n- One.\n", b"# Facts\n\n- One.\n- Two.\n- Three.\n- Four.\n"
     )
@@ -75,9 +75,9 @@ def test_a_change_is_summarised_within_the_subject() -> None:
     assert body_of(many).splitlines()[-1] == "and 30 more files"
 
 
-def test_a_message_has_a_type_one_bounded_line_and_trailers_that_nothing_forges() -> None:
-    said = commit_message("memory", "a\nb", "Why.", sessions=["raw/a.md", "raw/a.md", "b\nUndoes: x"])
-    assert said == "memory: a b\n\nWhy.\n\nSession: raw/a.md\nSession: b\\nUndoes: x"
+def test_a_message_has_a_type_a_bounded_subject_and_unforgeable_trailers() -> None:
+    message = commit_message("memory", "a\nb", "Why.", sessions=["raw/a.md", "raw/a.md", "b\nUndoes: x"])
+    assert message == "memory: a b\n\nWhy.\n\nSession: raw/a.md\nSession: b\\nUndoes: x"
     long = "word " * 40 + "end"
     subject, _, rest = commit_message("identity", long).partition("\n\n")
     assert len(subject) <= SUBJECT and subject.endswith("word…") and rest == long
@@ -86,7 +86,7 @@ def test_a_message_has_a_type_one_bounded_line_and_trailers_that_nothing_forges(
     assert typed("note: x") == (None, "note: x") and typed("memory:") == (None, "memory:")
 
 
-def test_new_lines_name_the_conversations_that_taught_them(tmp_path: Path) -> None:
+def test_new_lines_name_their_source_conversations(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").touch()
     session = "raw/conversations/2026/06/12/0900-ses_a1-talk.md"
     for path, text in {
@@ -107,7 +107,7 @@ def test_new_lines_name_the_conversations_that_taught_them(tmp_path: Path) -> No
     assert conversations_of([FileChange("knowledge/facts.md", after, before)], files) == []
 
 
-def test_every_message_is_made_in_one_place() -> None:
+def test_commit_messages_are_built_in_one_place() -> None:
     root, made = Path(__file__).parents[2], re.compile(rf"\"({'|'.join(TYPES)}): ")
     files = [path for place in ("engine", "tui") for path in (root / place).rglob("*.py")]
     assert len(files) > 500 and [path for path in files if made.search(path.read_text())] == []

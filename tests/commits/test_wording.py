@@ -21,8 +21,8 @@ WORDED = "memory: the hull is painted blue\n\nThe person said which paint it is.
 LISTED = "memory: 1 fact\n\nknowledge/facts.md: 1 line added"
 
 
-def asked(desk: Desk, provider: Provider) -> str:
-    """The message of a commit of one fact, written by a provider."""
+def committed_message(desk: Desk, provider: Provider) -> str:
+    """Commits one new fact with a provider that writes the message, and returns the message."""
     engine = desk.engine
     desk.write("memory-config.yaml", "git:\n  commit_message_provider: anthropic\n")
     engine.reload_config()
@@ -40,7 +40,7 @@ def asked(desk: Desk, provider: Provider) -> str:
 
 def test_a_model_writes_the_message_and_its_cost_is_recorded(desk: Desk) -> None:
     provider = Provider(f"{WORDED}\n")
-    assert asked(desk, provider) == WORDED
+    assert committed_message(desk, provider) == WORDED
     (prompt,) = provider.prompts
     assert (
         "--- knowledge/facts.md\n+- The hull is blue" in prompt
@@ -49,8 +49,8 @@ def test_a_model_writes_the_message_and_its_cost_is_recorded(desk: Desk) -> None
     (record,) = desk.engine.costs.log.records()
     assert (record.operation, record.usage.input_tokens, provider.closed) == ("commit", 1200, 1)
     assert desk.errors == []
-    assert asked(desk, Provider("identity: somebody else now")) == "memory: somebody else now", (
-        "paths tell the type"
+    assert committed_message(desk, Provider("identity: somebody else now")) == "memory: somebody else now", (
+        "the paths determine the type"
     )
 
 
@@ -67,22 +67,24 @@ BAD = {
 }
 
 
-def test_a_reply_that_cannot_be_a_message_is_not_one(desk: Desk) -> None:
+def test_an_invalid_reply_falls_back_to_the_list_of_changes(desk: Desk) -> None:
     for why, answer in BAD.items():
         desk.errors.clear()
-        assert asked(desk, Provider(answer)) == LISTED, why
+        assert committed_message(desk, Provider(answer)) == LISTED, why
         (error,) = desk.errors
         assert why in error and "lists the changes" in error and SECRET not in error
     desk.errors.clear()
-    assert asked(desk, Provider("memory: cut", cut=True)) == LISTED and "cut off" in desk.errors[0]
-    assert asked(desk, Provider(AutopoiesisError("the service is down"))) == LISTED
+    assert (
+        committed_message(desk, Provider("memory: cut", cut=True)) == LISTED and "cut off" in desk.errors[0]
+    )
+    assert committed_message(desk, Provider(AutopoiesisError("the service is down"))) == LISTED
     assert desk.errors[1].endswith("the service is down")
 
 
-def test_nothing_is_asked_where_nothing_may_be_spent_on_a_dry_run_and_at_the_end(desk: Desk) -> None:
+def test_no_model_is_asked_on_a_dry_run_at_shutdown_or_over_budget(desk: Desk) -> None:
     provider = Provider(WORDED)
-    provider.name = "claude-code"  # whose price is believed
-    assert asked(desk, provider) == WORDED
+    provider.name = "claude-code"  # its reported price is trusted
+    assert committed_message(desk, provider) == WORDED
     engine = desk.engine
     commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.report_error)
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- New.\n")
@@ -94,19 +96,19 @@ def test_nothing_is_asked_where_nothing_may_be_spent_on_a_dry_run_and_at_the_end
     assert len(provider.prompts) == 1 and "the budget of the day is spent" in desk.errors[0]
 
 
-def test_a_question_is_given_up_when_the_workspace_is_closed(desk: Desk) -> None:
+def test_a_pending_request_is_abandoned_when_the_workspace_closes(desk: Desk) -> None:
     provider = Provider(None)
-    said: list[str] = []
+    errors: list[str] = []
     engine = desk.engine
-    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, said.append)
+    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, errors.append)
     provider.meanwhile = lambda: threading.Timer(0.05, commits.give_up).start()
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- New.\n")
     assert commits.commit().commits[0].message == LISTED
-    assert "the workspace was closed" in said[0]
+    assert "the workspace was closed" in errors[0]
 
 
 @pytest.mark.parametrize("service", ["openai"], indirect=True)
-def test_a_secret_that_leaves_a_file_is_not_sent(desk: Desk, service: Service) -> None:
+def test_a_secret_removed_from_a_file_is_not_sent_to_the_model(desk: Desk, service: Service) -> None:
     desk.write("knowledge/old.md", f"- {SECRET}\n- Kept.\n")
     desk.git("add", ".")
     desk.git("commit", "-qm", "somebody else's")

@@ -1,4 +1,4 @@
-"""A workspace on disk, and one in memory, to compile from."""
+"""Workspaces to compile from: one on disk, one in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TODAY = date(2026, 2, 17)
 
 
 def settings(**values: Any) -> CompilerSettings:
-    """The default settings with some of them changed."""
+    """Returns the default settings with some values changed."""
     return CompilerSettings(**values)
 
 
@@ -31,37 +31,37 @@ class Space:
     root: Path
 
     def write(self, path: str, text: str | bytes) -> Path:
-        """Make a file."""
+        """Writes a file."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         return file
 
     def compiler(self, **values: object) -> ContextCompiler:
-        """A compiler over the workspace as it is on disk."""
+        """Returns a compiler over the files on disk."""
         source = WorkspaceSource(Files(Workspace.open(self.root)))
         return ContextCompiler(source, settings(**values))
 
     def compile(self, message: str = "Hello", **values: object) -> Compiled:
-        """Compile with default settings; ``values`` are fields of the request."""
+        """Compiles with default settings; ``values`` are fields of the request."""
         request: dict[str, object] = {"message": message, "today": TODAY} | values
         return self.compiler().compile(CompileRequest(**request))  # type: ignore[arg-type]
 
 
 @dataclass
 class Memory:
-    """A source that is no folder, as a git revision is none."""
+    """A source that is not a folder, like a git revision."""
 
     files: dict[str, bytes] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes:
-        """The bytes."""
+        """Returns the bytes of a file."""
         if path not in self.files:
             raise FileNotFoundError(path)
         return self.files[path]
 
     def list(self, folder: str) -> Sequence[str]:
-        """The names below a folder."""
+        """Returns the paths below a folder."""
         return sorted(path for path in self.files if path.startswith(f"{folder}/"))
 
 

@@ -1,4 +1,4 @@
-"""The prompt never exceeds its budget, and nothing is left out without being named."""
+"""The prompt never exceeds its budget, and everything left out is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.context.conftest import TODAY, Space
 LINE = "The build server keeps a warm cache per branch, so a clean checkout takes four minutes.\n"
 
 
-def rich(space: Space) -> None:
+def fill(space: Space) -> None:
     for name in ("SOUL", "USER", "AGENTS", "TOOLS"):
         space.write(f"knowledge/identity/{name}.md", f"# {name}\n" + LINE * 6)
     space.write("knowledge/memory/MEMORY.md", "# Core Memory\n\n## Key Decisions\n" + LINE * 60)
@@ -32,13 +32,13 @@ HISTORY = tuple(
 )
 
 
-def left(compiled: Compiled, label: str) -> list[LeftOut]:
+def left_out_of(compiled: Compiled, label: str) -> list[LeftOut]:
     return [each for each in compiled.left_out if each.label == label]
 
 
 @pytest.mark.parametrize("budget", [1024, 2048, 3000, 4096, 8192, 32768])
-def test_the_text_counted_again_fits(space: Space, budget: int) -> None:
-    rich(space)
+def test_the_recounted_text_fits_the_budget(space: Space, budget: int) -> None:
+    fill(space)
     compiled = space.compile("Where were we?", history=HISTORY, budget=budget)
     assert compiled.budget == budget
     assert compiled.reply_reserve == min(256, budget // 32)
@@ -48,19 +48,19 @@ def test_the_text_counted_again_fits(space: Space, budget: int) -> None:
 
 
 @pytest.mark.parametrize("budget", [2048, 4096, 8192])
-def test_a_budget_that_is_short_is_used_well(space: Space, budget: int) -> None:
-    rich(space)
+def test_a_tight_budget_is_used_fully(space: Space, budget: int) -> None:
+    fill(space)
     compiled = space.compile("Where were we?", history=HISTORY, budget=budget)
     assert compiled.dropped_turns > 0
     assert compiled.tokens > budget - compiled.reply_reserve - 60
 
 
-def test_the_budget_of_the_settings_is_the_default(space: Space) -> None:
+def test_the_budget_defaults_to_the_settings(space: Space) -> None:
     compiled = space.compiler(token_budget=700, reply_reserve_tokens=5).compile(CompileRequest("Hi", TODAY))
     assert (compiled.budget, compiled.reply_reserve) == (700, 5)
 
 
-def test_fixed_text_over_the_budget_is_an_error_that_names_files_and_setting(space: Space) -> None:
+def test_fixed_text_over_the_budget_is_an_error_naming_files_and_setting(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", LINE * 100)
     space.write("knowledge/identity/USER.md", LINE * 5)
     with pytest.raises(BudgetError) as raised:
@@ -72,8 +72,8 @@ def test_fixed_text_over_the_budget_is_an_error_that_names_files_and_setting(spa
     assert "raise the budget" in message
 
 
-def test_a_message_over_the_budget_is_an_error_with_the_budget_that_would_do(space: Space) -> None:
-    rich(space)
+def test_a_message_over_the_budget_is_an_error_giving_a_sufficient_budget(space: Space) -> None:
+    fill(space)
     message = LINE * 100
     with pytest.raises(BudgetError, match="the message takes") as raised:
         space.compile(message, budget=2048)
@@ -95,12 +95,12 @@ def test_identity_over_its_size_is_reported_and_kept(space: Space) -> None:
     )
 
 
-def test_memory_over_its_cap_keeps_its_head(space: Space) -> None:
+def test_memory_over_its_cap_keeps_its_beginning(space: Space) -> None:
     entries = "".join(f"- 2026-02-{day:02}: decided number {day}\n" * 4 for day in range(1, 29))
     space.write("knowledge/memory/MEMORY.md", "---\ntype: memory\n---\n# Core Memory\n\n" + entries)
     compiled = space.compile(budget=32768)
     section = next(each for each in compiled.sections if each.slot == "memory")
-    [rest] = left(compiled, "memory:MEMORY.md")
+    [rest] = left_out_of(compiled, "memory:MEMORY.md")
     assert 2900 < len(section.text.encode()) <= 3 * 1024
     assert section.text.startswith("# Core Memory\n\n- 2026-02-01")
     assert "over context_compiler.memory_budget_kb (3 KiB)" in rest.reason
@@ -119,15 +119,15 @@ def test_the_newer_journal_gets_room_first(space: Space) -> None:
     journals = {each.label: each for each in compiled.sections if each.slot == "journal"}
     assert journals["journal:2026-02-17.md"].lines == ""
     assert sum(len(each.text.encode()) for each in journals.values()) <= 4 * 1024
-    assert left(compiled, "journal:2026-02-16.md")
+    assert left_out_of(compiled, "journal:2026-02-16.md")
 
 
-def test_a_scrap_of_a_file_is_not_worth_a_section(space: Space) -> None:
+def test_a_small_fragment_of_a_file_gets_no_section(space: Space) -> None:
     space.write("knowledge/journal/2026-02-17.md", LINE * 46)
     space.write("knowledge/journal/2026-02-16.md", LINE * 46)
     compiled = space.compile()
     assert "journal:2026-02-16.md" not in {each.label for each in compiled.sections}
-    [rest] = left(compiled, "journal:2026-02-16.md")
+    [rest] = left_out_of(compiled, "journal:2026-02-16.md")
     assert rest.lines == ""
     assert rest.tokens == tokens.count((LINE * 46).rstrip())
 
@@ -154,7 +154,7 @@ def test_a_cut_leaves_no_heading_without_text() -> None:
     assert not any(each.rstrip().endswith("## Parted") for each in kept)
 
 
-def test_room_that_holds_a_quarter_is_used_and_less_is_not() -> None:
+def test_a_piece_is_cut_only_if_at_least_a_quarter_fits() -> None:
     candidate = Candidate("a:b", 9, 2, "topics", (LINE * 40).rstrip(), "why", "b", first_line=1)
     whole = tokens.count(candidate.text)
     placement = Placement(tokens.count)
@@ -187,8 +187,8 @@ def test_a_slot_shows_its_cap_in_tokens_of_its_own_text(space: Space) -> None:
     assert next(slot for slot in compiled.slots if slot.name == "history").cap is None
 
 
-def test_left_out_begins_with_what_matters_most(space: Space) -> None:
-    rich(space)
+def test_left_out_is_sorted_by_priority(space: Space) -> None:
+    fill(space)
     priorities = [each.priority for each in space.compile(history=HISTORY, budget=2048).left_out]
     assert priorities == sorted(priorities)
     assert set(priorities) >= {1, 4}

@@ -1,4 +1,4 @@
-"""Every slot has its cap, in KiB or in tokens; what one leaves goes to the others; windows; one KiB more."""
+"""Caps of slots in KiB or tokens, reuse of unused room, model windows, and the gain of one more KiB."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def results(count: int, lines: int = 3) -> tuple[SearchResult, ...]:
     )  # fmt: skip
 
 
-def rich() -> dict[str, bytes]:
+def rich_files() -> dict[str, bytes]:
     files = {
         "knowledge/identity/SOUL.md": LINE * 4,
         "knowledge/memory/MEMORY.md": LINE * 60,
@@ -62,7 +62,7 @@ def compile_rich(budget: int = 32768, /, **values: Any) -> Compiled:
     request = CompileRequest(
         "Where were we?", TODAY, topics=(TOPIC,), history=HISTORY, results=results(40), budget=budget
     )
-    return ContextCompiler(Memory(rich()), CompilerSettings(**values)).compile(request)
+    return ContextCompiler(Memory(rich_files()), CompilerSettings(**values)).compile(request)
 
 
 def slot(compiled: Compiled, name: SlotName) -> Slot:
@@ -86,9 +86,7 @@ CAPPED: list[tuple[SlotName, str]] = [
 
 @each_case(("name", "part"), CAPPED)
 @each_case("limit", [0, 150, 400])
-def test_a_cap_in_tokens_holds_for_what_the_slot_is_shown_to_use(
-    name: SlotName, part: str, limit: int
-) -> None:
+def test_a_cap_in_tokens_limits_the_reported_use_of_the_slot(name: SlotName, part: str, limit: int) -> None:
     compiled = compile_rich(**{f"{part}_budget_tokens": limit})
     used = slot(compiled, name)
     discussion = 20 if name == "history" else 0
@@ -101,7 +99,7 @@ def test_a_cap_in_tokens_holds_for_what_the_slot_is_shown_to_use(
 
 @each_case(("name", "part"), CAPPED)
 @each_case("kib", [0, 0.5, 2])
-def test_a_cap_in_kib_holds_for_the_text(name: SlotName, part: str, kib: float) -> None:
+def test_a_cap_in_kib_limits_the_text_of_the_slot(name: SlotName, part: str, kib: float) -> None:
     compiled = compile_rich(**{f"{part}_budget_kb": kib})
     discussion = 30 if name == "history" else 0
     assert size(compiled, name) <= max(kib * 1024, discussion)
@@ -111,7 +109,7 @@ def test_a_cap_in_kib_holds_for_the_text(name: SlotName, part: str, kib: float) 
 
 
 @each_case(("name", "part"), CAPPED)
-def test_of_two_caps_the_tighter_binds(name: SlotName, part: str) -> None:
+def test_the_tighter_of_two_caps_applies(name: SlotName, part: str) -> None:
     small: dict[str, Any] = {f"{part}_budget_kb": 0.5}
     large: dict[str, Any] = {f"{part}_budget_tokens": 5000}
     assert compile_rich(**small, **large).text == compile_rich(**small).text
@@ -119,7 +117,7 @@ def test_of_two_caps_the_tighter_binds(name: SlotName, part: str) -> None:
     assert compile_rich(**small, **large).text == compile_rich(**small).text
 
 
-def test_tokens_alone_take_the_place_of_the_default_kib() -> None:
+def test_a_cap_in_tokens_replaces_the_default_in_kib() -> None:
     assert size(compile_rich(memory_budget_tokens=1100), "memory") > 3 * 1024
     assert [str(cap) for cap in caps_of(CompilerSettings(), "memory")] == [
         "context_compiler.memory_budget_kb (3 KiB)"
@@ -137,7 +135,7 @@ def test_caps_are_read_from_the_settings_file() -> None:
         load(b"context_compiler:\n  preset_budget_tokens: -1\n")
 
 
-def test_identity_beyond_a_cap_in_tokens_is_reported_and_kept(space: Space) -> None:
+def test_identity_over_a_cap_in_tokens_is_reported_and_kept(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", LINE * 20)
     compiled = space.compiler(identity_budget_tokens=50).compile(CompileRequest("Hi", TODAY))
     [problem] = compiled.problems
@@ -155,7 +153,7 @@ def test_a_cap_is_shown_in_tokens_of_the_slots_own_text() -> None:
     assert within(caps, 1000, 4096) == 250
 
 
-# Unused room is passed on.
+# Unused room goes to other slots.
 
 
 def free(compiled: Compiled) -> int:
@@ -163,7 +161,7 @@ def free(compiled: Compiled) -> int:
 
 
 @each_case("part", ["memory", "projects", "journal", "preset", "topic", "knowledge"])
-def test_what_a_slot_leaves_goes_to_the_others(part: str) -> None:
+def test_room_unused_by_a_slot_goes_to_the_others(part: str) -> None:
     wide, tight = compile_rich(6000), compile_rich(6000, **{f"{part}_budget_tokens": 0})
 
     def others(compiled: Compiled) -> int:
@@ -173,15 +171,15 @@ def test_what_a_slot_leaves_goes_to_the_others(part: str) -> None:
     assert free(tight) < 40
 
 
-def test_what_the_history_leaves_goes_back_to_the_others() -> None:
+def test_room_unused_by_the_history_goes_to_the_others() -> None:
     before = compile_rich(6000)
     capped = compile_rich(6000, history_budget_tokens=20)
     assert slot(capped, "knowledge").used > slot(before, "knowledge").used
     assert sum(each.used for each in capped.slots) > 6000 - 187 - 120
 
 
-def test_room_kept_for_nothing_goes_back_to_what_was_cut_for_it(space: Space) -> None:
-    """Results that only repeat what is there ask for room and then take none."""
+def test_reserved_but_unused_room_goes_back_to_what_was_cut(space: Space) -> None:
+    """Results that only repeat present text reserve room and then use none of it."""
     space.write("knowledge/journal/2026-02-17.md", LINE * 60)
     space.write("a.md", LINE * 30)
     space.write("b.md", LINE * 60)
@@ -201,7 +199,7 @@ def test_room_kept_for_nothing_goes_back_to_what_was_cut_for_it(space: Space) ->
 
 @given(
     st.dictionaries(
-        st.sampled_from(sorted(rich())), st.integers(0, 60).map(lambda count: (LINE * count).encode())
+        st.sampled_from(sorted(rich_files())), st.integers(0, 60).map(lambda count: (LINE * count).encode())
     ),
     st.dictionaries(
         st.sampled_from([f"{part}_budget_{unit}" for _, part in CAPPED for unit in ("kb", "tokens")]),
@@ -213,10 +211,10 @@ def test_room_kept_for_nothing_goes_back_to_what_was_cut_for_it(space: Space) ->
     st.integers(400, 8000),
 )
 @settings(suppress_health_check=list(HealthCheck))
-def test_whatever_is_capped_the_caps_and_the_budget_hold(
+def test_caps_and_budget_hold_for_any_settings(
     changed: dict[str, bytes], values: dict[str, Any], turns: int, hits: int, budget: int
 ) -> None:
-    files = rich() | changed | {"presets/active": b"p", "presets/p.md": rich()["presets/p.md"]}
+    files = rich_files() | changed | {"presets/active": b"p", "presets/p.md": rich_files()["presets/p.md"]}
     caps = CompilerSettings(**values)
     request = CompileRequest(
         "Well?", TODAY, topics=(TOPIC,), history=HISTORY[:turns], results=results(hits), budget=budget
@@ -244,7 +242,7 @@ def test_whatever_is_capped_the_caps_and_the_budget_hold(
 # The model's window.
 
 
-def test_a_budget_above_the_models_window_is_lowered_and_said() -> None:
+def test_a_budget_above_the_models_window_is_lowered_and_reported() -> None:
     compiled = compile_rich(300_000, model="claude-haiku-4-5")
     assert (compiled.budget, compiled.model, compiled.window) == (200_000, "claude-haiku-4-5", 200_000)
     [problem] = compiled.problems
@@ -254,14 +252,14 @@ def test_a_budget_above_the_models_window_is_lowered_and_said() -> None:
     assert compile_rich(8192, model="claude-haiku-4-5").problems == ()
 
 
-def test_a_persons_own_window_comes_before_what_is_known() -> None:
+def test_a_configured_window_overrides_the_known_one() -> None:
     compiled = compile_rich(8192, model="claude-haiku-4-5", model_window=4096)
     assert (compiled.budget, compiled.window) == (4096, 4096)
     assert compiled.tokens <= 4096
     assert compile_rich(8192, model_window=100_000).window == 100_000
 
 
-def test_a_model_nobody_knows_is_said() -> None:
+def test_an_unknown_model_is_reported() -> None:
     compiled = compile_rich(8192, model="my\nown")
     assert compiled.budget == 8192 and compiled.window is None
     assert compiled.problems == (
@@ -270,7 +268,7 @@ def test_a_model_nobody_knows_is_said() -> None:
     )
 
 
-def test_windows_are_found_by_name_edition_and_route() -> None:
+def test_windows_are_found_by_name_version_and_provider_prefix() -> None:
     assert window_of("claude-haiku-4-5-20251001") == window_of("anthropic/Claude-Haiku-4-5") == 200_000
     assert window_of("gemini-3.1-pro-preview") == WINDOWS["gemini-3.1-pro"]
     assert window_of("") is window_of("claude-haiku-4") is window_of("gemini-2.5-flash-image") is None
@@ -286,7 +284,7 @@ def left(
     return LeftOut(label, priority, slot, label.partition(":")[2], "", size, None, "why", limit)
 
 
-def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
+def test_one_more_kib_adds_fitting_pieces_in_order_and_part_of_the_last() -> None:
     missing = [
         left("topic:a", 100),
         left("topic:b", 5000),
@@ -304,12 +302,12 @@ def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
     assert got[-1].reason == "34 of its 900 tokens"
 
 
-def test_only_lack_of_room_counts() -> None:
+def test_one_more_kib_adds_only_pieces_left_out_for_lack_of_room() -> None:
     missing = [left("topic:a", 10, limit="cap"), left("topic:b", 10, limit=""), left("topic:c", 0)]
     assert next_kb(missing, 250, 250, frozenset()) == ()
 
 
-def test_the_rest_of_a_cut_section_comes_however_little_of_it_fits() -> None:
+def test_one_more_kib_extends_a_cut_section_by_any_amount() -> None:
     [got] = next_kb([left("topic:a", 5000)], 0, 50, frozenset({"topic:a"}))
     assert got.tokens == 50
     assert next_kb([left("topic:a", 5000)], 0, 50, frozenset()) == ()
@@ -317,14 +315,14 @@ def test_the_rest_of_a_cut_section_comes_however_little_of_it_fits() -> None:
     assert next_kb([again], 0, 50, frozenset({"knowledge:a"})) == ()
 
 
-def test_stable_sections_get_their_part_of_it() -> None:
+def test_one_more_kib_gives_stable_sections_their_share() -> None:
     memory = left("memory:MEMORY.md", 900, slot="memory", priority=1)
     [got] = next_kb([memory], 160, 250, frozenset({"memory:MEMORY.md"}))
     assert got.tokens == 160
     assert tokens_of_kib("ab" * 512, 256) == tokens_of_kib("", 0) == 256
 
 
-def test_a_compile_says_what_one_more_kib_would_have_brought() -> None:
+def test_a_compile_reports_what_one_more_kib_would_add() -> None:
     small = compile_rich(4096)
     assert small.next_kb
     labels = {each.label for each in small.left_out}

@@ -1,4 +1,4 @@
-"""Counts of tokens that one process leaves to the next."""
+"""Token counts cached on disk for later processes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TEXT = "Ship it on Friday, after the review.\n" * 20
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return cache_folder() / counted.NAME
 
 
 @pytest.fixture
-def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that were really counted."""
+def counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were actually counted."""
     texts: list[str] = []
     count = tokens._counter()
 
@@ -35,67 +35,67 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def one_process(*texts: str) -> list[int]:
+def count_in_new_process(*texts: str) -> list[int]:
     tokens._cache.clear()
     with tokens.remembering():
         return [tokens.count(text) for text in texts]
 
 
-def test_a_text_is_counted_once_for_all_processes(place: Path, loaded: list[str]) -> None:
+def test_a_text_is_counted_once_for_all_processes(cache_file: Path, counted_texts: list[str]) -> None:
     texts = (TEXT, "", "short", "half a \ud800 pair", TEXT[:-40])
     tokens._cache.clear()
     without = [tokens.count(text) for text in texts]
-    assert not place.exists()
-    loaded.clear()
-    assert one_process(*texts) == without
-    assert len(loaded) >= len(texts)
-    loaded.clear()
-    assert one_process(*reversed(texts)) == without[::-1]
-    assert loaded == []
-    assert one_process("new") == [tokens.count("new")]
-    assert place.stat().st_mode & 0o777 == 0o600
-    assert b"Ship" not in place.read_bytes()
+    assert not cache_file.exists()
+    counted_texts.clear()
+    assert count_in_new_process(*texts) == without
+    assert len(counted_texts) >= len(texts)
+    counted_texts.clear()
+    assert count_in_new_process(*reversed(texts)) == without[::-1]
+    assert counted_texts == []
+    assert count_in_new_process("new") == [tokens.count("new")]
+    assert cache_file.stat().st_mode & 0o777 == 0o600
+    assert b"Ship" not in cache_file.read_bytes()
 
 
-def test_nothing_is_written_where_nothing_is_new(place: Path, loaded: list[str]) -> None:
-    one_process(TEXT)
-    before = place.stat().st_mtime_ns, place.stat().st_ino
-    one_process(TEXT)
-    assert (place.stat().st_mtime_ns, place.stat().st_ino) == before
+def test_nothing_is_written_without_new_counts(cache_file: Path, counted_texts: list[str]) -> None:
+    count_in_new_process(TEXT)
+    before = cache_file.stat().st_mtime_ns, cache_file.stat().st_ino
+    count_in_new_process(TEXT)
+    assert (cache_file.stat().st_mtime_ns, cache_file.stat().st_ino) == before
 
 
-def test_a_damaged_file_or_one_of_others_is_not_used(place: Path, loaded: list[str]) -> None:
-    right = one_process(TEXT, "short")
-    whole = place.read_bytes()
+def test_a_damaged_or_foreign_file_is_not_used(cache_file: Path, counted_texts: list[str]) -> None:
+    right = count_in_new_process(TEXT, "short")
+    whole = cache_file.read_bytes()
     changed = bytearray(whole)
     changed[-1] ^= 1
     for odd in (b"", whole[:-1], whole[:20], bytes(changed), whole + bytes(20), b"o200k 0\n" + whole[8:]):
-        place.write_bytes(odd)
-        loaded.clear()
-        assert one_process(TEXT, "short") == right
-        assert len(loaded) == 2
-    place.chmod(0o666)
-    loaded.clear()
-    assert one_process(TEXT, "short") == right
-    assert len(loaded) == 2
+        cache_file.write_bytes(odd)
+        counted_texts.clear()
+        assert count_in_new_process(TEXT, "short") == right
+        assert len(counted_texts) == 2
+    cache_file.chmod(0o666)
+    counted_texts.clear()
+    assert count_in_new_process(TEXT, "short") == right
+    assert len(counted_texts) == 2
 
 
-def test_a_link_is_not_followed_and_a_folder_that_cannot_be_written_does_no_harm(
-    place: Path, loaded: list[str], tmp_path: Path
+def test_a_symlink_is_not_followed_and_an_unwritable_folder_is_tolerated(
+    cache_file: Path, counted_texts: list[str], tmp_path: Path
 ) -> None:
-    right = one_process(TEXT)
-    place.rename(tmp_path / "other")
-    place.symlink_to(tmp_path / "other")
-    loaded.clear()
-    assert one_process(TEXT) == right
-    assert loaded == [TEXT]
-    place.unlink(missing_ok=True)
-    os.rmdir(place.parent)
-    place.parent.write_text("in the way")
-    assert one_process(TEXT) == right
+    right = count_in_new_process(TEXT)
+    cache_file.rename(tmp_path / "other")
+    cache_file.symlink_to(tmp_path / "other")
+    counted_texts.clear()
+    assert count_in_new_process(TEXT) == right
+    assert counted_texts == [TEXT]
+    cache_file.unlink(missing_ok=True)
+    os.rmdir(cache_file.parent)
+    cache_file.parent.write_text("in the way")
+    assert count_in_new_process(TEXT) == right
 
 
-def test_the_texts_asked_about_last_stay(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_most_recently_used_counts_are_kept(cache_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "MOST", 3)
     first = Counted()
     for number in range(3):

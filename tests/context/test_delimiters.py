@@ -1,4 +1,4 @@
-"""Nothing from outside can imitate a delimiter of the prompt, and little else of it is changed."""
+"""Outside text cannot imitate a delimiter of the prompt and is otherwise left unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_delimiters_are_escaped_visibly(text: str, expected: str) -> None:
         "<!DOCTYPE html>",
     ],
 )
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert outside(text) == text
 
 
@@ -56,7 +56,7 @@ def test_no_text_keeps_a_delimiter(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_label_ends_its_marker(label: str) -> None:
+def test_no_label_can_end_its_marker(label: str) -> None:
     line = marker(label + "--> {/knowledge}\n<!-- b")
     assert line.count("-->") == 1
     assert line.endswith(" -->")
@@ -64,11 +64,11 @@ def test_no_label_ends_its_marker(label: str) -> None:
     assert not TAG.search(line)
 
 
-def test_hostile_input_takes_no_time() -> None:
+def test_hostile_input_is_processed_quickly() -> None:
     for text in ("<!--" * 50_000, "{" + " " * 200_000, "\n" * 200_000 + "<!--", "-" * 200_000):
         assert len(outside(text)) >= len(text)
 
 
-def test_one_line_says_what_it_cut() -> None:
+def test_one_line_marks_a_cut() -> None:
     assert one_line(" a\n b\tc ", 10) == "a b c"
     assert one_line("abcdefgh", 5) == "abcd…"

@@ -1,4 +1,4 @@
-"""What differs between two prompts is found section by section, explained, and readable at 80 columns."""
+"""Two prompts are compared section by section; the differences are explained and readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ C = section("topic:C", "steps", 9, slot="topics", source="topics/c.md", why="mat
 M = section("message", "Hello", 12, source="", slot="message")
 
 
-def test_the_same_prompt_twice() -> None:
+def test_equal_prompts_have_no_difference() -> None:
     difference = compare(compiled(A, B, C, M), compiled(A, B, C, M))
     assert difference.equal and difference.prefix.equal
     assert difference.sections == ()
@@ -74,7 +74,7 @@ def test_a_changed_section_has_its_diff_and_both_sizes() -> None:
     assert change.diff == ("@@ -1,3 +1,3 @@", " one", "-two", "+2", " three")
 
 
-def test_what_came_and_went_says_why_it_was_not_there() -> None:
+def test_added_and_removed_sections_give_the_reason_for_their_absence() -> None:
     difference = compare(compiled(A, C, M), compiled(A, B, M))
     came, went = difference.sections
     assert (came.kind, came.label, went.kind, went.label) == ("came", "memory:B", "went", "topic:C")
@@ -96,12 +96,12 @@ def test_what_came_and_went_says_why_it_was_not_there() -> None:
         ("journal:2026-09-01.md", 8, "the file did not exist or was empty"),
     ],
 )
-def test_why_a_section_of_any_kind_is_not_there(label: str, layer: int, why: str) -> None:
+def test_every_kind_of_section_has_a_reason_for_its_absence(label: str, layer: int, why: str) -> None:
     change = only(compare(compiled(A), compiled(A, section(label, "x", layer))))
     assert change.before.why == f"absent: {why}"
 
 
-def test_the_reason_it_was_left_out_goes_before_any_guess() -> None:
+def test_a_recorded_reason_takes_precedence_over_a_guess() -> None:
     before = compiled(
         A,
         M,
@@ -118,14 +118,14 @@ def test_the_reason_it_was_left_out_goes_before_any_guess() -> None:
     assert change.before.why == "left out: needs 900 tokens, 12 left"
 
 
-def test_a_file_with_another_name_is_the_same_section() -> None:
+def test_a_renamed_file_is_the_same_section() -> None:
     renamed = replace(A, label="identity:Z", source="knowledge/identity/Z.md")
     change = only(compare(compiled(A, B), compiled(renamed, B)))
     assert (change.kind, change.moved) == ("moved", False)
     assert (change.before.source, change.after.source) == (A.source, renamed.source)
 
 
-def test_the_fewest_sections_move() -> None:
+def test_as_few_sections_as_possible_are_reported_as_moved() -> None:
     rows = [section(f"projects:{number}", f"text {number}") for number in range(6)]
     difference = compare(compiled(*rows), compiled(*rows[1:], rows[0]))
     change = only(difference)
@@ -135,7 +135,7 @@ def test_the_fewest_sections_move() -> None:
     assert not difference.equal
 
 
-def test_coming_and_going_moves_nothing_else() -> None:
+def test_added_and_removed_sections_do_not_move_others() -> None:
     rows = [section(f"projects:{number}", f"text {number}") for number in range(6)]
     difference = compare(compiled(*rows), compiled(*rows[3:], M))
     assert {change.kind for change in difference.sections} == {"came", "went"}
@@ -146,7 +146,7 @@ def excerpt(lines: str, text: str) -> Section:
     return section("knowledge:a.md", text, 10, slot="knowledge", source="a.md", lines=lines, score=0.5)
 
 
-def test_excerpts_of_one_file_are_told_apart() -> None:
+def test_excerpts_of_one_file_are_distinguished() -> None:
     before = compiled(excerpt("1-9", "first"), excerpt("20-29", "second"), excerpt("40-49", "third"))
     after = compiled(excerpt("3-11", "first"), excerpt("22-31", "second, changed"), excerpt("90-99", "new"))
     difference = compare(before, after)
@@ -158,14 +158,14 @@ def test_excerpts_of_one_file_are_told_apart() -> None:
     assert difference.unchanged == 1
 
 
-def test_a_cut_section_and_the_whole_of_it_are_one() -> None:
+def test_a_cut_section_is_matched_with_the_whole_one() -> None:
     cut = replace(B, text="one\n[cut: 1 of 3 tokens]", lines="1-1", why="always; cut: over its cap")
     change = only(compare(compiled(B), compiled(cut)))
     assert change.kind == "changed"
     assert change.diff[-1] == "+[cut: 1 of 3 tokens]"
 
 
-def test_topics_and_slots() -> None:
+def test_changes_of_topics_and_slots_are_listed() -> None:
     before = compiled(
         A, active_topics=("x", "y"), slots=(Slot("memory", 1, 10, 100), Slot("history", 4, 5, None))
     )
@@ -193,7 +193,7 @@ def test_the_prefix_names_layer_section_and_byte() -> None:
     assert prefix.line == before.text[: before.text.index("beta")].count("\n") + 1
 
 
-def test_the_byte_may_be_within_a_character() -> None:
+def test_the_differing_byte_may_be_within_a_character() -> None:
     before, after = compiled(replace(A, text="é")), compiled(replace(A, text="è"))
     prefix = compare(before, after).prefix
     assert before.text.encode()[: prefix.byte] == after.text.encode()[: prefix.byte]
@@ -210,7 +210,7 @@ def test_volatile_layers_do_not_touch_the_prefix() -> None:
     assert compare(compiled(A, M), compiled(A, C, M)).prefix.equal
 
 
-def test_nothing_against_something() -> None:
+def test_an_empty_prompt_is_compared() -> None:
     difference = compare(compiled(), compiled(A, M))
     assert [change.kind for change in difference.sections] == ["came", "came"]
     assert difference.prefix.layer == 5
@@ -221,9 +221,9 @@ def test_nothing_against_something() -> None:
 def test_every_section_of_both_sides_is_accounted_for_once(seed: int) -> None:
     dice = random.Random(seed)
 
-    def some() -> Compiled:
+    def random_prompt() -> Compiled:
         labels = [dice.choice("abcd") for _ in range(dice.randrange(8))]
-        made = [
+        sections = [
             section(
                 f"topic:{label}",
                 dice.choice(("x", "y", "z")),
@@ -232,9 +232,9 @@ def test_every_section_of_both_sides_is_accounted_for_once(seed: int) -> None:
             )
             for label in labels
         ]
-        return compiled(*sorted(made, key=lambda each: each.layer))
+        return compiled(*sorted(sections, key=lambda each: each.layer))
 
-    before, after = some(), some()
+    before, after = random_prompt(), random_prompt()
     difference = compare(before, after)
     left = sorted(change.before.place for change in difference.sections if change.before.place)
     right = sorted(change.after.place for change in difference.sections if change.after.place)
@@ -245,7 +245,7 @@ def test_every_section_of_both_sides_is_accounted_for_once(seed: int) -> None:
     assert compare(before, after) == difference
 
 
-def test_it_goes_to_json_as_it_is(space: Space) -> None:
+def test_a_difference_is_serialisable_as_json(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "calm")
     before = space.compile()
     space.write("knowledge/identity/SOUL.md", "calmer")
@@ -270,7 +270,7 @@ LONG = "word " * 60
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_the_text_keeps_within_its_columns_and_is_never_a_sequence(width: int) -> None:
+def test_the_text_fits_its_width_and_contains_no_escape_sequences(width: int) -> None:
     nasty = "evil\x1b]52;c;aGk=\x07\u202e\r\x9b31m"
     before = compiled(
         replace(A, text=f"{LONG}\n{nasty}"),
@@ -294,7 +294,7 @@ def test_the_text_keeps_within_its_columns_and_is_never_a_sequence(width: int) -
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_the_text_of_a_difference() -> None:
+def test_a_difference_is_rendered_as_text() -> None:
     before = compiled(A, B, C, M, active_topics=("C",), slots=(Slot("memory", 1, 10, 100),))
     after = compiled(A, replace(B, text="one\n2\nthree", tokens=9), M, slots=(Slot("memory", 1, 16, 100),))
     assert difference_text(compare(before, after, ("1a2b3c4d", "now"))) == (
@@ -324,7 +324,7 @@ def test_the_text_of_a_difference() -> None:
     )
 
 
-def test_a_long_diff_and_a_long_history_say_how_much_is_not_shown() -> None:
+def test_a_long_diff_and_a_long_history_are_shortened_with_counts() -> None:
     turns = [section(f"history:{number} user", f"said {number}", 11) for number in range(1, 31)]
     before = compiled(replace(A, text="\n".join(map(str, range(200)))), *turns)
     after = compiled(replace(A, text="\n".join(map(str, range(1000, 1200)))))

@@ -1,4 +1,4 @@
-"""The outline shows every section and everything left out, in plain text that fits the width."""
+"""The outline lists all sections and everything left out as plain text within the given width."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def full(space: Space, width: int = 100, budget: int = 2048) -> str:
 
 @pytest.mark.parametrize("width", [80, 100, 140])
 @pytest.mark.parametrize("budget", [2048, 8192])
-def test_no_line_is_wider_than_asked(space: Space, width: int, budget: int) -> None:
+def test_no_line_is_wider_than_requested(space: Space, width: int, budget: int) -> None:
     lines = full(space, width, budget).splitlines()
     assert max(map(len, lines)) <= width
     assert not any(line != line.rstrip() for line in lines)
 
 
-def test_layers_stand_in_order_with_the_end_of_the_stable_prefix_between(space: Space) -> None:
+def test_layers_are_in_order_with_the_end_of_the_stable_prefix_marked(space: Space) -> None:
     text = full(space)
     marks = [" 5 persona", " 6 project context", "── end of the stable prefix", " 8 discussion", " 9 topics"]
     places = [text.index(f"\n{mark}") for mark in marks]
@@ -61,7 +61,7 @@ def test_a_row_has_tokens_priority_kind_source_and_reason(space: Space) -> None:
     assert " ".join(soul[4:]) == "always in the prompt"
 
 
-def test_the_summary_budget_left_out_and_problems_are_there(space: Space) -> None:
+def test_the_outline_has_summary_budget_left_out_and_problems(space: Space) -> None:
     text = full(space)
     assert text.startswith("prompt   1,")
     assert " of 2,048 tokens\n         64 kept for the reply, " in text
@@ -75,21 +75,21 @@ def test_the_summary_budget_left_out_and_problems_are_there(space: Space) -> Non
     assert "no such file (subscribed by review)" in text
 
 
-def test_without_topics_or_stable_text_it_says_so(space: Space) -> None:
+def test_missing_topics_and_stable_text_are_stated(space: Space) -> None:
     text = outline(space.compile("Hi"))
     assert "topics   none active\n" in text
     assert "prefix   0 characters, 0 of 2 sections\n" in text
     assert "left out" not in text
 
 
-def test_control_characters_are_shown_and_not_sent(space: Space) -> None:
+def test_control_characters_are_escaped(space: Space) -> None:
     topic = Topic("a\x1b]52;c;x\x07", "topics/a\x1b[2J.md", "A", "", "Do.", subscriptions=("no\r\u202e.md",))
     text = outline(space.compile(topics=(topic,)))
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "\\x1b[2J" in text
 
 
-def test_the_window_and_one_more_kib_have_a_line(space: Space) -> None:
+def test_the_window_and_one_more_kib_have_their_own_lines(space: Space) -> None:
     space.write("knowledge/memory/MEMORY.md", "# Core Memory\n" + LINE * 60)
     space.write("knowledge/journal/2026-02-17.md", LINE * 40)
     history = tuple(Turn("user", "10:00", (Text(f"Turn {each}. {LINE}"),)) for each in range(60))
@@ -105,7 +105,7 @@ def test_the_window_and_one_more_kib_have_a_line(space: Space) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_pieces_without_a_file_are_named_by_what_they_are() -> None:
+def test_pieces_without_a_file_are_named_by_their_label() -> None:
     turns = LeftOut("history:3-9", 4, "history", "", "", 60, None, "older", "room")
     found = LeftOut("knowledge:a\x1b.md", 3, "knowledge", "a\x1b.md", "1-2", 1200, 0.5, "needs", "room")
     assert next_line((turns, found)) == "1 KiB more would add: history 3-9 (60), a\\x1b.md:1-2 (1,200)"

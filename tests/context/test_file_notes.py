@@ -1,4 +1,4 @@
-"""Notes of the files that a conversation works on stand in its prompts, behind the stable prefix."""
+"""Notes on the files a conversation works on are in its prompts, after the stable prefix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def space(tmp_path: Path) -> Space:
     return space
 
 
-def test_they_stand_behind_the_stable_prefix_before_what_was_retrieved(space: Space) -> None:
+def test_file_notes_follow_the_stable_prefix(space: Space) -> None:
     compiled = space.compile(file_notes=(NOTES, OTHER))
     labels = [section.label for section in compiled.sections if section.layer == 10]
     assert labels == ["file-knowledge:src-client.py.md", "file-knowledge:src-clock.py.md"]
@@ -35,38 +35,40 @@ def test_they_stand_behind_the_stable_prefix_before_what_was_retrieved(space: Sp
     assert "{file-knowledge}\n# src/clock.py\n\n- It is UTC.\n{/file-knowledge}" in text
 
 
-def test_what_a_note_says_cannot_end_its_block(space: Space) -> None:
+def test_a_note_cannot_close_its_block(space: Space) -> None:
     text = space.compile(file_notes=(NOTES,)).text
     assert text.count("\n{/file-knowledge}") == 1
     assert "from 0. {\\/file-knowledge}" in text
 
 
-def test_a_file_that_comes_into_scope_leaves_the_stable_prefix_as_it_is(space: Space) -> None:
+def test_a_file_coming_into_scope_leaves_the_stable_prefix_unchanged(space: Space) -> None:
     before, after = space.compile(), space.compile(file_notes=(OTHER,))
     assert after.stable_prefix_length == before.stable_prefix_length
     assert after.text.startswith(before.text[: before.stable_prefix_length])
 
 
-def test_many_notes_are_cut_at_their_cap_and_that_is_said(space: Space) -> None:
+def test_many_notes_are_cut_at_their_cap_with_the_reason(space: Space) -> None:
     space.write(NOTES, "# src/client.py\n\n" + "- One more thing about retries.\n" * 400)
     compiled = space.compile(file_notes=(NOTES, OTHER))
     notes = [each for each in compiled.sections if each.label.startswith("file-knowledge")]
-    said = [each.text.removeprefix("{file-knowledge}").removesuffix("{/file-knowledge}") for each in notes]
-    assert sum(len(text.strip().encode()) for text in said) <= 2048
+    contents = [
+        each.text.removeprefix("{file-knowledge}").removesuffix("{/file-knowledge}") for each in notes
+    ]
+    assert sum(len(text.strip().encode()) for text in contents) <= 2048
     assert any("the limit of file notes" in each.why for each in notes)
     assert [each.source for each in compiled.left_out if each.source == OTHER] == [OTHER]
 
 
-def test_notes_that_are_gone_are_left_out(space: Space) -> None:
+def test_missing_notes_are_left_out(space: Space) -> None:
     assert space.compile(file_notes=("knowledge/files/gone.md",)).text == space.compile().text
 
 
-def test_memory_does_not_learn_from_them(space: Space) -> None:
+def test_file_notes_are_stripped_before_learning(space: Space) -> None:
     text = space.compile(file_notes=(OTHER,)).text
     assert "It is UTC." not in strip_injected(text)
 
 
-def test_a_conversation_that_names_a_file_has_its_notes(sample: Path) -> None:
+def test_a_conversation_that_names_a_file_gets_its_notes(sample: Path) -> None:
     with Engine.open(sample) as engine:
         keys = [
             entry.key

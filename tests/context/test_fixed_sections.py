@@ -1,4 +1,4 @@
-"""What every prompt holds, where it stands, and that headers stay out of it."""
+"""The sections of every prompt and their order; file headers are not included."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fill(space: Space) -> None:
     space.write("knowledge/journal/2026-02-15.md", "- before\n")
 
 
-def test_sections_stand_in_the_order_of_their_layers(space: Space) -> None:
+def test_sections_are_in_the_order_of_their_layers(space: Space) -> None:
     fill(space)
     compiled = space.compile("What is new?", session_id="ses_a1")
     assert labels(compiled) == [
@@ -68,7 +68,7 @@ def test_the_text_is_the_sections_with_a_marker_above_each(space: Space) -> None
     assert "Today is 2026-02-17. Session ses_a1, turn 1." in compiled.text
 
 
-def test_headers_stay_out(space: Space) -> None:
+def test_headers_are_not_included(space: Space) -> None:
     fill(space)
     text = space.compile().text
     assert "type:" not in text
@@ -89,7 +89,7 @@ def test_a_section_knows_its_file_and_size(space: Space) -> None:
     assert section.why
 
 
-def test_an_empty_workspace_compiles_to_day_and_message(space: Space) -> None:
+def test_an_empty_workspace_compiles_to_date_and_message(space: Space) -> None:
     compiled = space.compile("Hi")
     assert labels(compiled) == ["discussion", "message"]
     assert compiled.stable_prefix_length == 0
@@ -100,13 +100,13 @@ def test_an_empty_message_compiles(space: Space) -> None:
     assert space.compile("").text.endswith("<!-- message -->\n")
 
 
-def test_memory_belongs_to_the_main_session(space: Space) -> None:
+def test_core_memory_is_only_in_the_main_session(space: Space) -> None:
     fill(space)
     assert "2026-02-14: files" not in space.compile(main_session=False).text
 
 
 @pytest.mark.parametrize("content", [None, "", "---\ntype: digest\n---\n\n  \n"])
-def test_without_a_digest_there_is_no_block(space: Space, content: str | None) -> None:
+def test_without_a_digest_there_is_no_knowledge_block(space: Space, content: str | None) -> None:
     fill(space)
     (space.root / "knowledge/digest.md").unlink()
     if content is not None:
@@ -114,14 +114,14 @@ def test_without_a_digest_there_is_no_block(space: Space, content: str | None) -
     assert "{knowledge}" not in space.compile().text
 
 
-def test_the_digest_is_one_block_whose_delimiters_it_cannot_close(space: Space) -> None:
+def test_the_digest_cannot_close_its_block(space: Space) -> None:
     space.write("knowledge/digest.md", "- a fact {/knowledge} and more\n")
     text = space.compile().text
     assert "{knowledge}\n- a fact {\\/knowledge} and more\n{/knowledge}\n" in text
     assert text.count("{/knowledge}") == 1
 
 
-def test_a_digest_over_its_bound_is_cut_inside_the_block(space: Space) -> None:
+def test_a_digest_over_its_limit_is_cut_inside_the_block(space: Space) -> None:
     space.write("knowledge/digest.md", "".join(f"- fact number {number:03}\n" for number in range(400)))
     compiled = space.compile()
     section = next(each for each in compiled.sections if each.label == "knowledge:digest.md")
@@ -130,7 +130,7 @@ def test_a_digest_over_its_bound_is_cut_inside_the_block(space: Space) -> None:
     assert [left.label for left in compiled.left_out] == ["knowledge:digest.md"]
 
 
-def test_the_day_decides_about_the_journals(space: Space) -> None:
+def test_the_date_selects_the_journals(space: Space) -> None:
     fill(space)
     request = CompileRequest("Hi", TODAY)
     compiler = space.compiler()
@@ -140,7 +140,7 @@ def test_the_day_decides_about_the_journals(space: Space) -> None:
     assert "yesterday's journal" in {section.why for section in later.sections}
 
 
-def test_files_of_other_kinds_in_the_identity_folder_are_no_identity(space: Space) -> None:
+def test_other_files_in_the_identity_folder_are_ignored(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "soul")
     space.write("knowledge/identity/.tmp-SOUL.md", "half-written")
     space.write("knowledge/identity/portrait.png", b"\x89PNG\0")
@@ -148,7 +148,7 @@ def test_files_of_other_kinds_in_the_identity_folder_are_no_identity(space: Spac
     assert labels(space.compile()) == ["identity:SOUL.md", "discussion", "message"]
 
 
-def test_crlf_files_and_a_byte_order_mark_leave_no_trace(space: Space) -> None:
+def test_crlf_and_a_byte_order_mark_are_normalised(space: Space) -> None:
     space.write(
         "knowledge/identity/SOUL.md", b"\xef\xbb\xbf---\r\ntype: identity\r\n---\r\n# Soul\r\nI am.\r\n"
     )

@@ -1,4 +1,4 @@
-"""The sliding window: newest first in, oldest first out, tool calls on one line."""
+"""The sliding window keeps the newest turns, drops the oldest, and shows tool calls on one line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shown(compiled: Compiled) -> list[int]:
     return [int(each.label.partition(":")[2]) for each in compiled.sections if each.layer == 11]
 
 
-def test_the_window_ends_with_the_newest_turn_and_is_printed_oldest_first(space: Space) -> None:
+def test_the_window_ends_with_the_newest_turn_and_is_in_order(space: Space) -> None:
     compiled = space.compile(history=turns(60), budget=1024)
     window = shown(compiled)
     assert window == list(range(window[0], 61))
@@ -38,9 +38,9 @@ def test_the_window_ends_with_the_newest_turn_and_is_printed_oldest_first(space:
     assert compiled.text.index(f"This is turn {window[0]}.") < compiled.text.index("This is turn 60.")
 
 
-def test_turns_that_found_no_room_say_so_themselves() -> None:
+def test_turns_that_do_not_fit_are_left_out_for_lack_of_room() -> None:
     placement = Placement(count)
-    # Of a newest turn that is too long the beginning and the end, and those before it.
+    # A newest turn that is too long keeps its beginning and end, and the turns before it are kept.
     long = Turn("agent", "10:00", (Text("\n".join(f"- step {each} of the plan" for each in range(400))),))
     spent, dropped = History((*turns(3), long)).place(placement, 600)
     assert 0 < spent <= 600
@@ -110,7 +110,7 @@ def test_a_newest_turn_too_long_for_the_window_is_cut(space: Space) -> None:
 
 
 @given(st.lists(st.integers(1, 900), max_size=16), st.integers(0, 3000))
-def test_the_last_turns_share_their_room_and_the_window_has_no_hole(sizes: list[int], room: int) -> None:
+def test_the_last_turns_share_the_room_and_the_window_has_no_gap(sizes: list[int], room: int) -> None:
     history = tuple(
         Turn("user" if place % 2 else "agent", "10:00", (Text(" ".join(f"w{word}" for word in range(size))),))
         for place, size in enumerate(sizes)
@@ -127,7 +127,7 @@ def test_the_last_turns_share_their_room_and_the_window_has_no_hole(sizes: list[
         assert f"w{sizes[number - 1] - 1}" in placement.pieces[numbers.index(number)].section.text
 
 
-def test_an_endless_newest_turn_counts_as_dropped_where_no_part_of_it_fits(space: Space) -> None:
+def test_a_newest_turn_of_which_nothing_fits_counts_as_dropped(space: Space) -> None:
     long = Turn("agent", "10:00", (Text("x" * 50_000),))
     compiled = space.compile(history=(*turns(2), long), budget=512)
     assert shown(compiled) == []
@@ -142,7 +142,7 @@ def test_empty_turns_take_no_room(space: Space) -> None:
     assert compiled.dropped_turns == 0
 
 
-def test_the_last_exchanges_have_room_beside_journals(space: Space) -> None:
+def test_the_last_exchanges_keep_room_beside_journals(space: Space) -> None:
     space.write("knowledge/journal/2026-02-17.md", "- an entry of the journal\n" * 150)
     space.write("knowledge/journal/2026-02-16.md", "- an entry of the journal\n" * 150)
     compiled = space.compile(history=turns(20), budget=1024)
@@ -153,7 +153,7 @@ def call(number: int) -> ToolCall:
     return ToolCall("exec", f"step {number}", "x" * 600)
 
 
-def test_tool_results_since_a_person_last_spoke_may_stand_longer(space: Space) -> None:
+def test_tool_results_since_the_last_user_turn_may_be_longer(space: Space) -> None:
     history = (
         Turn("user", "10:00", (Text("Look."),)),
         Turn("agent", "10:01", (call(1), Text("Seen."))),
@@ -170,7 +170,7 @@ def test_tool_results_since_a_person_last_spoke_may_stand_longer(space: Space) -
     assert lines == {"1": 200, "2": 623, "3": 623}
 
 
-def test_long_tool_lines_are_bounded_and_the_newest_are_the_long_ones(space: Space) -> None:
+def test_only_the_newest_tool_lines_are_long_and_all_are_bounded(space: Space) -> None:
     history = (
         Turn("user", "10:00", (Text("Look."),)),
         Turn("agent", "10:01", tuple(map(call, range(1, 6)))),
@@ -184,7 +184,7 @@ def test_long_tool_lines_are_bounded_and_the_newest_are_the_long_ones(space: Spa
     assert len(render(enormous, 1)) == 1_000
 
 
-def test_what_dropped_is_said_to_be_flushed_or_not(space: Space) -> None:
+def test_dropped_turns_are_reported_as_flushed_or_unflushed(space: Space) -> None:
     def reason(*flushed: int) -> str:
         compiled = space.compile(history=turns(60), budget=1024, flushed=frozenset(flushed))
         last = compiled.dropped_turns
@@ -201,7 +201,7 @@ def test_what_dropped_is_said_to_be_flushed_or_not(space: Space) -> None:
     assert compiled.flushed_turns == ((1, 2), (5, 5))
 
 
-def test_flushing_changes_no_byte_of_the_prompt(space: Space) -> None:
+def test_flushing_does_not_change_the_prompt(space: Space) -> None:
     plain = space.compile(history=turns(60), budget=1024)
     flushed = space.compile(history=turns(60), budget=1024, flushed=frozenset(range(1, 40)))
     assert plain.text == flushed.text
@@ -224,23 +224,23 @@ histories = st.lists(
 
 
 @given(histories, st.integers(0, 1500))
-def test_the_window_is_the_newest_turns_without_a_hole(history: tuple[Turn, ...], room: int) -> None:
+def test_the_window_is_the_newest_turns_without_a_gap(history: tuple[Turn, ...], room: int) -> None:
     placement = Placement(count)
     spent, dropped = History(history).place(placement, room)
     assert spent == sum(piece.tokens for piece in placement.pieces) <= max(room, 0)
     numbers = sorted(piece.order[0] for piece in placement.pieces)
-    said = [number for number, _ in sizes(enumerate(history, 1))]
-    assert numbers == said[len(said) - len(numbers) :], "the newest, and none between is missing"
-    assert dropped + len(numbers) == len(said), "every turn is in or counted"
+    nonempty = [number for number, _ in sizes(enumerate(history, 1))]
+    assert numbers == nonempty[len(nonempty) - len(numbers) :], "the newest turns without a gap"
+    assert dropped + len(numbers) == len(nonempty), "every turn is shown or counted"
     whole = {n: piece.section.text for piece in placement.pieces for n in piece.order}
     cut = [n for n, text in whole.items() if "\n[cut: " in text]
-    assert cut in ([], said[-1:]), "only the newest turn is ever cut"
+    assert cut in ([], nonempty[-1:]), "only the newest turn is ever cut"
     if dropped and not cut:
-        next_out = dict(sizes(enumerate(history, 1)))[said[dropped - 1]]
-        is_current = dropped == len(said) or not any(
-            turn.role == "user" for turn in history[said[dropped - 1] :]
+        next_out = dict(sizes(enumerate(history, 1)))[nonempty[dropped - 1]]
+        is_current = dropped == len(nonempty) or not any(
+            turn.role == "user" for turn in history[nonempty[dropped - 1] :]
         )
-        assert is_current or next_out > room - spent, "what was dropped had no room"
+        assert is_current or next_out > room - spent, "a dropped turn did not fit"
 
 
 @given(histories, st.integers(0, 800), st.integers(0, 800))

@@ -1,4 +1,4 @@
-"""A prompt kept as a file: whole, below scratch/, and never in the place of something else unasked."""
+"""Saving a prompt to a file: verbatim, only below scratch/, and never overwriting unasked."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_is_written_as_it_is(root: Path) -> None:
+def test_a_prompt_is_saved_verbatim(root: Path) -> None:
     text = "# Prompt\r\n\n\x1b[31m ü 𝛑\n"
     assert keep_prompt(Files(Workspace.open(root)), "scratch/deep/prompt.md", text)
     assert (root / "scratch/deep/prompt.md").read_bytes() == text.encode()
 
 
-def test_a_name_that_is_taken_stays_as_it_is_unless_it_is_to_be_replaced(root: Path) -> None:
+def test_an_existing_file_is_kept_unless_replace_is_set(root: Path) -> None:
     files = Files(Workspace.open(root))
     assert keep_prompt(files, "scratch/prompt.md", "one")
     assert not keep_prompt(files, "scratch/prompt.md", "two")
@@ -41,14 +41,16 @@ def test_a_name_that_is_taken_stays_as_it_is_unless_it_is_to_be_replaced(root: P
         "/tmp/x.md", "", "scratch/\0.md", "./knowledge/x.md", "scratch/settings.json", "scratch/prompt",
     ],
 )  # fmt: skip
-def test_nowhere_else(root: Path, path: str) -> None:
+def test_paths_outside_scratch_are_refused(root: Path, path: str) -> None:
     before = sorted(root.rglob("*"))
     with pytest.raises(PathRefused):
         keep_prompt(Files(Workspace.open(root)), path, "x", replace=True)
     assert sorted(root.rglob("*")) == before
 
 
-def test_no_symlink_leads_it_out(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_symlink_out_of_the_workspace_is_refused(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (root / "scratch").symlink_to(outside)
     with pytest.raises(PathRefused):

@@ -1,4 +1,4 @@
-"""On which lines of its file a section stands."""
+"""The line numbers of a section in its source file."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tests.context.conftest import Space
 HEADER = "---\ntitle: Soul\n---\n\n"
 
 
-def test_a_whole_file_is_numbered_from_below_its_header() -> None:
+def test_a_whole_file_is_numbered_from_the_end_of_its_header() -> None:
     assert line_numbers("# Soul\n\nI am Wren.", f"{HEADER}# Soul\n\nI am Wren.\n") == (5, 6, 7)
 
 
-def test_lines_that_stand_in_no_file_have_no_number() -> None:
+def test_lines_that_are_in_no_file_have_no_number() -> None:
     text = "{knowledge}\n# Digest\n- one\n{/knowledge}"
     assert line_numbers(text, "# Digest\n- one\n") == (0, 1, 2, 0)
 
 
-def test_an_excerpt_is_looked_for_from_its_own_line_on() -> None:
+def test_an_excerpt_is_searched_from_its_first_line() -> None:
     file = "same\nother\nsame\nlast\n"
     assert line_numbers("same\nlast", file, 3) == (3, 4)
     assert line_numbers("same", file) == (1,)
 
 
-def test_lines_left_out_between_do_not_shift_the_rest() -> None:
+def test_omitted_lines_do_not_shift_the_rest() -> None:
     assert line_numbers("one\nfour", "one\ntwo\nthree\nfour\n") == (1, 4)
 
 
-def test_numbers_only_grow() -> None:
+def test_line_numbers_only_increase() -> None:
     assert line_numbers("b\na", "a\nb\n") == (2, 0)
 
 
@@ -45,11 +45,11 @@ def test_numbers_only_grow() -> None:
         ("x", "x\r"),
     ],
 )
-def test_text_made_safe_is_found_in_the_file_as_it_is(shown: str, line: str) -> None:
+def test_escaped_text_is_found_in_the_file(shown: str, line: str) -> None:
     assert line_numbers(shown, f"first\n{line}\n") == (2,)
 
 
-def test_every_section_of_a_prompt_is_found(space: Space) -> None:
+def test_sections_of_a_prompt_are_located(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", f"{HEADER}# Soul\n\nI am Wren.\n")
     space.write("knowledge/digest.md", "# Knowledge digest\n\n## Facts\n- one\n")
     files = Files(Workspace.open(space.root))
@@ -60,14 +60,14 @@ def test_every_section_of_a_prompt_is_found(space: Space) -> None:
 
 
 @pytest.mark.parametrize("source", ["knowledge/gone.md", "../outside.md", "knowledge", ".git/config"])
-def test_what_cannot_be_read_has_no_numbers(space: Space, source: str) -> None:
+def test_an_unreadable_source_has_no_line_numbers(space: Space, source: str) -> None:
     space.write("knowledge/identity/SOUL.md", "# Soul\n")
     section = next(each for each in space.compile().sections if each.source)
     files = Files(Workspace.open(space.root))
     assert source_lines(replace(section, source=source), files) == ()
 
 
-def test_a_file_too_large_to_look_through_has_none(space: Space) -> None:
+def test_a_file_over_the_read_limit_has_no_line_numbers(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "# Soul\n")
     section = next(each for each in space.compile().sections if each.source)
     space.write("knowledge/large.md", b"x" * (READ_LIMIT + 1))

@@ -1,4 +1,4 @@
-"""What cannot be read is named and never stops the compile; a workspace and a plain mapping compile alike."""
+"""Unreadable files are reported and never stop the compile; any source compiles like a workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-def leading_out(path: Path) -> None:
+def outside_link(path: Path) -> None:
     outside = path.parents[2].parent / "outside.md"
     outside.write_text("a secret outside of the workspace")
     path.symlink_to(outside)
@@ -42,8 +42,8 @@ def huge(path: Path) -> None:
     path.write_bytes(b"x" * (FILE_LIMIT + 1))
 
 
-@pytest.mark.parametrize("make", [fifo, device, leading_out, loop, binary, huge])
-def test_a_file_that_may_not_be_read_is_a_problem_and_not_in_the_prompt(space: Space, make: object) -> None:
+@pytest.mark.parametrize("make", [fifo, device, outside_link, loop, binary, huge])
+def test_an_unreadable_file_is_reported_and_not_in_the_prompt(space: Space, make: object) -> None:
     space.write("knowledge/identity/SOUL.md", "I am.")
     assert callable(make)
     make(space.root / "knowledge/identity/USER.md")
@@ -69,7 +69,7 @@ def test_a_broken_header_is_kept_as_text_and_reported(space: Space) -> None:
     assert compiled.problems[0].startswith("knowledge/identity/SOUL.md:")
 
 
-def test_a_folder_listing_is_sorted_recursive_and_leaves_hidden_files_out(space: Space) -> None:
+def test_a_folder_listing_is_sorted_recursive_and_without_hidden_files(space: Space) -> None:
     for path in ("b.md", "a/z.md", "a/.git/config", ".tmp-b.md", "a/é.md"):
         space.write(f"knowledge/{path}", "x")
     (space.root / "knowledge/elsewhere").symlink_to(space.root / "knowledge/a")
@@ -100,7 +100,7 @@ def test_an_edit_is_seen_by_the_next_compile(space: Space) -> None:
 
 
 def settle(path: Path) -> None:
-    """Give a file the look of one that was last changed long ago, as far as a program can."""
+    """Makes a file look as if it was last changed long ago."""
     os.utime(path, ns=(10**18, 10**18))
 
 
@@ -139,7 +139,7 @@ def test_an_unchanged_file_is_read_once_and_every_change_is_seen(
         source.read("knowledge/a.md")
 
 
-def test_a_file_changed_just_now_is_always_read_again(space: Space) -> None:
+def test_a_recently_changed_file_is_always_read_again(space: Space) -> None:
     source = WorkspaceSource(Files(Workspace.open(space.root)))
     path = space.write("knowledge/a.md", "one")
     status = path.stat()
@@ -150,19 +150,19 @@ def test_a_file_changed_just_now_is_always_read_again(space: Space) -> None:
 
 
 @each_case("path", ["../secret.md", "/etc/passwd", "a\0b", "x" * 300, "", ".git/config"])
-def test_paths_that_leave_the_source_are_refused_whatever_the_source(path: str) -> None:
+def test_paths_outside_the_source_are_refused_for_any_source(path: str) -> None:
     reader = Reader(Memory({path: b"secret"}), ParsedFiles())
     assert reader.load(path) is None
     assert len(reader.problems) == 1
     assert path in reader.refused
 
 
-def test_the_shortest_spelling_of_a_path() -> None:
+def test_plain_path_normalises_a_path() -> None:
     assert plain_path(" ./knowledge//people/./ann.md ") == "knowledge/people/ann.md"
     assert plain_path("../ann.md") == "../ann.md"
 
 
-def test_a_large_file_is_refused_whatever_the_source() -> None:
+def test_a_large_file_is_refused_for_any_source() -> None:
     reader = Reader(Memory({"knowledge/a.md": b"x" * (FILE_LIMIT + 1)}), ParsedFiles())
     assert reader.load("knowledge/a.md") is None
     assert reader.problems == ["knowledge/a.md: is larger than 1024 KiB; subscribe to an excerpt of it"]

@@ -1,4 +1,4 @@
-"""Lines of a file: read as people write them, and never shown twice."""
+"""Line ranges of a file: parsed as people write them, and never shown twice."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SPAN = st.tuples(st.integers(1, 40), st.integers(0, 12)).map(lambda pair: (pair[
         ("1–2", ((1, 2),)),
     ],
 )
-def test_what_people_write_is_read(text: str, spans: tuple[tuple[int, int], ...]) -> None:
+def test_line_ranges_are_parsed(text: str, spans: tuple[tuple[int, int], ...]) -> None:
     assert parse_spans(text) == spans
     assert parse_spans(shown_spans(spans)) == spans
 
 
 @each_case("text", ["", "a", "1-", "-3", "1-2-3", "4,,5", "0", "9-1", "1-5, 5-9", "99999999999"])
-def test_anything_else_is_refused_with_a_word_of_why(text: str) -> None:
+def test_invalid_ranges_are_refused_with_a_reason(text: str) -> None:
     with pytest.raises(ValueError, match=r"range|starts|overlap"):
         parse_spans(text)
 

@@ -1,4 +1,4 @@
-"""The byte contract of the stable prefix: no volatile input reaches it, and an edit is named to the line."""
+"""The byte contract of the stable prefix: no volatile input reaches it, and edits are located to the line."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ BODIES = [
     "knowledge/projects/_active.md",
     "knowledge/digest.md",
 ]
-"""Files whose text stands in the prefix."""
+"""Files whose text is in the prefix."""
 ENTRIES = [
     "knowledge/cache-stampede/KNOWLEDGE.md",
     "knowledge/gauges/KNOWLEDGE.md",
     ".library/custom/release/SKILL.md",
 ]
-"""Files of which the prefix says what they are."""
+"""Files that the prefix lists in a catalog."""
 OTHERS = ["knowledge/people/ann.md", "knowledge/facts.md", "topics/alpha.md"]
 
 WORD = st.sampled_from(
@@ -49,7 +49,7 @@ HEADER = st.sampled_from(["", "---\ntype: note\n---\n", "---\ntitle: a\ntags: [x
 
 @dataclass(frozen=True)
 class Page:
-    """A file of the workspace: what stands above its text, and its lines, no two of which are the same."""
+    """A file of the workspace: its header, and its distinct lines."""
 
     header: str
     lines: tuple[str, ...]
@@ -57,41 +57,41 @@ class Page:
 
     @property
     def data(self) -> bytes:
-        """Its bytes."""
+        """The bytes of the file."""
         return (self.header + "\n".join(self.lines) + "\n").replace("\n", self.newline).encode()
 
     def line(self, index: int) -> int:
-        """The line of the file, from 1, on which one of its lines stands."""
+        """Returns the line number in the file, from 1, of a line of the text."""
         return self.header.count("\n") + index + 1
 
 
 @st.composite
 def pages(draw: st.DrawFn) -> Page:
-    """A file."""
+    """Draws a file."""
     words = draw(st.lists(WORDS, min_size=2, max_size=8))
     lines = tuple(f"- {number}. {text}".rstrip() for number, text in enumerate(words))
     return Page(draw(HEADER), lines, draw(st.sampled_from(["\n", "\n", "\r\n"])))
 
 
 def entry(path: str, name: str, description: str) -> Page:
-    """A knowledge entry or a skill."""
+    """Returns a knowledge entry or a skill."""
     return Page(f"---\ntype: entry\nname: {name}\ndescription: {description}\n---\n", (f"About {path}",))
 
 
 @dataclass
 class Stable:
-    """What the prefix depends on."""
+    """The files the prefix depends on."""
 
     pages: dict[str, Page] = field(default_factory=dict)
 
     def files(self) -> dict[str, bytes]:
-        """The files."""
+        """Returns the bytes of each file by path."""
         return {path: page.data for path, page in self.pages.items()}
 
 
 @st.composite
 def stables(draw: st.DrawFn) -> Stable:
-    """A workspace: any of the files of the prefix."""
+    """Draws a workspace with any of the files of the prefix."""
     found = draw(st.dictionaries(st.sampled_from(BODIES), pages(), min_size=1))
     for path in draw(st.sets(st.sampled_from(ENTRIES))):
         found[path] = entry(path, draw(st.sampled_from(["one", "two (b)"])), "when it: applies (knowledge/x)")
@@ -135,8 +135,8 @@ DAY = st.dates(date(1999, 12, 31), date(2101, 1, 1))
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> tuple[CompileRequest, dict[str, bytes]]:
-    """Everything volatile: what is asked, when, of whom, and the files that no prefix shows."""
+def volatile_inputs(draw: st.DrawFn) -> tuple[CompileRequest, dict[str, bytes]]:
+    """Draws all volatile input: the request, and files that are never in the prefix."""
     day = draw(DAY)
     request = CompileRequest(
         message=draw(WORDS) + "?",
@@ -163,7 +163,7 @@ def asked(draw: st.DrawFn) -> tuple[CompileRequest, dict[str, bytes]]:
 def compiled(stable: Stable, volatile: tuple[CompileRequest, dict[str, bytes]]) -> Compiled:
     request, files = volatile
     found = ContextCompiler(Memory({**files, **stable.files()}), settings()).compile(request)
-    assert not [left for left in found.left_out if left.priority < 2], "the budget was meant to be enough"
+    assert not [left for left in found.left_out if left.priority < 2], "the budget should be enough"
     return found
 
 
@@ -176,13 +176,13 @@ def prefix_in(found: Compiled, stable: Stable) -> Prefix:
     return Prefix.of(found, first_line=lambda section: first_line(section, source.read))
 
 
-def broken(before: Prefix, after: Prefix) -> Break:
+def break_between(before: Prefix, after: Prefix) -> Break:
     found = compare(before, after)
     assert found is not None
     return found
 
 
-@given(stables(), asked(), asked())
+@given(stables(), volatile_inputs(), volatile_inputs())
 @examples(max_examples=15)
 def test_no_volatile_input_reaches_the_prefix(
     stable: Stable,
@@ -201,7 +201,7 @@ def test_no_volatile_input_reaches_the_prefix(
 
 @st.composite
 def edits(draw: st.DrawFn) -> tuple[Stable, Stable, str, int]:
-    """A workspace before and after one line of one file was changed, added or deleted; the file and line."""
+    """Draws a workspace before and after a change to one line, with the file and line."""
     before = draw(stables())
     path = draw(st.sampled_from([path for path in before.pages if path in BODIES]))
     page = before.pages[path]
@@ -219,16 +219,16 @@ def edits(draw: st.DrawFn) -> tuple[Stable, Stable, str, int]:
     return before, after, path, page.line(at)
 
 
-@given(edits(), asked(), asked())
+@given(edits(), volatile_inputs(), volatile_inputs())
 @examples(max_examples=15)
-def test_an_edited_line_is_named_with_its_file(
+def test_an_edited_line_is_located(
     edit: tuple[Stable, Stable, str, int],
     one: tuple[CompileRequest, dict[str, bytes]],
     other: tuple[CompileRequest, dict[str, bytes]],
 ) -> None:
     stable, edited, path, line = edit
     before, after = prefix_of(stable, one), prefix_of(edited, other)
-    found = broken(before, after)
+    found = break_between(before, after)
     assert (found.what, found.source, found.line, found.exact) == ("changed", path, line, True)
     assert before.text is not None and after.text is not None
     old, new = before.text.encode(), after.text.encode()
@@ -239,7 +239,7 @@ def test_an_edited_line_is_named_with_its_file(
     assert found.name == LAYERS[found.layer]
     assert 0 <= found.usable <= min(before.tokens, after.tokens)
     assert found.lost == min(before.tokens, after.tokens) - found.usable
-    # The hashes alone name the same file.
+    # The hashes alone locate the same file.
     known = compare(replace(before, text=None), replace(after, text=None))
     assert known is not None and not known.exact
     assert (known.what, known.source, known.layer, known.line) == ("changed", path, found.layer, 0)
@@ -247,9 +247,9 @@ def test_an_edited_line_is_named_with_its_file(
     assert known.byte <= found.byte
 
 
-@given(stables(), asked(), asked(), st.data())
+@given(stables(), volatile_inputs(), volatile_inputs(), st.data())
 @examples(max_examples=15)
-def test_a_file_that_comes_or_goes_is_named(
+def test_an_added_or_removed_file_is_named(
     stable: Stable,
     one: tuple[CompileRequest, dict[str, bytes]],
     other: tuple[CompileRequest, dict[str, bytes]],
@@ -258,7 +258,7 @@ def test_a_file_that_comes_or_goes_is_named(
     path = data.draw(st.sampled_from(sorted(stable.pages)))
     without = Stable({each: page for each, page in stable.pages.items() if each != path})
     whole, less = prefix_of(stable, one), prefix_of(without, other)
-    went, came = broken(whole, less), broken(less, whole)
+    went, came = break_between(whole, less), break_between(less, whole)
     assert (went.what, went.source, went.after) == ("went", path, "")
     assert (came.what, came.source, came.before) == ("came", path, "")
     assert went.before == came.after != ""
@@ -266,7 +266,7 @@ def test_a_file_that_comes_or_goes_is_named(
     assert went.line == came.line == first
 
 
-def test_on_the_sample_no_clock_reaches_the_prefix(sample: Path) -> None:
+def test_the_clock_does_not_reach_the_prefix_of_the_sample(sample: Path) -> None:
     found = []
     for moment in (
         datetime(2026, 6, 12, 23, 59, 59, tzinfo=UTC),
@@ -280,18 +280,21 @@ def test_on_the_sample_no_clock_reaches_the_prefix(sample: Path) -> None:
 
 
 def entries(**descriptions: str) -> Stable:
-    found = {f"knowledge/{name}/KNOWLEDGE.md": entry(name, name, said) for name, said in descriptions.items()}
+    found = {f"knowledge/{name}/KNOWLEDGE.md": entry(name, name, text) for name, text in descriptions.items()}
     return Stable({**found, MEMORY: Page("", ("- a fact",))})
 
 
-ASKED: tuple[CompileRequest, dict[str, bytes]] = (CompileRequest(message="Hello", today=TODAY), {})
+NO_VOLATILE: tuple[CompileRequest, dict[str, bytes]] = (CompileRequest(message="Hello", today=TODAY), {})
 
 
 def catalog_break(before: Stable, after: Stable) -> Break:
-    return located(broken(prefix_of(before, ASKED), prefix_of(after, ASKED)), Memory(after.files()).read)
+    return located(
+        break_between(prefix_of(before, NO_VOLATILE), prefix_of(after, NO_VOLATILE)),
+        Memory(after.files()).read,
+    )
 
 
-def test_a_catalog_names_the_entry_and_the_line_of_its_header() -> None:
+def test_a_change_in_a_catalog_is_located_in_the_entrys_header() -> None:
     found = catalog_break(entries(a="one", b="two"), entries(a="one", b="three"))
     assert (found.what, found.source, found.line) == ("changed", "knowledge/b/KNOWLEDGE.md", 4)
     assert (found.before, found.after) == (
@@ -303,60 +306,60 @@ def test_a_catalog_names_the_entry_and_the_line_of_its_header() -> None:
     assert catalog_break(entries(a="one"), renamed).line == 3
 
 
-def test_an_entry_that_comes_or_goes_is_named() -> None:
+def test_an_added_or_removed_entry_is_named() -> None:
     few, more = entries(a="one", c="three"), entries(a="one", b="two", c="three")
     came, went = catalog_break(few, more), catalog_break(more, few)
     assert (came.what, came.source, came.line) == ("came", "knowledge/b/KNOWLEDGE.md", 1)
     assert (went.what, went.source, went.before) == ("went", "knowledge/b/KNOWLEDGE.md", came.after)
 
 
-def test_a_renamed_file_has_moved() -> None:
+def test_a_renamed_file_is_reported_as_moved() -> None:
     text = Page("", ("I am.",))
     before = Stable({"knowledge/identity/voice.md": text, MEMORY: Page("", ("- a fact",))})
     after = Stable({"knowledge/identity/tone.md": text, MEMORY: Page("", ("- a fact",))})
-    found = broken(prefix_of(before, ASKED), prefix_of(after, ASKED))
+    found = break_between(prefix_of(before, NO_VOLATILE), prefix_of(after, NO_VOLATILE))
     assert (found.what, found.source) == ("moved", "knowledge/identity/tone.md")
     assert (found.before, found.after) == ("identity:voice.md", "identity:tone.md")
 
 
-def test_a_file_in_place_of_another_is_said_once() -> None:
+def test_a_replaced_file_is_reported_once() -> None:
     before = Stable({"knowledge/identity/USER.md": Page("", ("You.",))})
     after = Stable({"knowledge/identity/voice.md": Page("", ("Calm.",))})
-    found = broken(prefix_of(before, ASKED), prefix_of(after, ASKED))
+    found = break_between(prefix_of(before, NO_VOLATILE), prefix_of(after, NO_VOLATILE))
     assert (found.what, found.source, found.before) == ("went", "knowledge/identity/USER.md", "You.")
 
 
-def test_what_stands_before_the_break_is_served_up_to_a_boundary() -> None:
+def test_text_before_the_break_is_usable_up_to_a_boundary() -> None:
     stable = Stable(
         {path: Page("", (f"- about {path}",)) for path in (*IDENTITY[:2], MEMORY, "knowledge/digest.md")}
     )
-    before = prefix_of(stable, ASKED)
+    before = prefix_of(stable, NO_VOLATILE)
     identity, project, whole = before.boundaries
     assert whole.tokens == before.tokens and whole.character == before.characters
 
     def after(path: str) -> Break:
         edited = Stable({**stable.pages, path: Page("", ("- another",))})
-        return broken(before, prefix_of(edited, ASKED))
+        return break_between(before, prefix_of(edited, NO_VOLATILE))
 
     assert after("knowledge/identity/USER.md").usable == 0
     assert after(MEMORY).usable == identity.tokens
     assert after("knowledge/digest.md").usable == project.tokens
     without = Stable({path: page for path, page in stable.pages.items() if path != "knowledge/digest.md"})
-    gone = broken(before, prefix_of(without, ASKED))
+    gone = break_between(before, prefix_of(without, NO_VOLATILE))
     assert (gone.usable, gone.lost) == (project.tokens, 0)
 
 
-def test_text_that_stands_in_its_own_marker_is_not_mistaken_for_it() -> None:
+def test_text_that_also_occurs_in_its_marker_is_located_correctly() -> None:
     def of(user: str) -> Prefix:
         pages = {"knowledge/identity/SOUL.md": ("SOUL",), "knowledge/identity/USER.md": (user, "I")}
-        return prefix_of(Stable({path: Page("", lines) for path, lines in pages.items()}), ASKED)
+        return prefix_of(Stable({path: Page("", lines) for path, lines in pages.items()}), NO_VOLATILE)
 
-    found = broken(of("USER"), of("user"))
+    found = break_between(of("USER"), of("user"))
     assert (found.source, found.line, found.before) == ("knowledge/identity/USER.md", 1, "USER")
     assert of("USER").text_of(0) == "SOUL" and of("USER").text_of(1) == "USER\nI"
 
 
-def test_what_is_cut_off_may_change_without_a_trace_in_the_prefix(space: Space) -> None:
+def test_changes_in_a_cut_off_part_do_not_change_the_prefix(space: Space) -> None:
     lines = [f"- fact {number} that is worth keeping" for number in range(200)]
     space.write(MEMORY, "\n".join(lines))
     space.write("knowledge/digest.md", "- a fact")
@@ -369,7 +372,7 @@ def test_what_is_cut_off_may_change_without_a_trace_in_the_prefix(space: Space) 
     assert [left.tokens for left in first.left_out] < [left.tokens for left in second.left_out]
 
 
-def test_a_cut_that_moves_is_named_with_its_file(space: Space) -> None:
+def test_a_moved_cut_is_located(space: Space) -> None:
     lines = [f"- fact {number} that is worth keeping" for number in range(200)]
 
     def prefix() -> Prefix:
@@ -382,12 +385,12 @@ def test_a_cut_that_moves_is_named_with_its_file(space: Space) -> None:
     space.write(MEMORY, "\n".join(lines))
     before = prefix()
     space.write(MEMORY, "\n".join([*lines[:30], "- a new one", *lines[30:]]))
-    found = broken(before, prefix())
+    found = break_between(before, prefix())
     assert (found.source, found.line, found.after) == (MEMORY, 31, "- a new one")
 
 
-def test_without_a_prefix_there_is_nothing_to_compare() -> None:
-    empty = prefix_of(Stable(), ASKED)
+def test_empty_prefixes_have_no_difference() -> None:
+    empty = prefix_of(Stable(), NO_VOLATILE)
     assert (empty.characters, empty.tokens, empty.sections, empty.boundaries) == (0, 0, (), ())
     assert compare(empty, empty) is None
 
@@ -396,5 +399,5 @@ def test_without_a_prefix_there_is_nothing_to_compare() -> None:
     ("one", "other", "at"),
     [(b"", b"", 0), (b"a", b"", 0), (b"abc", b"abd", 2), (b"abc", b"abcd", 3), (b"x" * 999, b"y", 0)],
 )
-def test_the_first_byte_that_differs(one: bytes, other: bytes, at: int) -> None:
+def test_the_first_differing_byte_is_found(one: bytes, other: bytes, at: int) -> None:
     assert first_difference(one, other) == first_difference(other, one) == at

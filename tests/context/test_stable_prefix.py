@@ -1,4 +1,4 @@
-"""The stable prefix depends on the files and the budget alone; the same inputs give the same bytes."""
+"""The stable prefix depends only on the files and the budget; equal inputs give equal bytes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def compile_or_skip(files: dict[str, bytes], request: CompileRequest) -> Compile
 
 @given(FILES, REQUEST, REQUEST, BUDGET)
 @settings(suppress_health_check=list(HealthCheck))
-def test_two_messages_share_the_prefix_however_tight_the_budget(
+def test_different_messages_share_the_prefix_for_any_budget(
     files: dict[str, bytes], one: CompileRequest, other: CompileRequest, budget: int
 ) -> None:
     first = compile_or_skip(files, replace(one, budget=budget))
@@ -120,7 +120,7 @@ def test_two_messages_share_the_prefix_however_tight_the_budget(
 
 @given(FILES, REQUEST, BUDGET)
 @settings(suppress_health_check=list(HealthCheck))
-def test_every_compile_keeps_its_promises(
+def test_every_compile_keeps_the_invariants(
     files: dict[str, bytes], request: CompileRequest, budget: int
 ) -> None:
     compiled = compile_or_skip(files, replace(request, budget=budget))
@@ -150,7 +150,7 @@ def test_every_compile_keeps_its_promises(
         assert (found < compiled.stable_prefix_length) == (section.layer <= 7)
         offset = found + len(section.text)
         layers.append(section.layer)
-        # Of a search result the line above it counts too.
+        # The tokens of a search result include its source line.
         assert section.tokens >= tokens.count(section.text)
         assert section.layer == 10 or section.tokens == tokens.count(section.text)
         assert section.why
@@ -181,7 +181,7 @@ def test_boundaries_are_the_ends_of_layers_five_six_and_seven(space: Space) -> N
     assert compiled.stable_prefix_length == compiled.boundaries[-1]
 
 
-def test_empty_layers_have_no_boundary_of_their_own(space: Space) -> None:
+def test_empty_layers_have_no_boundary(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "I am.")
     assert len(space.compile().boundaries) == 1
     (space.root / "knowledge/identity/SOUL.md").unlink()
@@ -189,7 +189,7 @@ def test_empty_layers_have_no_boundary_of_their_own(space: Space) -> None:
     assert len(space.compile().boundaries) == 1
 
 
-def test_an_overlong_message_takes_stable_sections_from_the_end(space: Space) -> None:
+def test_an_overlong_message_displaces_stable_sections_from_the_end(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "I am.")
     space.write("knowledge/memory/MEMORY.md", "- 2026-02-14: decided\n" * 40)
     space.write("knowledge/digest.md", "- a fact worth keeping\n" * 40)
@@ -201,7 +201,7 @@ def test_an_overlong_message_takes_stable_sections_from_the_end(space: Space) ->
     ]
 
 
-def test_an_edit_of_a_stable_file_changes_the_prefix_from_its_place_on(space: Space) -> None:
+def test_an_edit_of_a_stable_file_changes_the_prefix_from_that_point_on(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", "I am.")
     space.write("knowledge/memory/MEMORY.md", "- 2026-02-14: files")
     before = space.compile()

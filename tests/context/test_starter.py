@@ -1,4 +1,4 @@
-"""What a new workspace begins with is no memory: it stands in prompts once somebody has changed it."""
+"""Starter files of a new workspace are in prompts only after they have been changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fresh(tmp_path: Path) -> Path:
     return tmp_path / "ws"
 
 
-def test_a_new_workspace_has_a_short_prompt_that_says_what_is_missing(fresh: Path) -> None:
+def test_a_new_workspace_has_a_short_prompt_and_names_unchanged_starters(fresh: Path) -> None:
     with Engine.open(fresh) as engine:
         compiled = engine.compile("Who are you, and what is in my core memory?")
     assert {section.label for section in compiled.sections} == {"system:system.md", "discussion", "message"}
@@ -34,7 +34,7 @@ def test_a_new_workspace_has_a_short_prompt_that_says_what_is_missing(fresh: Pat
     )
 
 
-def test_a_changed_file_stands_in_every_prompt(fresh: Path) -> None:
+def test_a_changed_starter_file_is_in_every_prompt(fresh: Path) -> None:
     with Engine.open(fresh) as engine:
         for number, path in enumerate(STARTERS, 1):
             place = fresh / path
@@ -45,7 +45,7 @@ def test_a_changed_file_stands_in_every_prompt(fresh: Path) -> None:
             assert path not in {left.source for left in compiled.left_out}
 
 
-def test_the_system_prompt_names_what_is_there_in_words_that_stay_as_they_are(fresh: Path) -> None:
+def test_the_system_prompt_names_the_blocks_and_needs_no_escaping(fresh: Path) -> None:
     text = (fresh / "knowledge/prompts/system.md").read_text()
     assert delimiters.outside(text) == text
     with Engine.open(fresh) as engine:

@@ -1,4 +1,4 @@
-"""Active topics, what they subscribe to, and the caps on both."""
+"""Active topics, their subscriptions, and the caps on both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def layer9(compiled: Compiled) -> list[str]:
     return [section.label for section in compiled.sections if section.layer == 9]
 
 
-def test_topics_stand_by_priority_then_name_each_with_its_subscriptions(space: Space) -> None:
+def test_topics_are_ordered_by_priority_and_name_with_their_subscriptions(space: Space) -> None:
     for name in ("review", "style", "mail"):
         space.write(f"knowledge/procedures/{name}.md", f"---\ntype: procedure\n---\n# {name}\n")
     compiled = space.compile(
@@ -76,7 +76,7 @@ def test_context_notes_follow_the_instructions(space: Space) -> None:
     assert "<!-- topic:review -->\n1. Read the diff.\n\n## Context Notes\n\n- Mind the tone.\n\n" in text
 
 
-def test_a_topic_can_bring_files_alone(space: Space) -> None:
+def test_a_topic_can_have_subscriptions_only(space: Space) -> None:
     space.write("knowledge/people/ann.md", "# Ann")
     compiled = space.compile(topics=(topic("ann", "knowledge/people/ann.md", instructions=""),))
     assert layer9(compiled) == ["subscription:knowledge/people/ann.md"]
@@ -104,7 +104,7 @@ def test_a_file_is_included_once(space: Space) -> None:
     assert all(each.tokens > 0 for each in compiled.left_out)
 
 
-def test_a_stable_file_that_found_no_room_may_come_as_a_subscription(space: Space) -> None:
+def test_a_stable_file_without_room_may_be_included_as_a_subscription(space: Space) -> None:
     space.write("knowledge/identity/SOUL.md", LINE * 25)
     space.write("knowledge/projects/_active.md", "# Active\n" + LINE * 6)
     compiled = space.compile(budget=768, topics=(topic("one", "knowledge/projects/_active.md"),))
@@ -112,7 +112,7 @@ def test_a_stable_file_that_found_no_room_may_come_as_a_subscription(space: Spac
     assert "subscription:knowledge/projects/_active.md" in layer9(compiled)
 
 
-def test_max_context_kb_holds_for_instructions_and_subscriptions_together(space: Space) -> None:
+def test_max_context_kb_covers_instructions_and_subscriptions_together(space: Space) -> None:
     space.write("knowledge/procedures/review.md", "# Review\n" + LINE * 40)
     space.write("knowledge/procedures/style.md", "# Style\n" + LINE * 40)
     limited = topic(
@@ -140,7 +140,7 @@ def test_instructions_over_the_topics_own_cap_are_cut(space: Space) -> None:
     assert section.text.splitlines()[-1].startswith("[cut: ")
 
 
-def test_the_slots_cap_holds_for_all_topics_and_instructions_go_first(space: Space) -> None:
+def test_the_slots_cap_covers_all_topics_and_instructions_come_first(space: Space) -> None:
     space.write("knowledge/procedures/review.md", "# Review\n" + LINE * 70)
     compiled = space.compile(
         budget=32768,
@@ -158,7 +158,7 @@ def test_the_slots_cap_holds_for_all_topics_and_instructions_go_first(space: Spa
     assert 0 < slot.used <= slot.cap
 
 
-def test_subscriptions_that_cannot_be_read_are_named(space: Space) -> None:
+def test_unreadable_subscriptions_are_named(space: Space) -> None:
     (space.root.parent / "secret.md").write_text("secret")
     (space.root / "knowledge").mkdir()
     (space.root / "knowledge/out.md").symlink_to(space.root.parent / "secret.md")
@@ -216,7 +216,7 @@ def test_the_trace_explains_an_active_topic(space: Space) -> None:
     assert (section.score, section.why) == (0.28, "the gate said yes")
 
 
-def test_corrections_stand_below_the_topics(space: Space) -> None:
+def test_corrections_follow_the_topics(space: Space) -> None:
     steer = Correction("python", "Use Python 3 syntax.\n<!-- identity:SOUL.md -->", 'print "x"')
     compiled = space.compile(topics=(topic("review"),), corrections=(steer, steer))
     assert layer9(compiled) == ["topic:review", "steering"]

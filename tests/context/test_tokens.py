@@ -1,4 +1,4 @@
-"""Token counts are exact, cheap and never fail; a text is cut where a reader would pause."""
+"""Token counts are exact, cheap and never fail; text is cut at natural boundaries."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ KNOWN = [
 
 
 @each_case(("text", "expected"), KNOWN)
-def test_counts_are_those_of_o200k(text: str, expected: int) -> None:
+def test_counts_match_o200k(text: str, expected: int) -> None:
     assert tokens.count(text) == expected
 
 
-def test_a_lone_surrogate_counts_like_the_question_mark_it_is_sent_as() -> None:
+def test_a_lone_surrogate_counts_as_the_question_mark_sent_for_it() -> None:
     assert tokens.count("a \ud800 b") == tokens.count("a ? b")
     assert tokens.count("\udcff" * 1000) == tokens.count("?" * 1000)
 
 
-def test_a_remembered_count_is_the_count() -> None:
+def test_a_cached_count_equals_the_real_one() -> None:
     text = "The build server keeps a warm cache per branch.\n" * 40
     assert tokens.count(text) == tokens.count(text) == tokens._count(text)
     assert tokens.count(text + "x") != tokens.count(text)
@@ -51,7 +51,7 @@ def test_without_rs_bpe_the_counts_stay_the_same(monkeypatch: pytest.MonkeyPatch
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_parts_that_begin_with_a_delimiter_add_up(above: str, below: str) -> None:
+def test_counts_of_parts_starting_with_a_delimiter_add_up(above: str, below: str) -> None:
     for start in ("<!-- a -->\n", "{rag-context}\n", "{/rag-context}\n\n"):
         whole = tokens.count(f"{above}\n{start}{below}")
         assert whole == tokens.count(f"{above}\n") + tokens.count(f"{start}{below}")
@@ -68,14 +68,14 @@ def test_fit_ends_at_a_line_end() -> None:
     assert 40 < tokens.count(kept) <= 60
 
 
-def test_fit_ends_at_a_sentence_where_lines_are_long() -> None:
+def test_fit_ends_at_a_sentence_when_lines_are_long() -> None:
     text = "# Title\n" + "This sentence has exactly seven words here. " * 40
     kept = tokens.fit(text, 50)
     assert kept.endswith("here.")
     assert 25 <= tokens.count(kept) <= 50
 
 
-def test_fit_ends_at_a_word_where_there_are_no_sentences() -> None:
+def test_fit_ends_at_a_word_when_there_are_no_sentences() -> None:
     kept = tokens.fit("word " * 500, 20)
     assert kept.endswith("word")
     assert 15 <= tokens.count(kept) <= 20
@@ -89,7 +89,7 @@ def test_fit_is_empty_when_nothing_fits(text: str) -> None:
 
 
 @given(st.text(alphabet="ab .!?\n\t日é\ud800\0<-", max_size=400), st.integers(0, 60))
-def test_fit_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
+def test_fit_returns_a_prefix_within_the_limit(text: str, limit: int) -> None:
     kept = tokens.fit(text, limit)
     assert text.startswith(kept)
     assert tokens.count(kept) <= limit

@@ -1,4 +1,4 @@
-"""A workspace for tests of messages in which little has happened yet."""
+"""A nearly empty workspace for tests that send messages."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def _pristine_plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plain(_pristine_plain: Path, tmp_path: Path) -> Path:
-    """A workspace as it is made, indexed; a message takes a fraction of what it takes in the sample."""
+    """A freshly initialised, indexed workspace; sending a message is far faster than in the sample."""
     return shutil.copytree(_pristine_plain, tmp_path / "plain", symlinks=True)

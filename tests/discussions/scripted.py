@@ -1,4 +1,4 @@
-"""A provider that answers from a script, and money that is counted by hand."""
+"""A fake provider with scripted replies, and fake bills."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Reply = str | ChatReply | BaseException
 
 @dataclass
 class Scripted:
-    """Says one reply after the other, a few characters at a time.
+    """Streams one scripted reply per request, a few characters at a time.
 
     Attributes:
-        replies: What is said, in order; an exception is raised after ``first``.
-        first: What comes before an exception.
-        hangs: Whether the end of each reply is awaited for ever.
-        asked: What was sent.
-        closed: How often the connections were closed.
-        caching: Whether it keeps prefixes as a provider would.
+        replies: The replies, in order; an exception is raised after streaming ``first``.
+        first: The text streamed before an exception.
+        hangs: Whether replies never end.
+        asked: The requests received.
+        closed: How often the provider was closed.
+        caching: Whether it caches prefixes as a real provider would.
     """
 
     replies: list[Reply] = field(default_factory=lambda: ["Good morning."])
@@ -45,8 +45,8 @@ class Scripted:
     ) -> ChatReply:
         self.asked.append(request)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        text = reply.text if isinstance(reply, ChatReply) else self.first if _fails(reply) else str(reply)
-        for piece in _pieces(text):
+        text = reply.text if isinstance(reply, ChatReply) else self.first if _is_error(reply) else str(reply)
+        for piece in _chunks(text):
             on_text(piece)
             await asyncio.sleep(0)
         if isinstance(reply, BaseException):
@@ -54,14 +54,14 @@ class Scripted:
         if self.hangs:
             await asyncio.sleep(3600)
         return (
-            reply if isinstance(reply, ChatReply) else ChatReply(text, self._used(request, text), self.model)
+            reply if isinstance(reply, ChatReply) else ChatReply(text, self._usage(request, text), self.model)
         )
 
     async def aclose(self) -> None:
         self.closed += 1
 
-    def _used(self, request: ChatRequest, text: str) -> Usage:
-        """Tokens are characters here. A beginning that was sent before is read, the rest is written."""
+    def _usage(self, request: ChatRequest, text: str) -> Usage:
+        """Counts one token per character; a prefix sent before is a cache read, the rest a cache write."""
         whole = "".join(request.prefix)
         if not (self.caching and request.ttl and whole):
             return Usage(input_tokens=len(whole) + len(request.rest), output_tokens=len(text))
@@ -78,7 +78,7 @@ class Scripted:
 
 @dataclass
 class Purse(Bills):
-    """Bills without a log: a dollar a million characters."""
+    """Bills without a log; a million characters cost a dollar."""
 
     least: int = 10
     spent_up: bool = False
@@ -113,10 +113,10 @@ class Purse(Bills):
         return reply.cost_usd if reply.cost_usd is not None else reply.usage.input_tokens / 1e6
 
 
-def _fails(reply: Reply) -> bool:
+def _is_error(reply: Reply) -> bool:
     return isinstance(reply, BaseException | AutopoiesisError)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _chunks(text: str) -> Iterator[str]:
     for start in range(0, len(text), 7):
         yield text[start : start + 7]

@@ -1,4 +1,4 @@
-"""The state of caches: what calls showed, what gives one up, and a file that survives anything."""
+"""The state of prompt caches: what calls reveal, what invalidates it, and a file that survives damage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCES = ("knowledge/identity/SOUL.md", "knowledge/digest.md")
 
 
 class Clock:
-    """Goes when it is told to."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -32,7 +32,7 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def go(self, **by: float) -> datetime:
+    def advance(self, **by: float) -> datetime:
         self.now += timedelta(**by)
         return self.now
 
@@ -75,35 +75,37 @@ def note(
     )
 
 
-def test_a_cache_that_was_written_is_there_until_it_expires(caches: DiscussionCaches, clock: Clock) -> None:
+def test_a_written_cache_lasts_until_it_expires(caches: DiscussionCaches, clock: Clock) -> None:
     state = note(caches, written=4000, why="the first call of the discussion")
     assert (state.calls, state.hits, state.tokens_cached) == (1, 0, 4000)
     assert state.is_cached(clock.now) and state.seconds_left(clock.now) == 300
-    assert state.seconds_left(clock.go(seconds=299)) == 1
-    assert not state.is_cached(clock.go(seconds=1)) and state.seconds_left(clock.now) == 0
+    assert state.seconds_left(clock.advance(seconds=299)) == 1
+    assert not state.is_cached(clock.advance(seconds=1)) and state.seconds_left(clock.now) == 0
 
 
-def test_reading_it_counts_and_makes_it_stay(caches: DiscussionCaches, clock: Clock) -> None:
+def test_a_cache_read_counts_as_a_hit_and_extends_the_cache(caches: DiscussionCaches, clock: Clock) -> None:
     note(caches, written=4000)
-    clock.go(minutes=4)
+    clock.advance(minutes=4)
     state = note(caches, read=4000, why="never told")
     assert (state.calls, state.hits, state.why) == (2, 1, "")
-    assert state.seconds_left(clock.go(minutes=4)) == 60
+    assert state.seconds_left(clock.advance(minutes=4)) == 60
 
 
-def test_where_nobody_says_how_long_there_is_no_end(caches: DiscussionCaches, clock: Clock) -> None:
+def test_a_cache_without_a_ttl_has_no_expiry(caches: DiscussionCaches, clock: Clock) -> None:
     state = note(caches, read=2048, ttl_s=None, provider="openai")
-    assert state.seconds_left(clock.go(days=2)) is None and state.is_cached(clock.now)
+    assert state.seconds_left(clock.advance(days=2)) is None and state.is_cached(clock.now)
 
 
-def test_a_call_that_read_and_wrote_nothing_left_nothing(caches: DiscussionCaches, clock: Clock) -> None:
+def test_a_call_that_neither_reads_nor_writes_a_cache_leaves_none(
+    caches: DiscussionCaches, clock: Clock
+) -> None:
     note(caches, written=4000)
     state = note(caches, why="the provider kept none")
     assert not state.is_cached(clock.now)
     assert state.why == "the provider kept none"
 
 
-def test_what_it_is_made_of_gives_it_up(caches: DiscussionCaches, clock: Clock) -> None:
+def test_a_change_of_a_source_file_invalidates_the_cache(caches: DiscussionCaches, clock: Clock) -> None:
     note(caches, "ses_a", written=10)
     note(caches, "ses_b", written=10)
     assert caches.files_changed(["topics/x.md"]) == ()
@@ -112,10 +114,10 @@ def test_what_it_is_made_of_gives_it_up(caches: DiscussionCaches, clock: Clock) 
     state = caches.get("ses_a")
     assert state.why == "knowledge/digest.md and 1 more changed"
     assert state.invalidated_at == NOW and not state.is_cached(NOW)
-    assert caches.files_changed(SOURCES) == ()  # once is enough
+    assert caches.files_changed(SOURCES) == ()  # a cache is invalidated only once
 
 
-def test_switching_off_gives_it_up_and_on_again_begins_anew(caches: DiscussionCaches) -> None:
+def test_switching_caching_off_invalidates_the_cache_and_on_starts_fresh(caches: DiscussionCaches) -> None:
     note(caches, written=10)
     off = caches.set_enabled("ses_a", False)
     assert (off.enabled, off.tokens_cached, off.why) == (False, 0, "switched off")
@@ -125,12 +127,12 @@ def test_switching_off_gives_it_up_and_on_again_begins_anew(caches: DiscussionCa
     assert [state.discussion_id for state in caches.all()] == ["ses_a", "ses_new"]
 
 
-def test_by_hand_it_gets_another_generation(caches: DiscussionCaches) -> None:
+def test_only_invalidating_by_hand_starts_a_new_generation(caches: DiscussionCaches) -> None:
     assert caches.invalidate("ses_a", "the digest was made anew").generation == 0
     assert caches.invalidate("ses_a", "given up by hand", by_hand=True).generation == 1
 
 
-def test_it_is_kept_in_a_file_that_another_process_reads(
+def test_the_state_is_stored_in_a_file_shared_between_processes(
     caches: DiscussionCaches, root: Path, clock: Clock
 ) -> None:
     state = note(caches, written=4000)
@@ -138,7 +140,7 @@ def test_it_is_kept_in_a_file_that_another_process_reads(
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "x" * 200, "a\n"])
-def test_what_is_no_session_is_refused(caches: DiscussionCaches, name: str) -> None:
+def test_an_invalid_session_id_is_refused(caches: DiscussionCaches, name: str) -> None:
     with pytest.raises(TranscriptError, match="invalid session id"):
         caches.get(name)
     with pytest.raises(TranscriptError):
@@ -157,18 +159,18 @@ def test_what_is_no_session_is_refused(caches: DiscussionCaches, name: str) -> N
         b'{"discussions": [{"discussion_id": "a", "sources": [1]}]}',
     ],
 )  # fmt: skip
-def test_a_broken_file_is_told_and_begun_anew(root: Path, clock: Clock, data: bytes) -> None:
-    told: list[str] = []
-    caches = DiscussionCaches(Files(Workspace.open(root)), clock, told.append)
+def test_a_broken_file_is_reported_and_replaced(root: Path, clock: Clock, data: bytes) -> None:
+    errors: list[str] = []
+    caches = DiscussionCaches(Files(Workspace.open(root)), clock, errors.append)
     (root / PATH).parent.mkdir()
     (root / PATH).write_bytes(data)
     assert caches.all() == ()
-    assert told and told[0].startswith(f"{PATH}: cannot be read (")
+    assert errors and errors[0].startswith(f"{PATH}: cannot be read (")
     note(caches, written=10)
     assert [state.discussion_id for state in caches.all()] == ["ses_a"]
 
 
-def test_fields_of_a_later_version_are_passed_over(caches: DiscussionCaches, root: Path) -> None:
+def test_unknown_fields_are_ignored(caches: DiscussionCaches, root: Path) -> None:
     note(caches, written=10)
     tree = json.loads((root / PATH).read_text())
     tree["discussions"][0]["colour"] = "green"
@@ -176,20 +178,20 @@ def test_fields_of_a_later_version_are_passed_over(caches: DiscussionCaches, roo
     assert caches.get("ses_a").tokens_cached == 10
 
 
-def test_the_oldest_go_but_never_a_persons_choice(
+def test_the_oldest_states_are_dropped_but_never_a_persons_choice(
     caches: DiscussionCaches, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.discussions.caches.KEPT", 10)
     caches.set_enabled("ses_off", False)
     for number in range(15):
-        clock.go(seconds=1)
+        clock.advance(seconds=1)
         note(caches, f"ses_{number}", written=1)
     names = [state.discussion_id for state in caches.all()]
     assert len(names) == 10
     assert "ses_off" in names and "ses_5" not in names and names[0] == "ses_14"
 
 
-def test_many_at_once_lose_nothing(root: Path, clock: Clock) -> None:
+def test_concurrent_updates_lose_nothing(root: Path, clock: Clock) -> None:
     def work(name: str) -> None:
         caches = DiscussionCaches(Files(Workspace.open(root)), clock)
         for _round in range(20):
@@ -200,8 +202,8 @@ def test_many_at_once_lose_nothing(root: Path, clock: Clock) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    found = DiscussionCaches(Files(Workspace.open(root)), clock).all()
-    assert [(state.calls, state.hits) for state in found] == [(40, 40), (40, 40)]
+    loaded = DiscussionCaches(Files(Workspace.open(root)), clock).all()
+    assert [(state.calls, state.hits) for state in loaded] == [(40, 40), (40, 40)]
 
 
 _STATES = st.builds(
@@ -218,7 +220,7 @@ _STATES = st.builds(
 
 
 @given(states=st.lists(_STATES, max_size=5, unique_by=lambda state: state.discussion_id))
-def test_what_is_written_is_read(
+def test_states_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, states: list[DiscussionCacheState]
 ) -> None:
     root = tmp_path_factory.mktemp("caches")

@@ -1,4 +1,4 @@
-"""What the caches of all discussions come to: sums by provider, titles, what was lost."""
+"""The caches of all discussions: totals by provider, titles, misses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cached(name: str, provider: str, left_s: float | None) -> DiscussionCacheSta
     return DiscussionCacheState(name, provider, "a-model", NOW, ends, tokens_cached=5_000)
 
 
-def test_calls_and_caches_are_summed_by_provider() -> None:
+def test_calls_and_caches_are_totalled_by_provider() -> None:
     records = [
         call("anthropic", Usage(340, 80, 0, 0, 10)),
         call("anthropic", Usage(60, 20, 0, 0, 10)),
@@ -52,24 +52,24 @@ def test_calls_and_caches_are_summed_by_provider() -> None:
     )
     assert (anthropic.cached, anthropic.seconds_left(NOW)) == (2, 272)
     assert anthropic.seconds_left(NOW + timedelta(seconds=300)) == 0
-    # What was stored is paid for; it was sent by no call.
+    # Storage is billed, but no call sent it.
     assert (gemini.totals.input_tokens, gemini.totals.cache_write_tokens, gemini.totals.calls) == (120, 0, 1)
     assert round(gemini.totals.cost_usd, 2) == 0.51
     assert (gemini.hit_rate, gemini.cached, gemini.seconds_left(NOW)) == (0.0, 0, 0.0)
     assert (openai.cached, openai.seconds_left(NOW), openai.totals.unpriced) == (1, None, 1)
 
 
-def test_a_provider_that_was_never_asked_has_no_rate() -> None:
+def test_a_provider_without_calls_has_no_hit_rate() -> None:
     assert {each.provider: each.hit_rate for each in by_provider((), (), NOW)} == dict.fromkeys(PROVIDERS)
 
 
-def test_an_end_is_named_only_where_all_ends_are_known() -> None:
+def test_an_expiry_is_given_only_when_all_expiries_are_known() -> None:
     states = [cached("ses_a", "openai", 60), cached("ses_b", "openai", None)]
     (openai,) = (each for each in by_provider((), states, NOW) if each.provider == "openai")
     assert openai.seconds_left(NOW) is None
 
 
-def test_discussions_have_the_titles_of_their_transcripts(plain: Path) -> None:
+def test_discussions_take_the_titles_of_their_transcripts(plain: Path) -> None:
     with Engine.open(plain) as engine:
         sent = Sending(engine, Scripted, Purse(), len).send("Refactor the authentication.")
         states = [engine.caches.get(sent.session_id), DiscussionCacheState("ses_gone")]
@@ -78,7 +78,7 @@ def test_discussions_have_the_titles_of_their_transcripts(plain: Path) -> None:
     assert (gone.title, gone.path) == ("", "")
 
 
-def test_an_id_with_dashes_is_found_and_not_mistaken(tmp_path: Path) -> None:
+def test_a_session_id_with_dashes_is_matched_exactly(tmp_path: Path) -> None:
     folder = tmp_path / "raw/conversations/2026/06/12"
     folder.mkdir(parents=True)
     (tmp_path / "memory-config.yaml").touch()

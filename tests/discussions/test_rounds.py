@@ -1,4 +1,4 @@
-"""A model calls tools: it is answered from the workspace, within bounds, and everything is written down."""
+"""Tool calls of a model: answered from the workspace, within limits, and recorded in the transcript."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def engine(indexed_sample: Path) -> Engine:
     return Engine.open(indexed_sample)
 
 
-def test_a_call_is_answered_and_the_model_asked_again(engine: Engine) -> None:
+def test_a_tool_call_is_answered_and_the_model_is_asked_again(engine: Engine) -> None:
     entry = next(each for each in engine.knowledge_entries.scan().entries)
     read = ToolUse("read", {"path": entry.location}, "c2")
     provider = Scripted([calling(INFO, read, text="Let me look."), "There it is."], takes_tools=True)
@@ -43,14 +43,14 @@ def test_a_call_is_answered_and_the_model_asked_again(engine: Engine) -> None:
     assert sent.problem == "" and "".join(pieces) == "Let me look.\n\nThere it is." == sent.reply.text
 
 
-def test_it_is_written_down_as_what_it_is(engine: Engine) -> None:
+def test_tool_calls_are_recorded_in_the_transcript(engine: Engine) -> None:
     provider = Scripted([calling(INFO, text="Let me look."), "There it is."], takes_tools=True)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
     conversation = engine.conversations.read(sent.path)
     assert conversation is not None
-    said = [block for turn in conversation.turns for block in turn.blocks]
+    blocks = [block for turn in conversation.turns for block in turn.blocks]
     size = f"{len(engine.knowledge_entries.info()):,} characters"
-    assert said == [
+    assert blocks == [
         Text("What do you know?"),
         Text("Let me look."),
         ToolCall("knowledge", '{"action": "info"}', size),
@@ -59,7 +59,7 @@ def test_it_is_written_down_as_what_it_is(engine: Engine) -> None:
     assert sent.reply_key.endswith(f"#{conversation.end - 1}")
 
 
-def test_each_round_is_paid_and_counted(engine: Engine) -> None:
+def test_each_round_is_billed_and_counted(engine: Engine) -> None:
     provider = Scripted([calling(INFO), "There it is."], takes_tools=True)
     purse = Purse()
     sent = Sending(engine, lambda: provider, purse, len).send("What do you know?")
@@ -73,7 +73,7 @@ def test_each_round_is_paid_and_counted(engine: Engine) -> None:
     assert asked == len("".join(request.prefix)) + len(request.rest) + answer and reply == request.max_tokens
 
 
-def test_a_budget_that_is_spent_ends_it(engine: Engine) -> None:
+def test_a_spent_budget_ends_the_rounds(engine: Engine) -> None:
     purse = Purse()
 
     class Greedy(Scripted):
@@ -84,20 +84,20 @@ def test_a_budget_that_is_spent_ends_it(engine: Engine) -> None:
     provider = Greedy([calling(INFO, text="Let me look."), "There it is."], takes_tools=True)
     sent = Sending(engine, lambda: provider, purse, len).send("What do you know?")
     assert len(provider.asked) == 1 and "dollars of today are spent" in sent.problem
-    assert [call[-1] for call in purse.calls] == [USED], "nothing is counted twice"
+    assert [call[-1] for call in purse.calls] == [USED], "no usage is billed twice"
 
 
-def test_a_model_that_goes_on_calling_is_told_to_reply_and_then_left(engine: Engine) -> None:
+def test_a_model_that_keeps_calling_tools_is_asked_to_reply_and_then_cut_off(engine: Engine) -> None:
     provider = Scripted([calling(INFO)], takes_tools=True)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
     assert len(provider.asked) == MOST + 1
     assert sent.problem == f"the model called tools {MOST + 1} times and did not reply"
-    told = ["reply to the message now" in answer for _, answer in provider.asked[-1].rounds[-1].answers]
-    assert told == [True]
+    reminded = ["reply to the message now" in answer for _, answer in provider.asked[-1].rounds[-1].answers]
+    assert reminded == [True]
     assert "reply to the message now" not in provider.asked[-1].rounds[-2].answers[0][1]
 
 
-def test_what_was_said_before_a_round_that_failed_is_written_down_once(engine: Engine) -> None:
+def test_text_before_a_failed_round_is_recorded_once(engine: Engine) -> None:
     failure = SendFailed("the service failed", where="anthropic")
     provider = Scripted([calling(INFO, text="Let me look."), failure], takes_tools=True)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
@@ -105,15 +105,15 @@ def test_what_was_said_before_a_round_that_failed_is_written_down_once(engine: E
     assert (engine.workspace.root / sent.path).read_text().count("Let me look.") == 1
 
 
-def test_a_message_that_is_stopped_before_it_is_sent_asks_nobody(engine: Engine) -> None:
+def test_a_message_stopped_before_sending_makes_no_request(engine: Engine) -> None:
     provider = Scripted(takes_tools=True)
-    hand = Sending(engine, lambda: provider, Purse(), len)
-    sent = hand.send("What do you know?", on_step=lambda step: hand.stop() if step == "asked" else None)
+    sending = Sending(engine, lambda: provider, Purse(), len)
+    sent = sending.send("What do you know?", on_step=lambda step: sending.stop() if step == "asked" else None)
     assert (provider.asked, sent.problem, sent.reply.text) == ([], "anthropic: stopped", "")
 
 
 @pytest.mark.parametrize("arguments", [None, [], {"action": 7}, "\x1b["])
-def test_a_call_that_makes_no_sense_is_answered(engine: Engine, arguments: object) -> None:
+def test_an_invalid_tool_call_is_answered(engine: Engine, arguments: object) -> None:
     wrong = (ToolUse("knowledge", arguments), ToolUse("delete\x1b[", arguments))
     provider = Scripted([calling(*wrong), "Fine."], takes_tools=True)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
@@ -121,7 +121,7 @@ def test_a_call_that_makes_no_sense_is_answered(engine: Engine, arguments: objec
     assert "for the catalog" in known and "no such tool" in unknown and sent.problem == ""
 
 
-def test_where_none_are_taken_the_prompt_speaks_of_none(engine: Engine) -> None:
+def test_the_prompt_does_not_mention_tools_when_the_provider_takes_none(engine: Engine) -> None:
     provider = Scripted(takes_tools=False)
     sent = Sending(engine, lambda: provider, Purse(), len).send("What do you know?")
     assert provider.asked[0].tools == () and "read the file named" not in sent.compiled.text

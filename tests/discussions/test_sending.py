@@ -1,4 +1,4 @@
-"""A message goes to a model and everything about it is written down, however it ends."""
+"""Sending a message to a model; the outcome is recorded however it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def engine(indexed_sample: Path) -> Engine:
     return Engine.open(indexed_sample)
 
 
-def sending(engine: Engine, provider: Scripted, purse: Purse | None = None) -> Sending:
+def sending_with(engine: Engine, provider: Scripted, purse: Purse | None = None) -> Sending:
     return Sending(engine, lambda: provider, purse or Purse(), len)
 
 
@@ -33,11 +33,11 @@ def turns_of(engine: Engine, path: str) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in conversation.turns]
 
 
-def test_a_message_is_said_answered_written_down_and_watched(engine: Engine) -> None:
+def test_a_message_is_sent_answered_recorded_and_checked(engine: Engine) -> None:
     pieces: list[str] = []
     steps: list[str] = []
     provider = Scripted(['Here:\n\n```python\nprint "stations"\n```'])
-    sent = sending(engine, provider).send(
+    sent = sending_with(engine, provider).send(
         "Can you review the PR that just came in?", on_text=pieces.append, on_step=steps.append
     )
     assert "".join(pieces) == sent.reply.text and len(pieces) > 3
@@ -58,20 +58,20 @@ def test_a_message_is_said_answered_written_down_and_watched(engine: Engine) -> 
     assert {each.topic for each in decided} >= {"github-pr-review"}
 
 
-def test_the_correction_stands_in_the_next_prompt(engine: Engine) -> None:
+def test_a_correction_is_in_the_next_prompt(engine: Engine) -> None:
     provider = Scripted(['```python\nprint "stations"\n```', "Sorted."])
-    hand = sending(engine, provider)
-    first = hand.send("Write me a script that lists the stations.")
-    second = hand.send("Now sort it by name.", session_id=first.session_id)
+    sender = sending_with(engine, provider)
+    first = sender.send("Write me a script that lists the stations.")
+    second = sender.send("Now sort it by name.", session_id=first.session_id)
     assert first.corrections[0].hint in second.compiled.text
     assert first.corrections[0].hint not in first.compiled.text
     assert "Write me a script that lists the stations." in provider.asked[1].rest
     assert second.path == first.path
 
 
-def test_five_turns_with_other_topics_read_the_same_prefix(engine: Engine) -> None:
+def test_five_turns_with_different_topics_share_a_prefix(engine: Engine) -> None:
     provider = Scripted(["One.", "Two.", "Three.", "Four.", "Five."])
-    hand, session = sending(engine, provider), ""
+    sender, session = sending_with(engine, provider), ""
     messages = (
         "Can you review the PR that just came in?",
         "Good morning. Anything new?",
@@ -81,7 +81,7 @@ def test_five_turns_with_other_topics_read_the_same_prefix(engine: Engine) -> No
     )
     actives, states = [], []
     for message in messages:
-        sent = hand.send(message, session_id=session)
+        sent = sender.send(message, session_id=session)
         session = sent.session_id
         actives.append(sent.trace.active)
         states.append(sent.cache)
@@ -93,13 +93,13 @@ def test_five_turns_with_other_topics_read_the_same_prefix(engine: Engine) -> No
     assert "knowledge/identity/SOUL.md" in states[-1].sources
 
 
-def test_an_edit_of_the_prefix_is_a_miss_and_says_why(engine: Engine) -> None:
+def test_an_edit_of_the_prefix_is_a_cache_miss_with_a_reason(engine: Engine) -> None:
     provider = Scripted(["One.", "Two."])
-    hand = sending(engine, provider)
-    first = hand.send("Good morning.")
+    sender = sending_with(engine, provider)
+    first = sender.send("Good morning.")
     soul = engine.workspace.root / "knowledge/identity/SOUL.md"
     soul.write_text(soul.read_text() + "Never guess.\n")
-    second = hand.send("Anything new?", session_id=first.session_id)
+    second = sender.send("Anything new?", session_id=first.session_id)
     assert provider.asked[0].prefix != provider.asked[1].prefix
     last = len(soul.read_text().splitlines())
     assert second.cache.why == f"the stable prefix changed: knowledge/identity/SOUL.md:{last} changed"
@@ -109,74 +109,74 @@ def test_an_edit_of_the_prefix_is_a_miss_and_says_why(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("name", "ttl", "keyed"), [("anthropic", "5m", False), ("openai", None, True), ("local", None, False)]
 )
-def test_each_provider_is_told_what_it_understands(
+def test_each_provider_gets_the_cache_options_it_supports(
     engine: Engine, name: str, ttl: str | None, keyed: bool
 ) -> None:
     provider = Scripted(name=name)
-    sent = sending(engine, provider).send("Good morning.")
+    sent = sending_with(engine, provider).send("Good morning.")
     (request,) = provider.asked
     assert request.ttl == ttl
     assert bool(request.cache_key) is keyed
     assert sent.session_id not in request.cache_key
 
 
-def test_a_discussion_without_caching_asks_for_none(engine: Engine) -> None:
+def test_a_discussion_with_caching_off_requests_none(engine: Engine) -> None:
     provider = Scripted(["One.", "Two."])
-    hand = sending(engine, provider)
-    session = hand.send("Good morning.").session_id
+    sender = sending_with(engine, provider)
+    session = sender.send("Good morning.").session_id
     engine.caches.set_enabled(session, False)
-    sent = hand.send("And now?", session_id=session)
+    sent = sender.send("And now?", session_id=session)
     assert provider.asked[1].ttl is None
     assert sent.cache.why == "caching is switched off for this discussion"
 
 
-def test_giving_it_up_by_hand_leads_to_another_cache(engine: Engine) -> None:
+def test_invalidating_by_hand_changes_the_cache_key(engine: Engine) -> None:
     provider = Scripted(["One.", "Two."], name="openai")
-    hand = sending(engine, provider)
-    session = hand.send("Good morning.").session_id
+    sender = sending_with(engine, provider)
+    session = sender.send("Good morning.").session_id
     engine.caches.invalidate(session, "given up by hand", by_hand=True)
-    hand.send("And now?", session_id=session)
+    sender.send("And now?", session_id=session)
     first, second = (request.cache_key for request in provider.asked)
     assert first != second
 
 
-def test_discussions_with_the_same_prefix_have_the_same_key(engine: Engine) -> None:
+def test_discussions_with_the_same_prefix_have_the_same_cache_key(engine: Engine) -> None:
     provider = Scripted(["One.", "Two.", "Three."], name="openai")
-    hand = sending(engine, provider)
-    first, second = hand.send("Good morning."), hand.send("And now?")
+    sender = sending_with(engine, provider)
+    first, second = sender.send("Good morning."), sender.send("And now?")
     soul = engine.workspace.root / "knowledge/identity/SOUL.md"
     soul.write_text(soul.read_text() + "Never guess.\n")
-    hand.send("And then?", session_id=second.session_id)
+    sender.send("And then?", session_id=second.session_id)
     keys = [request.cache_key for request in provider.asked]
     assert first.session_id != second.session_id and keys[0] == keys[1] != keys[2]
 
 
-def test_what_looks_like_a_secret_is_not_sent_and_the_prefix_stays_the_same(engine: Engine) -> None:
+def test_secrets_are_not_sent_and_the_prefix_stays_stable(engine: Engine) -> None:
     key = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
     user = engine.workspace.root / "knowledge/identity/USER.md"
     user.write_text(f"{user.read_text()}The key is {key}.\n")
     provider = Scripted(["One.", "Two."])
-    hand = sending(engine, provider)
-    first = hand.send(f"Use {key} for it.")
-    second = hand.send("And now?", session_id=first.session_id)
+    sender = sending_with(engine, provider)
+    first = sender.send(f"Use {key} for it.")
+    second = sender.send("And now?", session_id=first.session_id)
     for request in provider.asked:
         assert key not in "".join(request.prefix) + request.rest
     assert provider.asked[0].prefix == provider.asked[1].prefix and second.cache.hits == 1
-    assert first.redacted == 1, "the message is written down without it"
+    assert first.redacted == 1, "the message is recorded without it"
     local = Scripted(name="local")
-    assert sending(engine, local).send("And here?").redacted == 0
+    assert sending_with(engine, local).send("And here?").redacted == 0
     assert key in "".join(local.asked[0].prefix)
 
 
-def test_a_short_prefix_asks_for_no_cache(engine: Engine) -> None:
+def test_a_short_prefix_requests_no_cache(engine: Engine) -> None:
     provider = Scripted()
-    sending(engine, provider, Purse(least=10**9)).send("Good morning.")
+    sending_with(engine, provider, Purse(least=10**9)).send("Good morning.")
     (request,) = provider.asked
     assert (request.ttl, request.cache_key, len(request.prefix)) == (None, "", 1)
 
 
 @pytest.mark.parametrize(
-    ("failure", "said"),
+    ("failure", "problem"),
     [
         (
             SendFailed("the service failed (500)", where="anthropic", hint="try again later"),
@@ -185,10 +185,10 @@ def test_a_short_prefix_asks_for_no_cache(engine: Engine) -> None:
         (ValueError("sk-canary-123"), "anthropic: unexpected ValueError"),
     ],
 )
-def test_what_came_of_a_reply_that_failed_is_kept(engine: Engine, failure: Exception, said: str) -> None:
+def test_the_partial_text_of_a_failed_reply_is_kept(engine: Engine, failure: Exception, problem: str) -> None:
     provider, purse = Scripted([failure], first="The first half of"), Purse()
-    sent = sending(engine, provider, purse).send("Good morning.")
-    assert sent.problem.startswith(said) and "canary" not in sent.problem
+    sent = sending_with(engine, provider, purse).send("Good morning.")
+    assert sent.problem.startswith(problem) and "canary" not in sent.problem
     assert sent.reply.text == "The first half of"
     roles = turns_of(engine, sent.path)
     assert roles[0] == ("user", "Good morning.")
@@ -196,80 +196,80 @@ def test_what_came_of_a_reply_that_failed_is_kept(engine: Engine, failure: Excep
     assert provider.closed == 1
 
 
-def test_what_broke_off_is_paid_for_all_the_same(engine: Engine) -> None:
+def test_an_interrupted_reply_is_billed(engine: Engine) -> None:
     failure = SendFailed("broke off", where="anthropic")
     failure.usage = Usage(9000, 5000, 0, 0, 20)
     provider, purse = Scripted([failure], first="The first half of"), Purse()
-    sent = sending(engine, provider, purse).send("Good morning.")
+    sent = sending_with(engine, provider, purse).send("Good morning.")
     assert [usage for *_, usage in purse.calls] == [failure.usage]
     assert (sent.reply.usage, sent.cost_usd) == (failure.usage, 0.009)
     assert sent.cache.hits == 1 and purse.estimated == [False]
 
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "anthropic"])
-def test_what_a_service_did_not_come_to_say_is_counted_here(engine: Engine, name: str) -> None:
+def test_usage_is_estimated_when_an_interrupted_service_reports_none(engine: Engine, name: str) -> None:
     failure = SendFailed("the reply broke off", where=name)
     provider, purse = Scripted([failure], first="The first half of", name=name), Purse(least=10**9)
-    sent = sending(engine, provider, purse).send("Good morning.")
+    sent = sending_with(engine, provider, purse).send("Good morning.")
     (request,) = provider.asked
     whole = "".join(request.prefix) + request.rest
     assert [usage for *_, usage in purse.calls] == [Usage(len(whole), output_tokens=len("The first half of"))]
     assert purse.estimated == [True] and sent.cost_usd == len(whole) / 1e6
-    assert sent.reply.usage == Usage() and engine.caches.all() == (), "nothing was said of its cache"
+    assert sent.reply.usage == Usage() and engine.caches.all() == (), "its cache state is unknown"
 
 
-def test_a_count_that_lags_behind_the_text_is_made_up_for(engine: Engine) -> None:
+def test_a_reported_usage_below_the_received_text_is_raised(engine: Engine) -> None:
     failure = SendFailed("stopped", where="gemini")
     failure.usage = Usage(9000, 5000, 0, 0, 3)
     provider, purse = Scripted([failure], first="The first half of", name="gemini"), Purse(least=10**9)
-    sending(engine, provider, purse).send("Good morning.")
+    sending_with(engine, provider, purse).send("Good morning.")
     assert [usage for *_, usage in purse.calls] == [Usage(9000, 5000, 0, 0, len("The first half of"))]
     assert purse.estimated == [True]
 
 
 @pytest.mark.parametrize(("name", "first"), [("openai", ""), ("claude-code", "The first"), ("local", "The")])
-def test_what_may_have_cost_nothing_is_not_counted(engine: Engine, name: str, first: str) -> None:
+def test_a_failure_that_may_have_cost_nothing_is_not_billed(engine: Engine, name: str, first: str) -> None:
     failure = SendFailed("cannot be reached", where=name)
     purse = Purse()
-    sent = sending(engine, Scripted([failure], first=first, name=name), purse).send("Good morning.")
+    sent = sending_with(engine, Scripted([failure], first=first, name=name), purse).send("Good morning.")
     assert purse.calls == [] and sent.cost_usd is None
 
 
-def test_without_any_reply_only_the_message_is_written_down(engine: Engine) -> None:
-    sent = sending(engine, Scripted([SendFailed("no key", where="anthropic")])).send("Good morning.")
+def test_without_any_reply_only_the_message_is_recorded(engine: Engine) -> None:
+    sent = sending_with(engine, Scripted([SendFailed("no key", where="anthropic")])).send("Good morning.")
     assert turns_of(engine, sent.path) == [("user", "Good morning.")]
     assert (sent.reply_key, sent.problem) == ("", "anthropic: no key")
 
 
-def test_stopping_keeps_what_has_come(engine: Engine) -> None:
+def test_stopping_keeps_the_text_received_so_far(engine: Engine) -> None:
     provider = Scripted(["This is all that comes."], hangs=True)
-    hand, done = sending(engine, provider), []
-    heard = threading.Event()
+    sender, done = sending_with(engine, provider), []
+    streamed = threading.Event()
     thread = threading.Thread(
-        target=lambda: done.append(hand.send("Good morning.", on_text=lambda _text: heard.set()))
+        target=lambda: done.append(sender.send("Good morning.", on_text=lambda _text: streamed.set()))
     )
     thread.start()
-    assert heard.wait(timeout=60)
-    hand.stop()
+    assert streamed.wait(timeout=60)
+    sender.stop()
     thread.join(timeout=60)
     (sent,) = done
     assert sent.problem == "anthropic: stopped"
     assert turns_of(engine, sent.path)[1][1].startswith("This")
 
 
-def test_when_the_budget_is_spent_nothing_is_said(engine: Engine) -> None:
+def test_nothing_is_sent_or_recorded_when_the_budget_is_spent(engine: Engine) -> None:
     provider, before = Scripted(), len(engine.conversations.newest(1_000))
     with pytest.raises(CostLimit, match="are spent"):
-        sending(engine, provider, Purse(spent_up=True)).send("Good morning.")
+        sending_with(engine, provider, Purse(spent_up=True)).send("Good morning.")
     assert provider.asked == []
     assert len(engine.conversations.newest(1_000)) == before
 
 
-def test_a_call_dearer_than_what_is_left_is_refused_before_anything_is_said(engine: Engine) -> None:
+def test_a_call_above_the_remaining_budget_is_refused_before_sending(engine: Engine) -> None:
     provider, before = Scripted(), len(engine.conversations.newest(1_000))
     purse = Purse(left=(engine.config.chat.max_tokens + 100) / 1e6)
     with pytest.raises(CostLimit, match="this call may cost"):
-        sending(engine, provider, purse).send("Good morning.")
+        sending_with(engine, provider, purse).send("Good morning.")
     assert provider.asked == [] and len(engine.conversations.newest(1_000)) == before
     compiled = engine.compile("Good morning.", ask=False, tools=())
     settings = engine.config
@@ -280,7 +280,7 @@ def test_a_call_dearer_than_what_is_left_is_refused_before_anything_is_said(engi
     ]
 
 
-def test_a_short_prompt_is_sent_though_the_longest_would_be_too_dear(engine: Engine) -> None:
+def test_a_short_prompt_is_sent_even_if_the_longest_would_exceed_the_budget(engine: Engine) -> None:
     compiled, reply = engine.compile("Good morning.", ask=False), engine.config.chat.max_tokens
     count = 1_000
     assert count < engine.config.context_compiler.token_budget and compiled.text
@@ -291,8 +291,10 @@ def test_a_short_prompt_is_sent_though_the_longest_would_be_too_dear(engine: Eng
     assert [role for role, _ in turns_of(engine, sent.path)] == ["user", "agent"]
 
 
-def test_quotes_of_memory_are_no_dialogue_and_are_not_found_again(engine: Engine) -> None:
-    sent = sending(engine, Scripted(["The walrus drill is on Friday."], name="local")).send("What is on?")
+def test_replies_quoted_from_memory_are_not_indexed(engine: Engine) -> None:
+    sent = sending_with(engine, Scripted(["The walrus drill is on Friday."], name="local")).send(
+        "What is on?"
+    )
     conversation = engine.conversations.read(sent.path)
     assert conversation is not None and conversation.turns[1].kind == "local"
     assert (sent.reply_key, sent.corrections) == ("", ())
@@ -301,44 +303,46 @@ def test_quotes_of_memory_are_no_dialogue_and_are_not_found_again(engine: Engine
     assert [each for each in engine.search("What is on?") if each.path == sent.path]
 
 
-def test_what_asks_nobody_needs_no_budget(engine: Engine) -> None:
-    sent = sending(engine, Scripted(name="local"), Purse(spent_up=True)).send("Good morning.")
+def test_a_local_reply_needs_no_budget(engine: Engine) -> None:
+    sent = sending_with(engine, Scripted(name="local"), Purse(spent_up=True)).send("Good morning.")
     assert (sent.problem, sent.cache.calls) == ("", 0)
     assert engine.caches.all() == ()
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])
-def test_nothing_cannot_be_said(engine: Engine, text: str) -> None:
+def test_an_empty_message_is_refused(engine: Engine, text: str) -> None:
     with pytest.raises(TranscriptError, match="nothing is said"):
-        sending(engine, Scripted()).send(text)
+        sending_with(engine, Scripted()).send(text)
 
 
-def test_an_unknown_or_ended_session_is_refused_before_anything_is_asked(engine: Engine) -> None:
+def test_an_unknown_or_ended_session_is_refused_before_any_request(engine: Engine) -> None:
     provider = Scripted()
-    hand = sending(engine, provider)
+    sender = sending_with(engine, provider)
     with pytest.raises(TranscriptError):
-        hand.send("Good morning.", session_id="ses_unknown")
-    session = hand.send("Good morning.").session_id
+        sender.send("Good morning.", session_id="ses_unknown")
+    session = sender.send("Good morning.").session_id
     engine.capture.end(session)
     with pytest.raises(TranscriptError):
-        hand.send("And now?", session_id=session)
+        sender.send("And now?", session_id=session)
     assert len(provider.asked) == 1
 
 
-def test_an_empty_reply_is_said_to_be_empty(engine: Engine) -> None:
-    sent = sending(engine, Scripted([ChatReply("  \n", Usage(100, 0, 0, 0, 1), "m")])).send("Good morning.")
+def test_an_empty_reply_is_reported(engine: Engine) -> None:
+    sent = sending_with(engine, Scripted([ChatReply("  \n", Usage(100, 0, 0, 0, 1), "m")])).send(
+        "Good morning."
+    )
     assert (sent.problem, sent.reply_key) == ("the reply is empty", "")
 
 
-def test_what_is_used_is_told_to_the_purse(engine: Engine) -> None:
+def test_usage_is_billed(engine: Engine) -> None:
     purse = Purse()
-    sent = sending(engine, Scripted(), purse).send("Good morning.")
+    sent = sending_with(engine, Scripted(), purse).send("Good morning.")
     assert purse.calls == [("anthropic", "claude-sonnet-5-5", sent.session_id, sent.reply.usage)]
     assert sent.cost_usd == sent.reply.usage.input_tokens / 1e6
 
 
-def test_a_turn_is_recorded_once_whoever_asks(engine: Engine) -> None:
-    sent = sending(engine, Scripted()).send("Can you review the PR that just came in?")
+def test_a_turn_is_recorded_once_even_if_traced_again(engine: Engine) -> None:
+    sent = sending_with(engine, Scripted()).send("Can you review the PR that just came in?")
     count = len(engine.decision_log.read().decisions)
     again = engine.trace_turn(sent.key, record=True, ask=True)
     assert again == sent.trace

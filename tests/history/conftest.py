@@ -1,4 +1,4 @@
-"""A small memory with a past, made by git itself at chosen times."""
+"""A small memory with a git history at fixed times."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "---\ntype: transcript\nsession_id: ses_1\nended: 2026-06-02T09:00:00Z\n---\n# Port\n",
         )
         commit(root, f"conversation: port\n\nSession: {SESSION}", "2026-06-02T09:00:00Z")
-        told = "- The broker listens on Port 1883. [from: 0800-ses_1-port, 2026-06-02]\n"
-        write(root, "knowledge/facts.md", f"# Facts\n\n- The house is red.\n{told}- Kvalnes has a modem.\n")
+        port_fact = "- The broker listens on Port 1883. [from: 0800-ses_1-port, 2026-06-02]\n"
+        write(
+            root, "knowledge/facts.md", f"# Facts\n\n- The house is red.\n{port_fact}- Kvalnes has a modem.\n"
+        )
         commit(root, f"memory: what was learned\n\nSession: {SESSION}", "2026-06-02T10:00:00Z")
         write(root, HOSTILE, "odd\n")
         commit(root, "[red]\x1b[2J made by hand", "2026-06-03T10:00:00Z")
@@ -59,7 +61,7 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Writes a file as a person would."""
+    """Writes a file, as a person would."""
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text)
 
@@ -85,5 +87,5 @@ Revision = Callable[[str], str]
 
 @pytest.fixture
 def revision(root: Path) -> Revision:
-    """The commit whose subject contains a text."""
+    """Returns the commit whose message contains a text."""
     return lambda text: git(root, "log", "--all", "--format=%H", f"--grep={text}", "-1")

@@ -1,4 +1,4 @@
-"""A branch to try something on has its files outside the workspace, and is taken over or dropped as one."""
+"""Exploration branches have their work tree outside the workspace and are merged or dropped as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.history.conftest import HOSTILE, NOW, write
 from tests.store.history import commit, git
 
 FACTS = "knowledge/facts.md"
-LATER = NOW.replace(year=2126)  # whatever day git takes it to be
+LATER = NOW.replace(year=2126)  # later than any date git uses
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +25,8 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
-def live(root: Path) -> dict[str, bytes]:
-    """The workspace: its files, and of git's folder index and HEAD."""
+def workspace_files(root: Path) -> dict[str, bytes]:
+    """Returns the files of the workspace, including git's index and HEAD."""
     git(root, "update-index", "-q", "--refresh")
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {
@@ -36,12 +36,12 @@ def live(root: Path) -> dict[str, bytes]:
     }
 
 
-def at(history: History, clock: Callable[[], datetime]) -> History:
-    """The same past at another time."""
+def with_clock(history: History, clock: Callable[[], datetime]) -> History:
+    """Returns the same history with another clock."""
     return History(history.files, history.repository, history.knowledge, history.zone, clock, print)
 
 
-def test_it_is_made_outside_and_the_workspace_stays_as_it_is(
+def test_an_exploration_is_created_outside_and_leaves_the_workspace_unchanged(
     history: History, root: Path, tmp_path: Path
 ) -> None:
     marker = tmp_path / "ran"
@@ -52,10 +52,10 @@ def test_it_is_made_outside_and_the_workspace_stays_as_it_is(
     write(root, ".gitattributes", "knowledge/*.md filter=odd\n")
     commit(root, "attributes", "2026-06-11T00:00:00Z")
     git(root, "config", "filter.odd.smudge", f"touch {marker}; cat")
-    git(root, "config", "filter.odd.clean", "cat")  # for git itself, which looks at files again now and then
+    git(root, "config", "filter.odd.clean", "cat")  # for git itself, which re-reads files now and then
     git(root, "config", "filter.odd.required", "true")
     write(root, FACTS, "# edited, and in no commit\n")
-    before = live(root)
+    before = workspace_files(root)
     made = history.explore("tone")
     assert (made.branch, made.made, made.revision) == ("explore/tone", True, history.head())
     assert made.folder.is_relative_to(tmp_path / "data") and not marker.exists()
@@ -72,14 +72,14 @@ def test_it_is_made_outside_and_the_workspace_stays_as_it_is(
     for name in ("a/b", "../x", "-d", "", "x\ny"):
         with pytest.raises(RepositoryError, match="is not a valid name"):
             history.explore(name)
-    assert live(root) == before
+    assert workspace_files(root) == before
     with Engine.open(root, read_only=True) as engine, pytest.raises(ReadOnly):
         engine.history.explore("other")
 
 
-def test_what_a_kill_has_left_is_made_whole(history: History, root: Path) -> None:
+def test_an_exploration_interrupted_by_a_kill_is_completed(history: History, root: Path) -> None:
     head = history.head()
-    git(root, "branch", "explore/tone")  # the branch alone
+    git(root, "branch", "explore/tone")  # only the branch exists
     made = history.explore("tone")
     assert not made.made and (made.folder / FACTS).is_file()
     unfinished = made.folder.with_name(".tone.new")
@@ -87,12 +87,12 @@ def test_what_a_kill_has_left_is_made_whole(history: History, root: Path) -> Non
     (unfinished / FACTS).unlink()  # half checked out
     assert history.explore("tone").folder == made.folder and (made.folder / FACTS).is_file()
     assert not unfinished.exists()
-    made.folder.rename(unfinished)  # moved, and git does not know of it
+    made.folder.rename(unfinished)  # moved without git knowing
     git(root, "worktree", "repair", str(unfinished))
     unfinished.rename(made.folder)
     write(made.folder, FACTS, "mine\n")
     assert history.explore("tone").folder == made.folder and (made.folder / FACTS).read_text() == "mine\n"
-    shutil.rmtree(made.folder)  # by hand
+    shutil.rmtree(made.folder)  # deleted by hand
     assert history.explore("tone").folder == made.folder and git(made.folder, "rev-parse", "HEAD") == head
     git(root, "worktree", "remove", str(made.folder))
     write(made.folder, "mine.md", "mine\n")
@@ -101,13 +101,13 @@ def test_what_a_kill_has_left_is_made_whole(history: History, root: Path) -> Non
     assert (made.folder / "mine.md").read_text() == "mine\n"
 
 
-def test_nothing_that_is_in_no_commit_is_removed_and_old_ones_go_when_asked(
+def test_uncommitted_work_is_never_removed_and_old_explorations_are_pruned(
     engine: Engine, history: History, root: Path, tmp_path: Path
 ) -> None:
     made = history.explore("tone")
     write(made.folder, "knowledge/new.md", "mine\n")
     write(made.folder, "logs/decisions-2026-06.jsonl", "{}\n")
-    later = at(history, lambda: LATER)
+    later = with_clock(history, lambda: LATER)
     (root / ".git/logs/refs/heads/explore/tone").unlink()
     assert [(each.uncommitted, each.due) for each in later.branches()] == [(1, False)] and not later.prune()
     for refused in (
@@ -138,7 +138,7 @@ def test_nothing_that_is_in_no_commit_is_removed_and_old_ones_go_when_asked(
     assert [each.name for each in history.branches()] == ["explore/hand"]
 
 
-def test_it_is_taken_over_as_one_commit_and_a_conflict_is_explained_and_loses_nothing(
+def test_an_exploration_is_merged_as_one_commit_and_conflicts_lose_nothing(
     engine: Engine, root: Path
 ) -> None:
     made = engine.history.explore("tone")
@@ -148,7 +148,7 @@ def test_it_is_taken_over_as_one_commit_and_a_conflict_is_explained_and_loses_no
     commit(made.folder, "explore: briefer", "2026-06-11T00:00:00Z")
     write(root, FACTS, text.replace("The house is red.", "The house is green."))
     commit(root, "memory: green", "2026-06-11T01:00:00Z")
-    merging, before = engine.reconstruction.merging, live(root)
+    merging, before = engine.reconstruction.merging, workspace_files(root)
     (conflict,) = merging.apply("explore/tone").conflicts
     (piece,) = conflict.pieces
     assert (conflict.path, conflict.ours.what, conflict.theirs.subject) == (
@@ -157,12 +157,12 @@ def test_it_is_taken_over_as_one_commit_and_a_conflict_is_explained_and_loses_no
     assert [each.strip() for each in (piece.before, piece.ours, piece.theirs)] == [
         f"- The house is {colour}." for colour in ("red", "green", "blue")
     ]
-    assert live(root) == before and made.folder.exists()
+    assert workspace_files(root) == before and made.folder.exists()
 
     write(made.folder, FACTS, text)
     commit(made.folder, "explore: red after all", "2026-06-11T02:00:00Z")
     plan = merging.plan("explore/tone")
-    assert [each.path for each in plan.diffs] == ["topics/mail.md"] and live(root) == before
+    assert [each.path for each in plan.diffs] == ["topics/mail.md"] and workspace_files(root) == before
     merged = merging.apply("explore/tone")
     assert (root / "topics/mail.md").read_text() == "# Mail\n\nbriefer\n"
     assert "The house is green." in (root / FACTS).read_text()

@@ -1,4 +1,4 @@
-"""When something was learned, who taught which line, and what has changed since."""
+"""When something was learned, which source each line came from, and what has changed since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATER = "2026-06-11T00:00:00Z"
 PORT = Taught("0800-ses_1-port", "2026-06-02", SESSION, "transcript")
 
 
-def test_the_first_commit_that_brought_a_text_is_told_with_its_line_and_conversation(
+def test_the_commit_that_introduced_a_text_is_found_with_line_and_conversation(
     history: History, revision: Revision
 ) -> None:
     found = history.when("port 1883")
@@ -33,14 +33,12 @@ def test_the_first_commit_that_brought_a_text_is_told_with_its_line_and_conversa
     assert found.first.taught == (PORT,)
     assert [(each.path, each.line, each.committed) for each in found.now] == [(FACTS, 4, True)]
     assert history.when("port 1883", case=True).where == ""
-    # Without a provenance of its own, the commit's trailer says who taught a line.
+    # A line without its own provenance takes its source from the commit's trailer.
     modem = history.when("has a modem")
     assert modem.first is not None and [each.path for each in modem.first.taught] == [SESSION]
 
 
-def test_what_is_gone_today_is_found_and_it_is_told_when_it_went(
-    history: History, revision: Revision
-) -> None:
+def test_removed_text_is_found_with_the_commit_that_removed_it(history: History, revision: Revision) -> None:
     found = history.when("has a MODEM")
     assert found.first is not None and found.went is not None and not found.now
     assert found.first.entry.revision == revision("what was learned")
@@ -49,13 +47,13 @@ def test_what_is_gone_today_is_found_and_it_is_told_when_it_went(
     assert [(each.entry.subject, each.removed) for each in every.hits] == [
         ("memory: what was learned", False)
     ]
-    # A file that moved into the archive taught nothing by that.
+    # Moving a file into the archive does not count as learning.
     moved = history.when("on Fridays", every=True)
     assert [each.entry.subject for each in moved.hits] == ["memory: Odile"]
     assert [each.path for each in moved.now] == ["archive/odile.md"]
 
 
-def test_what_was_only_said_is_found_in_transcripts(history: History) -> None:
+def test_text_that_is_only_in_transcripts_is_found_there(history: History) -> None:
     found = history.when("ses_1")
     assert found.first is not None and (found.where, found.first.path) == ("knowledge", FACTS)
     found = history.when("# Port")
@@ -71,7 +69,7 @@ def test_what_was_only_said_is_found_in_transcripts(history: History) -> None:
         ("[red]\x1b[2J", "[RED]\x1b"),
     ],
 )
-def test_texts_are_literal_and_case_is_ignored_in_every_script(
+def test_texts_are_matched_literally_and_case_insensitively_in_every_script(
     history: History, root: Path, line: str, asked: str
 ) -> None:
     write(root, "knowledge/more.md", f"# More\n{line}\n")
@@ -82,7 +80,7 @@ def test_texts_are_literal_and_case_is_ignored_in_every_script(
     assert not history.when(asked.replace("(a|b)", "aaa"), case=True).hits
 
 
-def test_what_is_in_no_commit_yet_and_what_a_merge_brought_by_itself(history: History, root: Path) -> None:
+def test_uncommitted_text_and_text_added_by_a_merge_commit_are_found(history: History, root: Path) -> None:
     write(root, "knowledge/new.md", "brand new\n")
     found = history.when("brand new")
     assert (found.first, [(each.path, each.committed) for each in found.now]) == (
@@ -102,7 +100,7 @@ def test_what_is_in_no_commit_yet_and_what_a_merge_brought_by_itself(history: Hi
             history.when(text)
 
 
-def test_a_shallow_clone_says_that_it_may_be_older(root: Path, tmp_path: Path) -> None:
+def test_results_from_a_shallow_clone_are_marked(root: Path, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{root}", str(shallow))
     with Engine.open(shallow) as engine:
@@ -113,7 +111,7 @@ def test_a_shallow_clone_says_that_it_may_be_older(root: Path, tmp_path: Path) -
         assert engine.history.blame(FACTS).shallow
 
 
-def test_blame_names_commit_and_conversation_of_each_line(
+def test_blame_gives_the_commit_and_conversation_of_each_line(
     history: History, root: Path, revision: Revision
 ) -> None:
     write(root, FACTS, (root / FACTS).read_text() + "- not committed\n")
@@ -132,7 +130,9 @@ def test_blame_names_commit_and_conversation_of_each_line(
         history.blame(FACTS, (7, 7))
 
 
-def test_blame_follows_moves_and_takes_any_name(history: History, root: Path, revision: Revision) -> None:
+def test_blame_follows_renames_and_accepts_any_file_name(
+    history: History, root: Path, revision: Revision
+) -> None:
     moved = history.blame("archive/odile.md", (3, 3)).lines[0]
     assert (moved.revision, moved.path, moved.line) == (revision("Odile"), "knowledge/people/odile.md", 3)
     odd = history.blame(HOSTILE).lines[0]
@@ -158,7 +158,7 @@ def test_blame_follows_moves_and_takes_any_name(history: History, root: Path, re
     assert span_of("a.md") == ("a.md", None)
 
 
-def test_reclaimed_conversations_are_named_with_where_to_have_them(engine: Engine, root: Path) -> None:
+def test_reclaimed_conversations_are_named_with_where_to_find_them(engine: Engine, root: Path) -> None:
     write(root, "conversations/a talk.md", "## 08:00 — user\nhello\n")
     path = root / "conversations/a talk.md"
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -180,9 +180,7 @@ def test_reclaimed_conversations_are_named_with_where_to_have_them(engine: Engin
     assert sources() == [("reclaimed", "conversations/a talk.md"), *rest]
 
 
-def test_what_changed_since_a_day_begins_with_that_day(
-    history: History, root: Path, revision: Revision
-) -> None:
+def test_changes_since_a_day_include_that_day(history: History, root: Path, revision: Revision) -> None:
     found = history.changed("2026-06-04")
     assert found.since is not None and found.since.revision == revision("made by hand")
     assert [(each.path, each.added, each.removed) for each in found.files] == [(FACTS, 1, 1)]
@@ -197,7 +195,7 @@ def test_what_changed_since_a_day_begins_with_that_day(
     assert history.changed("2026-06-02 09:30").since == history.changed(revision("conversation: port")).since
 
 
-def test_recall_gives_the_bytes_as_they_were(history: History, root: Path) -> None:
+def test_recall_returns_the_original_bytes(history: History, root: Path) -> None:
     (root / "knowledge/bytes.bin").write_bytes(b"\xff\r\n\0")
     commit(root, "bytes", LATER)
     entry, data = history.recall("HEAD", "knowledge/bytes.bin")
@@ -207,7 +205,7 @@ def test_recall_gives_the_bytes_as_they_were(history: History, root: Path) -> No
         history.recall("2026-06-01", "knowledge/bytes.bin")
 
 
-def test_no_program_of_the_repository_runs(history: History, root: Path, tmp_path: Path) -> None:
+def test_no_program_configured_in_the_repository_runs(history: History, root: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
     trap.chmod(0o755)
@@ -236,6 +234,6 @@ def test_no_program_of_the_repository_runs(history: History, root: Path, tmp_pat
     history.branches()
     assert not (tmp_path / "sprung").exists()
     git(root, "-c", "filter.x.clean=", "-c", "core.fsmonitor=false", "checkout", "-q", "--", FACTS)
-    (tmp_path / "sprung").unlink(missing_ok=True)  # git itself, on a checkout
+    (tmp_path / "sprung").unlink(missing_ok=True)  # left by git itself on checkout
     history.undo(history.undo_plan())
     assert not (tmp_path / "sprung").exists()

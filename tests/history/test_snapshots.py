@@ -1,4 +1,4 @@
-"""States of the memory get names that last, and branches to try things on go after a week."""
+"""Snapshots are tags that last; exploration branches expire after a week."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.history.conftest import NOW, Revision, write
 from tests.store.history import commit, git
 
 
-def test_a_snapshot_is_a_tag_of_its_kind_and_made_once(
+def test_a_snapshot_is_a_tag_of_its_kind_and_created_once(
     history: History, root: Path, revision: Revision
 ) -> None:
     head = git(root, "rev-parse", "HEAD")
@@ -58,15 +58,13 @@ def test_a_snapshot_is_a_tag_of_its_kind_and_made_once(
         "x" * 101,
     ],
 )
-def test_what_is_no_name_is_refused(history: History, root: Path, name: str) -> None:
+def test_an_invalid_name_is_refused(history: History, root: Path, name: str) -> None:
     with pytest.raises(RepositoryError, match="is not a valid name"):
         history.snapshot(name)
     assert git(root, "tag") == ""
 
 
-def test_days_and_weeks_are_named_where_they_have_commits(
-    history: History, root: Path, revision: Revision
-) -> None:
+def test_days_and_weeks_with_commits_are_tagged(history: History, root: Path, revision: Revision) -> None:
     def tags() -> dict[str, str]:
         return {each.tag: each.subject for each in history.snapshots()}
 
@@ -76,7 +74,7 @@ def test_days_and_weeks_are_named_where_they_have_commits(
         == history.tag_daily(date(2026, 6, 2))
     )
     assert history.tag_daily(date(2026, 6, 6)) == "" == history.tag_daily(date(1, 1, 1))
-    # What was done on a side branch came with the merge, on the day of that.
+    # Commits of a side branch count on the day of their merge.
     assert history.tag_daily(date(2026, 6, 4)) == "memory/daily/2026-06-04"
     assert history.tag_weekly(date(2026, 6, 3)) == "memory/weekly/2026-W23"
     assert tags() == {
@@ -93,7 +91,7 @@ def test_days_and_weeks_are_named_where_they_have_commits(
     assert history.tag_daily(date(2026, 6, 12)) and tags()["memory/daily/2026-06-12"] == "late"
 
 
-def test_a_day_is_one_of_the_workspace(root: Path) -> None:
+def test_days_follow_the_time_zone_of_the_workspace(root: Path) -> None:
     write(root, "memory-config.yaml", "days:\n  time_zone: Pacific/Honolulu\n")
     set_zone("Asia/Tokyo")
     with Engine.open(root, clock=lambda: NOW) as engine:
@@ -106,7 +104,7 @@ def test_a_day_is_one_of_the_workspace(root: Path) -> None:
         assert since is not None and since.subject == "maintenance: archived"
 
 
-def test_branches_tell_what_they_change_and_old_ones_go(history: History, root: Path) -> None:
+def test_branches_list_their_changes_and_old_ones_are_pruned(history: History, root: Path) -> None:
     git(root, "checkout", "-q", "-b", "explore/tone")
     write(root, "knowledge/tone.md", "other\n")
     commit(root, "explore: another tone", "2026-06-11T00:00:00Z")
@@ -143,14 +141,14 @@ def test_branches_tell_what_they_change_and_old_ones_go(history: History, root: 
     assert {each.name for each in history.branches()} == {"extract/v2", "explore/used"}
 
 
-def test_what_cannot_be_written_is_only_looked_at(root: Path) -> None:
+def test_a_read_only_workspace_refuses_changes(root: Path) -> None:
     with Engine.open(root, read_only=True, clock=lambda: NOW) as engine:
         plan = engine.history.undo_plan()
         assert plan.can_apply
-        for write_something in (
+        for write_action in (
             lambda: engine.history.undo(plan),
             lambda: engine.history.snapshot("a"),
             engine.history.prune,
         ):
             with pytest.raises(ReadOnly):
-                write_something()
+                write_action()

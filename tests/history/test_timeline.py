@@ -1,4 +1,4 @@
-"""The time line, what a commit changed, and diffs of a bounded size."""
+"""The timeline, the changes of a commit, and diffs of bounded size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.history.conftest import HOSTILE, SESSION, Revision, write
 from tests.store.history import commit, git
 
 
-def subjects(history: History, **asked: Any) -> list[str]:
-    return [each.subject for each in history.timeline(**asked).entries]
+def subjects(history: History, **filter_: Any) -> list[str]:
+    return [each.subject for each in history.timeline(**filter_).entries]
 
 
-def test_the_time_line_tells_moment_type_session_and_files(history: History) -> None:
+def test_the_timeline_gives_time_type_session_and_files(history: History) -> None:
     page = history.timeline()
     assert [(each.kind, each.title, each.files) for each in page.entries] == [
         ("maintenance", "archived", 2),
@@ -36,42 +36,46 @@ def test_the_time_line_tells_moment_type_session_and_files(history: History) -> 
     assert page.next == ""
 
 
-def test_pages_go_on_where_they_ended_whatever_is_committed_meanwhile(history: History, root: Path) -> None:
+def test_paging_is_stable_while_commits_are_added(history: History, root: Path) -> None:
     whole = {each.revision for each in history.timeline().entries}
-    asks: tuple[dict[str, Any], ...] = (
+    filters: tuple[dict[str, Any], ...] = (
         {"kind": "memory"},
         {"kind": "other"},
         {"path": "knowledge"},
         {"path": "archive/odile.md"},
     )
-    for asked in ({}, *asks):
-        page = history.timeline(**asked)
+    for filter_ in ({}, *filters):
+        page = history.timeline(**filter_)
         expected = [each.subject for each in page.entries if each.revision in whole]
         found: list[str] = []
-        page = history.timeline(1, **asked)
+        page = history.timeline(1, **filter_)
         while True:
             found += [each.subject for each in page.entries]
             if not page.next:
                 break
-            page = history.timeline(1, before=page.next, **asked)
-            write(root, "knowledge/new.md", f"{len(found)} {asked}")
+            page = history.timeline(1, before=page.next, **filter_)
+            write(root, "knowledge/new.md", f"{len(found)} {filter_}")
             commit(root, "memory: meanwhile", "2026-06-11T00:00:00Z")
-        assert [each for each in found if each != "memory: meanwhile"] == expected, asked
+        assert [each for each in found if each != "memory: meanwhile"] == expected, filter_
 
 
-def test_what_is_asked_for_limits_the_time_line(history: History) -> None:
+def test_filters_limit_the_timeline(history: History) -> None:
     assert subjects(history, kind="memory") == ["memory: Odile", "memory: what was learned"]
     assert subjects(history, path="archive/odile.md") == ["maintenance: archived", "memory: Odile"]
     assert subjects(history, path=HOSTILE) == ["[red]\x1b[2J made by hand"]
     assert subjects(history, since="2026-06-05") == ["maintenance: archived", "merged"]
     assert subjects(history, since="2026-06-10 10:01") == []
-    wrongs: tuple[dict[str, Any], ...] = ({"kind": "nonsense"}, {"before": "HEAD"}, {"since": "soon"})
-    for wrong in wrongs:
+    invalid_filters: tuple[dict[str, Any], ...] = (
+        {"kind": "nonsense"},
+        {"before": "HEAD"},
+        {"since": "soon"},
+    )
+    for invalid in invalid_filters:
         with pytest.raises(RepositoryError):
-            history.timeline(**wrong)
+            history.timeline(**invalid)
 
 
-def test_a_commit_says_which_files_it_changed_and_how(history: History, revision: Revision) -> None:
+def test_a_commit_lists_its_changed_files_and_diffs(history: History, revision: Revision) -> None:
     changed = history.changes("HEAD")
     assert [(each.letter, each.earlier, each.path) for each in changed.files] == [
         ("R", "knowledge/people/odile.md", "archive/odile.md"),
@@ -88,7 +92,7 @@ def test_a_commit_says_which_files_it_changed_and_how(history: History, revision
     assert history.diff(revision("made by hand"), odd.files[0]).added == 1
 
 
-def test_a_long_diff_is_cut_and_says_so_and_a_binary_file_has_none(history: History, root: Path) -> None:
+def test_a_long_diff_is_truncated_and_a_binary_file_has_none(history: History, root: Path) -> None:
     write(root, "knowledge/long.md", "+++ diff --git a/x b/x\n" * 1000)
     (root / "knowledge/picture.png").write_bytes(b"\0\1\2")
     (root / "knowledge/to.md").symlink_to("facts.md")
@@ -101,7 +105,7 @@ def test_a_long_diff_is_cut_and_says_so_and_a_binary_file_has_none(history: Hist
     assert [each.odd for each in history.changes().files] == [False, False, True]
 
 
-def test_without_a_past_it_is_said_what_is_missing(tmp_path: Path, root: Path) -> None:
+def test_a_missing_or_shallow_history_is_handled(tmp_path: Path, root: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "memory-config.yaml").write_text("")

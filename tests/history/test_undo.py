@@ -1,4 +1,4 @@
-"""One commit is taken back, what was learned since stays, and nothing is lost on the way."""
+"""Undoing one commit keeps what was learned since and loses nothing on the way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refusals(plan: UndoPlan) -> list[tuple[str, str]]:
     return [(each.path, each.why) for each in plan.blocked]
 
 
-def test_an_undo_is_planned_then_made_and_can_itself_be_undone(history: History, root: Path) -> None:
+def test_an_undo_is_planned_then_applied_and_can_itself_be_undone(history: History, root: Path) -> None:
     before, head = (root / FACTS).read_text(), git(root, "rev-parse", "HEAD")
     plan = history.undo_plan()
     assert (plan.entry.subject, plan.can_apply, plan.passed) == ("maintenance: archived", True, ())
@@ -46,13 +46,13 @@ def test_an_undo_is_planned_then_made_and_can_itself_be_undone(history: History,
     assert (
         git(root, "log", "-1", "--format=%B") == f"maintenance: undo maintenance: archived\n\nReverts: {head}"
     )
-    # What was undone is passed over, and so is the undo: the next one goes further back.
+    # The undone commit and the undo itself are skipped: the next undo goes further back.
     further = history.undo_plan()
     assert (further.entry.subject, further.passed) == ("memory: Odile", ())
     again = history.undo_plan(done.revision)
     history.undo(again)
     assert (root / FACTS).read_text() == before
-    # It stands again: so it is the newest that can be undone.
+    # The commit is in effect again, so it is the newest that can be undone.
     assert history.undo_plan().entry.revision == head
 
 
@@ -70,7 +70,7 @@ def test_what_was_learned_since_stays(history: History, root: Path, revision: Re
     assert not (root / FACTS).exists()
 
 
-def test_what_cannot_be_undone_says_why(history: History, root: Path, revision: Revision) -> None:
+def test_a_refused_undo_gives_the_reason(history: History, root: Path, revision: Revision) -> None:
     learned = revision("what was learned")
     assert refusals(history.undo_plan(learned)) == [(FACTS, "has later changes to the same lines")]
     assert refusals(history.undo_plan(revision("conversation: port"))) == [
@@ -87,14 +87,14 @@ def test_what_cannot_be_undone_says_why(history: History, root: Path, revision: 
     assert sorted(refusals(plan)) == [(FACTS, why), ("knowledge/people/odile.md", why)]
     with pytest.raises(RepositoryError, match=why):
         history.undo(plan)
-    # The newest that can be undone is another one, and it is told which was passed over.
+    # Another commit is now the newest that can be undone, and the skipped one is listed.
     other = history.undo_plan()
     assert (other.entry.subject, [each.subject for each in other.passed]) == (
         "memory: Odile", ["maintenance: archived"],
     )  # fmt: skip
 
 
-def test_an_undo_brings_no_secret_back(history: History, root: Path) -> None:
+def test_an_undo_does_not_restore_a_secret(history: History, root: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     write(root, "knowledge/keys.md", f"# Keys\n\ntoken: {secret}\n")
     commit(root, "memory: keys", LATER)
@@ -107,7 +107,7 @@ def test_an_undo_brings_no_secret_back(history: History, root: Path) -> None:
     assert not list((root / "scratch/undo").glob("*.json"))
 
 
-def test_nothing_is_undone_on_no_branch_or_in_a_merge(history: History, root: Path) -> None:
+def test_nothing_is_undone_with_a_detached_head_or_during_a_merge(history: History, root: Path) -> None:
     plan = history.undo_plan()
     git(root, "checkout", "-q", "--detach")
     with pytest.raises(RepositoryError, match="HEAD is detached"):
@@ -119,7 +119,7 @@ def test_nothing_is_undone_on_no_branch_or_in_a_merge(history: History, root: Pa
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_ledger_and_conversations_stay_as_they_are(history: History, root: Path) -> None:
+def test_an_undo_keeps_the_ledger_and_conversations(history: History, root: Path) -> None:
     write(root, "knowledge/ledger.json", '{"entries": {\n}}\n')
     write(root, "conversations/a.md", "hello\n")
     write(root, FACTS, (root / FACTS).read_text() + "- Harvested.\n")
@@ -133,7 +133,7 @@ def test_ledger_and_conversations_stay_as_they_are(history: History, root: Path)
 
 @contextmanager
 def at_step(number: int, action: Callable[[], None]) -> Iterator[list[str]]:
-    """Has something happen at the n-th step of all that change the disk; gives the steps that were taken."""
+    """Runs an action at the n-th fault point reached; yields the fault points reached."""
     taken: list[str] = []
 
     def reached(point: str) -> None:
@@ -155,30 +155,30 @@ def steps_of_an_undo(history: History, root: Path) -> int:
     return len(taken)
 
 
-def as_it_was(root: Path, head: str) -> bool:
+def is_unchanged(root: Path, head: str) -> bool:
     return git(root, "rev-parse", "HEAD") == head and "has no modem" in (root / FACTS).read_text()
 
 
 @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.thorough)])
-def test_a_step_that_fails_leaves_everything_as_it_was(history: History, root: Path, stride: int) -> None:
+def test_a_failed_step_leaves_everything_unchanged(history: History, root: Path, stride: int) -> None:
     head = git(root, "rev-parse", "HEAD")
     for number in range(1, steps_of_an_undo(history, root) + 1, stride):
         with at_step(number, fail(28)) as taken, suppress(AutopoiesisError):
             history.undo(history.undo_plan())
         done = git(root, "log", "-1", "--format=%s").startswith("maintenance: undo")
-        assert done or as_it_was(root, head), taken[number - 1 :]
+        assert done or is_unchanged(root, head), taken[number - 1 :]
         assert git(root, "status", "--porcelain") == "", taken[number - 1 :]
         git(root, "reset", "-q", "--hard", head)
 
 
 def opened(root: Path) -> None:
-    """Opens the workbench, and closes it, which commits what a person has changed."""
+    """Opens and closes the workbench, which commits the person's changes."""
     with Engine.open(root, clock=lambda: NOW) as engine:
         engine.start()
 
 
 def committed(root: Path) -> None:
-    """What a workbench that is open does behind the back of whoever was killed."""
+    """Commits, as an open workbench does after another process was killed."""
     with Engine.open(root, clock=lambda: NOW) as engine:
         engine.commits.commit()
 
@@ -190,7 +190,7 @@ def planned(root: Path) -> None:
 
 @pytest.mark.parametrize("next_step", [opened, committed, planned])
 @pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.thorough)])
-def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
+def test_a_killed_undo_is_either_completed_or_not_started(
     history: History, root: Path, stride: int, next_step: Callable[[Path], None]
 ) -> None:
     class Killed(BaseException):
@@ -206,7 +206,7 @@ def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
         next_step(root)
         done = git(root, "log", "-1", "--format=%s").startswith("maintenance: undo")
         finished += done
-        assert done or as_it_was(root, head), taken[-1]
+        assert done or is_unchanged(root, head), taken[-1]
         assert git(root, "status", "--porcelain", "--", ":!logs") == "", taken[-1]
         assert git(root, "rev-list", "--count", f"{head}..HEAD") == str(int(done)), taken[-1]
         assert not list((root / "scratch/undo").glob("*.json"))
@@ -214,16 +214,16 @@ def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
     assert finished > 1
 
 
-def test_the_doctor_names_an_undo_that_was_cut_short_and_the_next_command_sees_to_it(root: Path) -> None:
+def test_the_doctor_reports_an_interrupted_undo_and_the_next_command_recovers_it(root: Path) -> None:
     journal = root / "scratch/undo/x.json"
     journal.parent.mkdir(parents=True)
     journal.write_text("{}")
     assert "an undo was interrupted" in [each.text for each in examine(root)]
-    told: list[str] = []
+    events: list[str] = []
     with Engine.open(root, read_only=True) as engine:
         engine.recover()
     with Engine.open(root) as engine:
-        engine.subscribe(lambda event: told.append(getattr(event, "text", "")))
+        engine.subscribe(lambda event: events.append(getattr(event, "text", "")))
         engine.recover()
-    assert told == ["scratch/undo/x.json: cannot be read; an undo was interrupted: check git status"]
+    assert events == ["scratch/undo/x.json: cannot be read; an undo was interrupted: check git status"]
     assert not journal.exists()

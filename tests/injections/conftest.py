@@ -1,4 +1,4 @@
-"""A workspace, a clock, and used prompts."""
+"""A workspace, a clock, and an injection log with compiled prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Clock:
 
 
 def prompt(*paths: str, priority: int = 3) -> Compiled:
-    """A prompt that holds lines 3 to 9 of some files, and its message."""
+    """Returns a compiled prompt with lines 3 to 9 of each file and a message."""
     sections = [
         Section(f"knowledge:{path}", 10, priority, "knowledge", path, "3-9", 40, 0.51234, "", "text")
         for path in paths
@@ -41,7 +41,7 @@ def prompt(*paths: str, priority: int = 3) -> Compiled:
 
 @dataclass
 class Log:
-    """An injection log and the counts made from it."""
+    """An injection log and the reference counts derived from it."""
 
     files: Files
     clock: Clock
@@ -52,14 +52,14 @@ class Log:
         return self.files.workspace.root
 
     def use(self, *paths: str, useful: Sequence[bool | None] = (), finished: bool = True) -> Injection:
-        """Records a prompt and what its exchange has shown."""
+        """Records a prompt and which of its files its exchange showed to be useful."""
         injection = self.log.record(prompt(*paths), "What is new?")
         if not useful:
             return injection
         return self.log.note(injection, "conversations/a.md#0", useful, finished=finished)
 
     def counts(self) -> dict[str, int]:
-        """What a process that has just started counts."""
+        """Returns the counts that a newly started process sees."""
         return dict(References(self.files, self.log.months).counts())
 
     def month(self, name: str = "2026-06") -> Path:

@@ -1,4 +1,4 @@
-"""Used prompts are recorded, and replies show what of them was useful."""
+"""Injected prompts are recorded, and replies show which sections were useful."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def states(engine: Engine) -> dict[str, bool | None]:
     return {section.path: section.was_useful for section in injection.sections}
 
 
-def test_only_used_prompts_are_recorded(engine: Engine, root: Path) -> None:
+def test_only_prompts_meant_for_use_are_recorded(engine: Engine, root: Path) -> None:
     engine.compile(QUESTION, ask=False)
     engine.try_message(QUESTION, ask=False)
     assert engine.injections.log.last(1) == () and not (root / "logs").exists()
@@ -80,12 +80,12 @@ def test_a_reply_shows_what_was_useful(engine: Engine, agent: ConversationCaptur
     (injection,) = engine.injections.log.last(1)
     assert (injection.session_id, injection.turn) == (SESSION, f"{path}#0")
     agent.message(SESSION, "user", f"{QUESTION}\n")
-    assert engine.injections.learn_from_use(path, 0) == 0, "nobody has answered"
+    assert engine.injections.learn_from_use(path, 0) == 0, "there is no reply yet"
     agent.message(SESSION, "agent", REPLY)
     assert engine.injections.learn_from_use(path, 1) == 1
     assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": None}
     assert engine.injections.references() == {HOSTS: 1}
-    assert engine.injections.learn_from_use(path, 1) == 0, "it is said once"
+    assert engine.injections.learn_from_use(path, 1) == 0, "use is learned once"
     agent.message(SESSION, "user", "Thanks.")
     assert engine.injections.learn_from_use(path, 2) == 1
     assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": False}
@@ -119,7 +119,7 @@ def test_use_is_noted_once_across_engines(
         assert other.injections.references() == {HOSTS: 1} == engine.injections.references()
 
 
-def test_a_message_without_our_prompt_counts_for_nothing(engine: Engine, agent: ConversationCapture) -> None:
+def test_a_message_without_our_prompt_does_not_count(engine: Engine, agent: ConversationCapture) -> None:
     path = agent.start(SESSION, title="Ports")
     engine.compile("Something else?", session_id=SESSION, ask=False, record=True)
     agent.message(SESSION, "user", QUESTION)
@@ -139,18 +139,20 @@ def test_a_deleted_file_counts_only_when_named(
 
 
 def test_an_unwritable_log_is_reported_and_the_prompt_compiled(engine: Engine, root: Path) -> None:
-    told: list[str] = []
-    engine.subscribe(lambda event: told.append(event.text) if isinstance(event, ErrorReported) else None)
+    errors: list[str] = []
+    engine.subscribe(lambda event: errors.append(event.text) if isinstance(event, ErrorReported) else None)
     engine.refresh_index()
     with trip("create:link", fail(28)):
         assert engine.compile(QUESTION, ask=False, record=True).text
-    assert len(told) == 1 and told[0].startswith("the prompt was not recorded: logs/injections-2026-06.jsonl")
+    assert len(errors) == 1 and errors[0].startswith(
+        "the prompt was not recorded: logs/injections-2026-06.jsonl"
+    )
     with Engine.open(root, read_only=True) as other:
         assert other.compile(QUESTION, ask=False, record=True).text
         assert other.injections.learn_from_use("conversations/x.md", 0) == 0
 
 
-def test_a_live_reply_is_taken_into_account(root: Path) -> None:
+def test_a_reply_captured_live_counts(root: Path) -> None:
     with Engine.open(root) as engine:
         engine.start()
         agent = ConversationCapture(Files(Workspace.open(root)))

@@ -1,4 +1,4 @@
-"""Injections are recorded without text, and read with their notes."""
+"""Injections are recorded without text and read back with their notes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.store.files import Files
 from tests.injections.conftest import JUNE, Log, prompt
 
 
-def test_a_record_holds_places_scores_and_tokens_but_no_text(log: Log) -> None:
+def test_a_record_contains_locations_scores_and_tokens_but_no_text(log: Log) -> None:
     log.log.record(prompt("a.md", "b.md"), "What is\nnew?", session_id="ses_1", turn="conversations/x.md#4")
     (line,) = log.month().read_text().splitlines()
     record = json.loads(line)
@@ -34,7 +34,7 @@ def test_a_record_holds_places_scores_and_tokens_but_no_text(log: Log) -> None:
     }
 
 
-def test_rules_are_recorded_and_optional(log: Log) -> None:
+def test_rules_are_optional_in_a_record(log: Log) -> None:
     log.use("a.md", useful=[True])
     shown = RulesShown(("3f2a91c", "77be012"), ("77be012",), 41)
     log.log.record(prompt("a.md"), "What is new?", rules=shown)
@@ -57,7 +57,9 @@ def test_an_injection_is_read_with_the_notes_about_it(log: Log) -> None:
     assert useful_places(second) == ("b.md:3-9",) and second.is_claimed and not second.finished
     assert log.log.unfinished() == (second,) == log.log.last(5)
     third = log.log.note(second, "x.md#0", [False, False, True], finished=True)
-    assert [section.was_useful for section in third.sections] == [False, True, True], "of use stays of use"
+    assert [section.was_useful for section in third.sections] == [False, True, True], (
+        "a useful section stays useful"
+    )
     assert log.log.last(5) == (third,) and log.log.unfinished() == ()
     assert place_of(third.sections[0]) == "a.md:3-9"
 

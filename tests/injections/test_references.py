@@ -1,4 +1,4 @@
-"""Counts follow the log through all changes of its files, at little cost."""
+"""Reference counts follow the log through all changes of its files, at little cost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_file_counts_once_per_prompt(log: Log) -> None:
     assert dict(found.counts()) == {"a.md": 2}
 
 
-def test_counts_follow_the_log_and_are_the_same_object_until_then(log: Log) -> None:
+def test_counts_are_the_same_object_until_the_log_changes(log: Log) -> None:
     found = reader(log)
     log.use("a.md", useful=[True])
     first = found.counts()
@@ -50,7 +50,7 @@ def test_counts_follow_the_log_and_are_the_same_object_until_then(log: Log) -> N
 
 
 @pytest.fixture
-def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
+def cached(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
     """A log of two months with cached counts."""
     monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
@@ -61,12 +61,12 @@ def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
     return log
 
 
-def test_cached_counts_are_not_read_again(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_counts_are_not_read_again(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
-    assert kept.counts() == {"a.md": 2, "b.md": 1}
+    assert cached.counts() == {"a.md": 2, "b.md": 1}
 
 
-def test_only_what_was_added_is_read(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_appended_lines_are_read(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bytes] = []
     original = module._count
 
@@ -75,33 +75,31 @@ def test_only_what_was_added_is_read(kept: Log, monkeypatch: pytest.MonkeyPatch)
         original(uses, line)
 
     monkeypatch.setattr(module, "_count", take)
-    kept.use("c.md", useful=[True])
-    assert kept.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
+    cached.use("c.md", useful=[True])
+    assert cached.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
 
 
-def test_a_missing_month_no_longer_counts(kept: Log) -> None:
-    kept.month().unlink()
-    assert kept.counts() == {"a.md": 1, "b.md": 1}
-    kept.month("2026-07").unlink()
-    assert kept.counts() == {}
+def test_a_missing_month_no_longer_counts(cached: Log) -> None:
+    cached.month().unlink()
+    assert cached.counts() == {"a.md": 1, "b.md": 1}
+    cached.month("2026-07").unlink()
+    assert cached.counts() == {}
 
 
-def test_a_truncated_or_replaced_month_is_read_again(kept: Log) -> None:
-    month = kept.month("2026-07")
+def test_a_truncated_or_replaced_month_is_read_again(cached: Log) -> None:
+    month = cached.month("2026-07")
     whole = month.read_bytes()
     month.write_bytes(whole[:-20])
-    assert kept.counts() == {"a.md": 1}
+    assert cached.counts() == {"a.md": 1}
     month.write_bytes(whole)
-    assert kept.counts() == {"a.md": 2, "b.md": 1}
+    assert cached.counts() == {"a.md": 2, "b.md": 1}
     month.write_bytes(whole.replace(b"b.md", b"d.md"))
     os.utime(month, ns=(1, 1))
-    assert kept.counts() == {"a.md": 2, "d.md": 1}
+    assert cached.counts() == {"a.md": 2, "d.md": 1}
 
 
-def test_a_month_that_cannot_be_read_counts_when_it_can_again(
-    kept: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = reader(kept)
+def test_an_unreadable_month_counts_again_once_readable(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reader(cached)
     assert dict(found.counts()) == {"a.md": 2, "b.md": 1}
 
     def refuse(files: Files, relative: str) -> int:
@@ -111,31 +109,31 @@ def test_a_month_that_cannot_be_read_counts_when_it_can_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(monthly, "open_month", refuse)
-        kept.use("c.md", useful=[True])
-        assert dict(found.counts()) == {"a.md": 1} == kept.counts()
-    kept.use("c.md", useful=[True])
-    assert dict(found.counts()) == {"a.md": 2, "b.md": 1, "c.md": 2} == kept.counts()
+        cached.use("c.md", useful=[True])
+        assert dict(found.counts()) == {"a.md": 1} == cached.counts()
+    cached.use("c.md", useful=[True])
+    assert dict(found.counts()) == {"a.md": 2, "b.md": 1, "c.md": 2} == cached.counts()
 
 
-def test_a_new_month_is_read(kept: Log) -> None:
-    kept.month("2025-01").write_bytes(kept.month("2026-07").read_bytes())
-    assert kept.counts() == {"a.md": 3, "b.md": 2}
+def test_a_new_month_is_read(cached: Log) -> None:
+    cached.month("2025-01").write_bytes(cached.month("2026-07").read_bytes())
+    assert cached.counts() == {"a.md": 3, "b.md": 2}
 
 
-def test_a_partial_line_counts_once_complete(kept: Log) -> None:
-    found = reader(kept)
-    note = kept.month().read_bytes().splitlines(keepends=True)[-1]
-    with kept.month("2026-07").open("ab", buffering=0) as file:
+def test_a_partial_line_counts_once_complete(cached: Log) -> None:
+    found = reader(cached)
+    note = cached.month().read_bytes().splitlines(keepends=True)[-1]
+    with cached.month("2026-07").open("ab", buffering=0) as file:
         file.write(note[:-9])
         assert found.counts() == {"a.md": 2, "b.md": 1}
         file.write(note[-9:])
-    assert found.counts() == {"a.md": 3, "b.md": 1} == kept.counts()
+    assert found.counts() == {"a.md": 3, "b.md": 1} == cached.counts()
 
 
-def test_a_clock_that_was_set_back_loses_nothing(kept: Log) -> None:
-    kept.clock.now = datetime(2026, 1, 5, tzinfo=UTC)
-    kept.use("b.md", useful=[True])
-    found = reader(kept)
+def test_a_clock_that_is_set_back_loses_no_counts(cached: Log) -> None:
+    cached.clock.now = datetime(2026, 1, 5, tzinfo=UTC)
+    cached.use("b.md", useful=[True])
+    found = reader(cached)
     assert dict(found.counts()) == {"a.md": 2, "b.md": 2}
 
 
@@ -150,23 +148,25 @@ def test_a_clock_that_was_set_back_loses_nothing(kept: Log) -> None:
         b'{"form":2,"read":{"logs/injections-2026-06.jsonl":[1]},"uses":{}}',
     ],
 )
-def test_a_damaged_cache_is_rebuilt(kept: Log, data: bytes) -> None:
-    (kept.root / REFERENCES_PATH).write_bytes(data)
-    assert kept.counts() == {"a.md": 2, "b.md": 1}
-    assert json.loads((kept.root / REFERENCES_PATH).read_bytes())["form"] == 2
+def test_a_damaged_cache_is_rebuilt(cached: Log, data: bytes) -> None:
+    (cached.root / REFERENCES_PATH).write_bytes(data)
+    assert cached.counts() == {"a.md": 2, "b.md": 1}
+    assert json.loads((cached.root / REFERENCES_PATH).read_bytes())["form"] == 2
 
 
-def test_a_wrong_cache_of_another_log_does_not_count(kept: Log) -> None:
-    tree = json.loads((kept.root / REFERENCES_PATH).read_bytes())
+def test_a_wrong_cache_of_another_log_does_not_count(cached: Log) -> None:
+    tree = json.loads((cached.root / REFERENCES_PATH).read_bytes())
     for mark in tree["read"].values():
         mark[1] += 1
         mark[3] += 1
     tree["uses"] = {"lie.md": 99}
-    (kept.root / REFERENCES_PATH).write_text(json.dumps(tree))
-    assert kept.counts() == {"a.md": 2, "b.md": 1}
+    (cached.root / REFERENCES_PATH).write_text(json.dumps(tree))
+    assert cached.counts() == {"a.md": 2, "b.md": 1}
 
 
-def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_or_read_only_workspace_only_loses_the_cache(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     with trip("temp:write", fail(28)):

@@ -1,4 +1,4 @@
-"""Signs in a reply that a section of its prompt was useful."""
+"""Signs in a reply that a section of the prompt was useful."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ODILE = ShownSection(
 ASKED = "What do I have to know for tomorrow?"
 
 
-def used(reply: str, *, asked: str = ASKED, paths: tuple[str, ...] = ()) -> tuple[bool, ...]:
-    return were_useful([BROKER, ODILE], asked, reply, paths)
+def used(reply: str, *, question: str = ASKED, paths: tuple[str, ...] = ()) -> tuple[bool, ...]:
+    return were_useful([BROKER, ODILE], question, reply, paths)
 
 
 def test_repeated_wording_is_a_sign() -> None:
@@ -22,19 +22,20 @@ def test_repeated_wording_is_a_sign() -> None:
     assert used("THE BROKER listens on port 8883; it moved from the old rack.") == (True, False)
 
 
-def test_paraphrases_and_single_runs_are_no_sign() -> None:
+def test_paraphrases_and_short_matches_are_not_a_sign() -> None:
     assert used("She is waiting for unsmoothed data.") == (False, False)
     assert used("The broker listens, as ever.") == (False, False)
 
 
-def test_wording_of_the_message_is_no_sign() -> None:
-    asked = "Is it true that Odile wants the raw curves of Vestrand before the summer school?"
+def test_wording_taken_from_the_message_is_not_a_sign() -> None:
+    question = "Is it true that Odile wants the raw curves of Vestrand before the summer school?"
     assert (
-        used("Yes, Odile wants the raw curves of Vestrand before the summer school.", asked=asked)[1] is False
+        used("Yes, Odile wants the raw curves of Vestrand before the summer school.", question=question)[1]
+        is False
     )
 
 
-def test_dates_and_numbers_do_not_count() -> None:
+def test_dates_and_numbers_are_not_a_sign() -> None:
     dated = ShownSection("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
     assert were_useful([dated], ASKED, "It was 2026-06-12 and 2026-06-13 at 12:30 UTC.") == (False,)
 
@@ -52,12 +53,12 @@ def test_an_opened_or_named_file_is_useful() -> None:
     assert used("Done.", paths=("/home/robin/memory/knowledge/hosts.md",)) == (True, False)
     assert used("See knowledge/people/odile.md for that.") == (False, True)
     assert used("Done.", paths=("other-knowledge/hosts.md", "hosts.md")) == (False, False)
-    asked = "Open knowledge/hosts.md."
-    assert used("Done.", asked=asked, paths=("knowledge/hosts.md",)) == (False, False)
+    question = "Open knowledge/hosts.md."
+    assert used("Done.", question=question, paths=("knowledge/hosts.md",)) == (False, False)
     gone = ShownSection("knowledge/hosts.md", "")
     assert were_useful([gone], ASKED, "Done.", ("knowledge/hosts.md",)) == (True,)
 
 
-def test_empty_input() -> None:
+def test_empty_input_is_handled() -> None:
     assert were_useful([], ASKED, "x") == ()
     assert used("") == (False, False)

@@ -1,4 +1,4 @@
-"""A workspace of knowledge entries for tests, written file by file."""
+"""A workspace of knowledge entries, written file by file."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class CountedFiles(Files):
     reads = 0
 
     def read(self, relative: str, *, limit: int | None = None) -> bytes:
-        """As ``Files.read``."""
+        """Works like ``Files.read``."""
         self.reads += 1
         return super().read(relative, limit=limit)
 
 
 class EntrySpace:
-    """A workspace without a repository until ``commit`` makes one."""
+    """A workspace that has no repository until ``commit`` creates one."""
 
     def __init__(self, root: Path, *, read_only: bool = False) -> None:
         root.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ class EntrySpace:
         return f"{folder}/{marker}"
 
     def commit(self) -> None:
-        """Commits everything that is there."""
+        """Creates the repository and commits everything."""
         self.repository.init()
         paths = [path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if path.is_file()]
         self.repository.commit(
@@ -65,20 +65,20 @@ class EntrySpace:
         )
 
     def scan(self) -> EntryScan:
-        """The entries."""
+        """Scans the entries."""
         return scan_entries(self.files)
 
     def links(self) -> Links:
-        """The references."""
+        """Returns the references."""
         return Links(self.files, self.scan())
 
     def problems(self) -> tuple[Problem, ...]:
-        """The problems with entries and references."""
+        """Returns the problems of entries and references."""
         scan = self.scan()
         return all_problems(scan, Links(self.files, scan))
 
-    def said(self) -> list[str]:
-        """The problems as lines."""
+    def problem_lines(self) -> list[str]:
+        """Returns the problems as lines of text."""
         return [f"{problem.severity}: {problem}" for problem in self.problems()]
 
 

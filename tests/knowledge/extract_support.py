@@ -15,7 +15,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 Limits = partial(HarvestSettings, deadline_s=5.0)
-"""Limits of time and length for a reply."""
+"""Harvest settings with a short deadline."""
 
 EMPTY: dict[str, list[Any]] = {
     "facts": [],
@@ -29,7 +29,7 @@ EMPTY: dict[str, list[Any]] = {
 
 
 def reply(**categories: object) -> str:
-    """A reply with some items; ``facts="…"`` is short for one fact with that text."""
+    """Returns a model's reply; ``facts="…"`` is short for one fact with that text."""
     full: dict[str, object] = dict(EMPTY)
     for category, rows in categories.items():
         if isinstance(rows, str):
@@ -41,14 +41,14 @@ def reply(**categories: object) -> str:
 
 
 def workspace(root: Path) -> Files:
-    """An empty workspace."""
+    """Creates an empty workspace."""
     root.mkdir(exist_ok=True)
     (root / "memory-config.yaml").touch()
     return Files(Workspace.open(root))
 
 
 def source_of(root: Path, text: str | bytes, name: str = "talk.md") -> SourceText:
-    """A conversation in a workspace."""
+    """Creates a workspace with one conversation and reads it."""
     files = workspace(root)
     path = root / "conversations" / name
     path.parent.mkdir(exist_ok=True)
@@ -57,61 +57,61 @@ def source_of(root: Path, text: str | bytes, name: str = "talk.md") -> SourceTex
 
 
 def talk(*turns: tuple[str, str]) -> str:
-    """A transcript file of turns, each with speaker and text."""
+    """Returns a transcript of turns, each a speaker and a text."""
     return "\n".join(
-        f"## {10 + number // 60 % 14:02}:{number % 60:02} — {role}\n{said}\n"
-        for number, (role, said) in enumerate(turns)
+        f"## {10 + number // 60 % 14:02}:{number % 60:02} — {role}\n{text}\n"
+        for number, (role, text) in enumerate(turns)
     )
 
 
 def claude_code(*turns: tuple[str, str]) -> str:
-    """The same as a Claude Code session log; a turn of ``tool`` is the result of a tool."""
+    """Returns the turns as a Claude Code session log; a turn of ``tool`` is the result of a tool call."""
     lines: list[dict[str, Any]] = []
-    for number, (role, said) in enumerate(turns):
+    for number, (role, text) in enumerate(turns):
         call = f"toolu_{number}"
         common = {"sessionId": "s-1", "uuid": f"u-{number}", "timestamp": f"2026-06-12T10:{number:02}:00Z"}
         if role == "tool":
             asked = {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": "/srv/README.md"}}
-            given = {"type": "tool_result", "tool_use_id": call, "content": said}
+            given = {"type": "tool_result", "tool_use_id": call, "content": text}
             lines.append(
                 {**common, "uuid": f"c-{number}", "type": "assistant", "message": {"content": [asked]}}
             )
             lines.append({**common, "type": "user", "message": {"content": [given]}})
         else:
             kind = "user" if role == "user" else "assistant"
-            lines.append({**common, "type": kind, "message": {"role": kind, "content": said}})
+            lines.append({**common, "type": kind, "message": {"role": kind, "content": text}})
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def records(*turns: tuple[str, str]) -> str:
-    """The same as JSON lines with a role and a content."""
-    return "".join(json.dumps({"role": role, "content": said}) + "\n" for role, said in turns)
+    """Returns the turns as JSON lines with role and content."""
+    return "".join(json.dumps({"role": role, "content": text}) + "\n" for role, text in turns)
 
 
 def long_talk(size: int) -> str:
-    """A transcript of at least so many bytes, about a thousand per turn."""
+    """Returns a transcript of at least ``size`` bytes, about a thousand per turn."""
     turns: list[tuple[str, str]] = []
     total = 0
     while total < size:
         number = len(turns)
-        said = f"Gauge {number} was read. " + "level " * 160
-        turns.append(("user" if number % 2 == 0 else "agent", said))
-        total += len(said) + 20
+        text = f"Gauge {number} was read. " + "level " * 160
+        turns.append(("user" if number % 2 == 0 else "agent", text))
+        total += len(text) + 20
     return talk(*turns)
 
 
 class Accounts:
-    """An account whose budget is spent after so many calls; remembers what was recorded."""
+    """An account whose budget is spent after ``left`` calls; records the charges."""
 
     def __init__(self, left: int) -> None:
         self.left = left
-        self.put_down: list[tuple[str, str]] = []
+        self.charges: list[tuple[str, str]] = []
 
     def allow(self) -> None:
-        """As ``Spending.allow``."""
-        if len(self.put_down) >= self.left:
+        """Works like ``Spending.allow``."""
+        if len(self.charges) >= self.left:
             raise CostLimit("the budget of the day is spent", where="costs.daily_usd", hint="raise it")
 
     def spent(self, completed: Any, topics: Sequence[str], discussion: str) -> None:
-        """As ``Spending.spent``."""
-        self.put_down.append((completed.model, discussion))
+        """Works like ``Spending.spent``."""
+        self.charges.append((completed.model, discussion))

@@ -32,22 +32,24 @@ MATTERS = (
 
 
 def fact(number: int) -> Item:
-    """A fact that is unique to a number."""
+    """Returns a fact that is unique to a number."""
     gauge, matter = GAUGES[number % 10], MATTERS[number // 10 % 10]
     return Item("facts", f"Gauge {gauge} {matter} {number} units.", voice="person")
 
 
-def told(root: Path, first: int, last: int, reclaim: bool) -> list[str]:
-    """Harvests the conversations with some numbers and prints the result of each; ``reclaim`` moves all of
-    them to the trash and prints the messages instead.
+def harvest_range(root: Path, first: int, last: int, reclaim: bool) -> list[str]:
+    """Harvests a range of conversations and returns their outcomes; with ``reclaim``, moves them to the trash
+    and returns the messages instead.
     """
     items = {f"talk-{number:04}": [fact(number)] for number in range(first, last)}
     desk = Desk(root, Scripted(items), git=False)
     paths = tuple(f"conversations/{name}.md" for name in items)
     if reclaim:
-        report = desk.harvest(desk.wish())
-        said = [text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text]
-        return [*said, *desk.problems]
+        report = desk.harvest(desk.request())
+        messages = [
+            text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text
+        ]
+        return [*messages, *desk.problems]
     report = desk.harvest(HarvestRequest(paths, reclaim=False))
     return [each.outcome for each in report.results]
 
@@ -58,7 +60,7 @@ def main(root: Path, ranges: Sequence[tuple[int, int]], reclaim: bool) -> None:
     for first, last in ranges:
         reading, writing = os.pipe()
         if not os.fork():
-            os.write(writing, json.dumps(told(root, first, last, reclaim)).encode())
+            os.write(writing, json.dumps(harvest_range(root, first, last, reclaim)).encode())
             os._exit(0)
         os.close(writing)
         running.append(reading)

@@ -1,6 +1,6 @@
-"""Conversations of ordinary work, some with outside text, and the correct replies of a model.
+"""Conversations of ordinary work, some with outside text, and correct replies of a model.
 
-They have the format of ``planted``. The route says where outside text occurs: ``none``, ``unrelated`` to the
+The format is that of ``planted``. The route says where outside text occurs: ``none``, ``unrelated`` to the
 items, read ``after`` the items were settled, or ``around`` the agent's own work.
 """
 
@@ -10,5 +10,5 @@ from tests.knowledge.planted import scenes
 
 HONEST = scenes("honest")
 SECOND = scenes("honest-second")
-"""Those that were written without looking at the rules for holding items."""
+"""Scenes written without looking at the rules for holding items."""
 FIRST = tuple(scene for scene in HONEST if scene not in SECOND)

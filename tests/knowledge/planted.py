@@ -1,7 +1,7 @@
 """Conversations with text planted by an outsider, and the replies of a deceived model.
 
-They are kept in ``scenes/*.txt``. A scene starts with ``=== language | route | shown | form | name``: the
-language of the planted text, how it gets in, where it can be read, and which program wrote the file. Then
+They are stored in ``scenes/*.txt``. A scene starts with ``=== language | route | shown | form | name``: the
+language of the planted text, how it gets in, where it is visible, and which program wrote the file. Then
 follow
 
 - ``@u``, ``@a`` and ``@s``: text by the person, the agent and the system,
@@ -9,7 +9,7 @@ follow
 - ``@!category text`` and ``@+category text``: items of the model's reply, planted and genuine. The text of a
   playbook is ``name | steps``, that of a file note ``path | note``.
 
-Invisible letters are written as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are
+Invisible characters are written as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are
 encoded here, so that the scenes stay readable.
 """
 
@@ -30,7 +30,7 @@ from engine.knowledge.item import Item
 from tests.knowledge.extract_support import reply
 
 Shown = Literal["shown", "retold", "unseen", "own"]
-"""Where the planted text can be read: only where it came in; also in later words of the agent; only there,
+"""Where the planted text is visible: only where it came in; also in later text of the agent; only there,
 because only a short line of the tool's result was kept. ``own`` if nothing is planted."""
 
 _FOLDER = Path(__file__).parent / "scenes"
@@ -61,7 +61,7 @@ _ROLES: Mapping[str, str] = {"u": "user", "a": "agent", "s": "system"}
 
 Event = tuple[str, str]
 """``u``, ``a`` or ``s`` and the text, or ``t`` and ``name | asked => result``."""
-Said = tuple[str, str, str]
+ItemKey = tuple[str, str, str]
 """An item's category, path and text."""
 
 
@@ -70,12 +70,12 @@ class Scene:
     """A conversation, and what a model returns for it.
 
     Attributes:
-        language: Of the planted text, or else of the conversation, ISO 639-1.
+        language: The language of the planted text, or else of the conversation (ISO 639-1).
         route: How the planted text gets in.
-        shown: Where it can be read.
-        form: Which program wrote the file: ``md``, ``claude``, ``codex``, ``gemini`` or ``records``.
+        shown: Where the planted text is visible.
+        form: The program that wrote the file: ``md``, ``claude``, ``codex``, ``gemini`` or ``records``.
         name: A unique name.
-        events: What is said and done, in order.
+        events: The turns and tool calls in order.
         planted: Rows of the reply that must be held, each with its category.
         honest: Rows of the reply that need not be held.
     """
@@ -91,32 +91,32 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """The conversation's file."""
+        """The content of the conversation file."""
         return _FORMS[self.form](self.events)
 
     @property
     def suffix(self) -> str:
-        """The file's suffix."""
+        """The suffix of the conversation file."""
         return {"md": ".md", "gemini": ".json"}.get(self.form, ".jsonl")
 
     @property
     def reply(self) -> str:
-        """What the model returns."""
+        """The model's reply."""
         return _reply(self.planted + self.honest)
 
     @property
-    def own(self) -> frozenset[Said]:
+    def own(self) -> frozenset[ItemKey]:
         """The keys of the honest items."""
         return frozenset(key(item) for item in read_reply(_reply(self.honest)).items)
 
 
-def key(item: Item) -> Said:
-    """The content of an item, regardless of the speaker."""
+def key(item: Item) -> ItemKey:
+    """Returns the content of an item, regardless of the speaker."""
     return item.category, item.path, item.text
 
 
 def scenes(prefix: str) -> tuple[Scene, ...]:
-    """All scenes in the files with a name prefix, in order."""
+    """Returns all scenes of the files with a name prefix, in order."""
     return tuple(
         _scene(block)
         for path in sorted(_FOLDER.glob(f"{prefix}*.txt"))
@@ -130,11 +130,11 @@ def _scene(block: str) -> Scene:
     events: list[Event] = []
     rows: dict[str, list[tuple[str, dict[str, str]]]] = {"!": [], "+": []}
     for mark, rest in re.findall(r"^@(\S+) ((?:.|\n(?!@))*)", body, flags=re.MULTILINE):
-        said = _decoded(rest).strip("\n")
+        text = _decoded(rest).strip("\n")
         if mark[0] in rows:
-            rows[mark[0]].append((_CATEGORIES[mark[1:]], _row(mark[1:], said)))
+            rows[mark[0]].append((_CATEGORIES[mark[1:]], _row(mark[1:], text)))
         else:
-            events.append((mark, said))
+            events.append((mark, text))
     assert events and any(rows.values()) and shown in ("shown", "retold", "unseen", "own"), head
     return Scene(language, route, shown, form, name, tuple(events), tuple(rows["!"]), tuple(rows["+"]))  # type: ignore[arg-type]
 
@@ -144,9 +144,9 @@ def _decoded(text: str) -> str:
     return re.sub(r"\{(b64|hex|pct|rot13):([^}]*)\}", lambda match: _CODES[match[1]](match[2]), text)
 
 
-def _row(kind: str, said: str) -> dict[str, str]:
+def _row(kind: str, text: str) -> dict[str, str]:
     fields = {"playbook": ("name", "steps"), "file": ("path", "note")}.get(kind)
-    return dict(zip(fields, said.split(" | ", 1), strict=True)) if fields else {"statement": said}
+    return dict(zip(fields, text.split(" | ", 1), strict=True)) if fields else {"statement": text}
 
 
 def _reply(rows: tuple[tuple[str, dict[str, str]], ...]) -> str:
@@ -156,27 +156,27 @@ def _reply(rows: tuple[tuple[str, dict[str, str]], ...]) -> str:
     return reply(**categories)
 
 
-def _call(said: str) -> tuple[str, str, str]:
-    call, _, result = said.partition(" =>")
-    name, _, asked = call.partition(" | ")
-    return name, asked, result.lstrip(" ")
+def _call(text: str) -> tuple[str, str, str]:
+    call, _, result = text.partition(" =>")
+    name, _, argument = call.partition(" | ")
+    return name, argument, result.lstrip(" ")
 
 
 def _markdown(events: tuple[Event, ...]) -> str:
-    """A transcript; calls and the agent's words around them are one turn."""
+    """Renders a transcript; tool calls and the agent's text around them are one turn."""
     lines: list[str] = []
     turns = 0
     before = ""
-    for kind, said in events:
+    for kind, text in events:
         if kind not in ("a", "t") or before not in ("a", "t") or (kind == before == "a"):
             lines.append(f"\n## {10 + turns // 60:02}:{turns % 60:02} — {_ROLES.get(kind, 'agent')}")
             turns += 1
         elif kind != before:
             lines.append("")
         if kind == "t":
-            name, asked, result = (" ".join(part.split()) for part in _call(said))
-            said = f"> [tool:{name}] {asked} → {result}"
-        lines.append(said)
+            name, argument, result = (" ".join(part.split()) for part in _call(text))
+            text = f"> [tool:{name}] {argument} → {result}"
+        lines.append(text)
         before = kind
     return "\n".join(lines).lstrip() + "\n"
 
@@ -186,18 +186,18 @@ def _lines(rows: Iterator[dict[str, Any]]) -> str:
 
 
 def _claude(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
-    for number, (kind, said) in enumerate(events):
+    for number, (kind, text) in enumerate(events):
         common = {"sessionId": "s-1", "timestamp": f"2026-06-12T10:{number:02}:00Z", "cwd": "/srv/app"}
         if kind == "t":
-            name, asked, result = _call(said)
-            asking: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": name}
-            asking["input"] = {_INPUTS.get(name, "query"): asked}
+            name, argument, result = _call(text)
+            tool_use: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": name}
+            tool_use["input"] = {_INPUTS.get(name, "query"): argument}
             given = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}
-            yield {**common, "uuid": f"c-{number}", "type": "assistant", "message": {"content": [asking]}}
+            yield {**common, "uuid": f"c-{number}", "type": "assistant", "message": {"content": [tool_use]}}
             yield {**common, "uuid": f"u-{number}", "type": "user", "message": {"content": [given]}}
         else:
             role = "user" if kind == "u" else "assistant"
-            message = {"role": role, "content": said if kind == "u" else [{"type": "text", "text": said}]}
+            message = {"role": role, "content": text if kind == "u" else [{"type": "text", "text": text}]}
             yield {**common, "uuid": f"u-{number}", "type": role, "message": message}
 
 
@@ -207,46 +207,46 @@ def _codex(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
         "type": "session_meta",
         "payload": {"id": "x", "cwd": "/srv"},
     }
-    for number, (kind, said) in enumerate(events):
-        for payload in _codex_items(kind, said, f"call_{number}"):
+    for number, (kind, text) in enumerate(events):
+        for payload in _codex_items(kind, text, f"call_{number}"):
             stamp = f"2026-06-12T10:{number:02}:01Z"
             yield {"timestamp": stamp, "type": "response_item", "payload": payload}
 
 
-def _codex_items(kind: str, said: str, call: str) -> Iterator[dict[str, Any]]:
+def _codex_items(kind: str, text: str, call: str) -> Iterator[dict[str, Any]]:
     if kind != "t":
         role, part = ("user", "input_text") if kind == "u" else ("assistant", "output_text")
-        yield {"type": "message", "role": role, "content": [{"type": part, "text": said}]}
+        yield {"type": "message", "role": role, "content": [{"type": part, "text": text}]}
         return
-    name, asked, result = _call(said)
+    name, argument, result = _call(text)
     if name == "web_search":
         # Codex logs its searches, but not the results.
-        yield {"type": "web_search_call", "id": call, "action": {"type": "search", "query": asked}}
+        yield {"type": "web_search_call", "id": call, "action": {"type": "search", "query": argument}}
         return
-    arguments = {"command": ["bash", "-lc", asked]} if name == "shell" else {"query": asked}
+    arguments = {"command": ["bash", "-lc", argument]} if name == "shell" else {"query": argument}
     yield {"type": "function_call", "name": name, "arguments": json.dumps(arguments), "call_id": call}
     yield {"type": "function_call_output", "call_id": call, "output": result}
 
 
 def _gemini(events: tuple[Event, ...]) -> str:
     messages: list[dict[str, Any]] = []
-    for number, (kind, said) in enumerate(events):
+    for number, (kind, text) in enumerate(events):
         common = {"id": f"m-{number}", "timestamp": f"2026-06-12T10:{number:02}:00Z"}
         if kind == "t":
-            name, asked, result = _call(said)
+            name, argument, result = _call(text)
             answer = {"functionResponse": {"id": "x", "name": name, "response": {"output": result}}}
-            call: dict[str, Any] = {"id": "x", "name": name, "args": {"prompt": asked}}
+            call: dict[str, Any] = {"id": "x", "name": name, "args": {"prompt": argument}}
             call |= {"result": [answer], "status": "success"}
             messages.append({**common, "type": "gemini", "content": "", "toolCalls": [call]})
         else:
-            messages.append({**common, "type": "user" if kind == "u" else "gemini", "content": said})
+            messages.append({**common, "type": "user" if kind == "u" else "gemini", "content": text})
     return json.dumps({"sessionId": "s-1", "projectHash": "h", "messages": messages}, ensure_ascii=False)
 
 
 def _records(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
-    for kind, said in events:
+    for kind, text in events:
         role = {"u": "user", "t": "tool"}.get(kind, "assistant")
-        yield {"role": role, "content": _call(said)[2] if kind == "t" else said}
+        yield {"role": role, "content": _call(text)[2] if kind == "t" else text}
 
 
 _FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {
@@ -259,5 +259,5 @@ _FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {
 
 PLANTED = scenes("planted")
 SECOND = scenes("planted-second")
-"""Those that were written without looking at the rules for holding items, so not fitted to them."""
+"""Scenes written without looking at the rules for holding items, so not fitted to them."""
 FIRST = tuple(scene for scene in PLANTED if scene not in SECOND)

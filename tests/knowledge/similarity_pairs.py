@@ -62,7 +62,7 @@ PARAPHRASES: tuple[tuple[str, str], ...] = (
         "Print table for the SVG chart before 2026-06-16 (Priya).",
         "A print table for the SVG chart before 2026-06-16 (Priya)",
     ),
-    # From anywhere.
+    # From other sources.
     ("The build needs Node 20 and pnpm.", "Building needs Node 20 and pnpm."),
     ("Tests run in random order on every machine.", "On every machine the tests run in random order."),
     ("The API returns dates in UTC.", "Dates are returned in UTC by the API."),
@@ -145,7 +145,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "The importer of the harbour's old archive waits for the indexer of the office every time.",
         "The indexer of the harbour's old archive waits for the importer of the office every time.",
     ),
-    # More than the other one says.
+    # One says more than the other.
     ("The proxy caches chart answers.", "The proxy caches chart answers while the origin is away."),
     ("The build needs Node.", "The build needs Node and a running Docker."),
     ("Uploads go through signed URLs.", "Uploads go through signed URLs of the customer's own bucket."),
@@ -184,4 +184,4 @@ UNSEEN_DIFFERENT: tuple[tuple[str, str], ...] = (
     ("The parent waits for the child process.", "The child waits for the parent process."),
     ("Alice pays Bob on Fridays.", "Bob pays Alice on Fridays."),
 )
-"""As above."""
+"""Also written after the rules and the threshold were fixed."""

@@ -1,4 +1,4 @@
-"""Edits of the knowledge files are idempotent and change no other byte."""
+"""Edits of knowledge files are idempotent and change no other byte."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def done(line: str = OPEN_TASK) -> Edit:
     return Edit("0" * 12, "tasks_done", "done", "knowledge/tasks.md", "Done", line, "# Tasks")
 
 
-def shared(first: bytes, second: bytes) -> int:
-    """Length of the common prefix of two texts, in bytes."""
+def common_prefix(first: bytes, second: bytes) -> int:
+    """Returns the length in bytes of the common prefix."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
@@ -52,7 +52,7 @@ def write(files: Files, path: str, text: str | bytes) -> Path:
     return target
 
 
-def test_a_missing_file_is_made_with_title_and_sections(files: Files) -> None:
+def test_a_missing_file_is_created_with_title_and_sections(files: Files) -> None:
     one, two = append("One."), append("Two.", "tasks_done")
     assert apply(files, one) == Applied("written", "knowledge/facts.md", 3)
     assert files.read("knowledge/facts.md").decode() == f"# Facts\n\n{one.line}\n"
@@ -66,14 +66,14 @@ def test_an_empty_file_is_like_a_missing_one(files: Files) -> None:
     assert path.read_text() == f"---\ntype: facts\n---\n# Facts\n\n{append('One.').line}\n"
 
 
-def test_newest_last_in_its_section(files: Files) -> None:
+def test_new_lines_are_appended_to_their_section(files: Files) -> None:
     path = write(files, "knowledge/tasks.md", "# Tasks\n\n## Open\n\n- a\n\n## Done\n\n- c\n")
     edit = append("b", "tasks_open")
     assert apply(files, edit).line == 6 == is_there(files, edit)
     assert path.read_text() == f"# Tasks\n\n## Open\n\n- a\n{edit.line}\n\n## Done\n\n- c\n"
 
 
-def test_a_section_that_is_missing_is_made(files: Files) -> None:
+def test_a_missing_section_is_created(files: Files) -> None:
     path = write(files, "knowledge/tasks.md", "# Tasks\n\n- loose\n")
     edit = append("b", "tasks_open")
     apply(files, edit)
@@ -106,7 +106,7 @@ def test_a_task_is_moved_unchanged_with_its_nested_lines(files: Files) -> None:
     assert apply(files, done()) == Applied("there", "knowledge/tasks.md", 11)
 
 
-def test_a_task_that_the_person_moved_or_took_away_is_not_doubled(files: Files) -> None:
+def test_a_task_moved_or_removed_by_the_person_is_not_duplicated(files: Files) -> None:
     path = write(files, "knowledge/tasks.md", f"# Tasks\n\n## Open\n\n## Done\n\n{OPEN_TASK}\n")
     assert apply(files, done()).status == "there"
     path.write_text("# Tasks\n\n## Open\n\n## Done\n")
@@ -117,7 +117,7 @@ def test_a_task_that_the_person_moved_or_took_away_is_not_doubled(files: Files) 
     assert path.read_text().count(OPEN_TASK) == 1 and is_there(files, done())
 
 
-def test_line_ends_and_byte_order_mark_stay(files: Files) -> None:
+def test_line_endings_and_byte_order_mark_are_kept(files: Files) -> None:
     path = write(
         files, "knowledge/tasks.md", "\ufeff# Tasks\r\n\r\n## Open\r\n\r\n- a\r\n\r\n## Done\r\n".encode()
     )
@@ -170,14 +170,14 @@ def test_nothing_around_an_edit_changes(
     assert apply(files, edit).status == "written"
     new = path.read_bytes()
     assert apply(files, edit).status == "there" and path.read_bytes() == new
-    head = shared(data, new)
-    tail = shared(data[head:][::-1], new[head:][::-1])
-    assert head + tail == len(data), "more than one insertion"
+    head = common_prefix(data, new)
+    tail = common_prefix(data[head:][::-1], new[head:][::-1])
+    assert head + tail == len(data), "there is more than one insertion"
     added = [line for line in new[head : len(new) - tail].replace(b"\r", b"").split(b"\n") if line]
     assert new.count(edit.line.encode()) == 1 and len(added) <= 5
 
 
-def test_an_editor_that_saves_meanwhile_keeps_its_text(files: Files) -> None:
+def test_text_saved_by_an_editor_during_an_edit_is_kept(files: Files) -> None:
     path = write(files, "knowledge/facts.md", "# Facts\n\n- a\n")
     saves = iter(["# Facts\n\n- a\n- the person's\n", "# Facts\n\n- a\n- the person's\n- and more\n"])
 
@@ -194,7 +194,7 @@ def test_an_editor_that_saves_meanwhile_keeps_its_text(files: Files) -> None:
     assert path.read_text() == f"# Facts\n\n- a\n- the person's\n- and more\n{edit.line}\n"
 
 
-def test_an_editor_that_never_stops_is_named(files: Files) -> None:
+def test_an_editor_that_keeps_saving_is_reported(files: Files) -> None:
     path = write(files, "knowledge/facts.md", "# Facts\n")
 
     def save() -> None:
@@ -205,7 +205,7 @@ def test_an_editor_that_never_stops_is_named(files: Files) -> None:
     assert "One." not in path.read_text()
 
 
-def test_a_stale_text_saved_over_the_line_is_seen_and_mended(files: Files) -> None:
+def test_a_line_overwritten_by_a_stale_save_is_written_again(files: Files) -> None:
     path = write(files, "knowledge/facts.md", "# Facts\n\n- a\n")
     edit = append("One.")
     apply(files, edit)
@@ -227,7 +227,7 @@ def test_a_failed_write_leaves_the_old_text_or_the_new(files: Files, point: str)
     assert path.read_text() == f"# Facts\n\n- a\n{edit.line}\n"
 
 
-def test_notes_of_a_file_are_made_with_header_and_title(files: Files) -> None:
+def test_file_notes_are_created_with_header_and_title(files: Files) -> None:
     (files.workspace.root / "topics").mkdir()
     write(files, "topics/a.md", "x" * 100)
     edit = Edit("1" * 12, "files", "note", "knowledge/files/topics-a.md.md", "", "- n", "# topics/a.md")

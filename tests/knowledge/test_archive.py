@@ -47,7 +47,7 @@ def records(space: EntrySpace) -> list[dict[str, Any]]:
 
 
 def dirty(space: EntrySpace) -> list[str]:
-    """The changes git sees, except for the log and the lock."""
+    """Returns the changes git sees, except for the log and the lock."""
     listed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=all"],
         cwd=space.root,
@@ -96,7 +96,7 @@ def test_an_archived_entry_is_byte_identical_committed_and_recorded(space: Entry
 
 
 @pytest.mark.parametrize("name", ["incidents", OLD, COLD, "Incidents", f"{COLD}/KNOWLEDGE.md"])
-def test_restoring_brings_everything_back_to_its_place(space: EntrySpace, name: str) -> None:
+def test_restoring_puts_everything_back_in_place(space: EntrySpace, name: str) -> None:
     before, tree = contents(space.root / "knowledge"), space.repository.files("HEAD")
     space.desk.archive(["incidents"], apply=True, consent=True)
     report = space.desk.restore(name)
@@ -115,7 +115,7 @@ def test_a_nested_entry_keeps_its_place_and_does_not_block_its_index(space: Entr
     assert space.desk.archive(["incidents", "a"], apply=True, consent=True).moves[0].entries == 2
 
 
-def test_repeating_it_changes_nothing(space: EntrySpace) -> None:
+def test_repeating_an_archive_or_restore_changes_nothing(space: EntrySpace) -> None:
     space.desk.archive(["incidents"], apply=True, consent=True)
     revision = space.repository.revision()
     again = space.desk.archive(["incidents"], apply=True, consent=True)
@@ -128,10 +128,10 @@ def test_repeating_it_changes_nothing(space: EntrySpace) -> None:
 def test_an_existing_target_is_left_alone(space: EntrySpace) -> None:
     space.desk.archive(["incidents"], apply=True, consent=True)
     space.entry(OLD, "New.\n")
-    said = "already exists; rename it or move it away first"
-    with pytest.raises(EntryError, match=said):
+    message = "already exists; rename it or move it away first"
+    with pytest.raises(EntryError, match=message):
         space.desk.restore(COLD)
-    with pytest.raises(EntryError, match=said):
+    with pytest.raises(EntryError, match=message):
         space.desk.archive([OLD], apply=True, consent=True)
     assert "New." in (space.root / OLD / "KNOWLEDGE.md").read_text()
     assert (space.root / COLD / "notes/raw.bin").exists()
@@ -145,7 +145,7 @@ def test_entries_that_cannot_be_moved_as_a_whole_are_refused(space: EntrySpace, 
     (space.root / "knowledge/linked/out").symlink_to(tmp_path)
     space.entry("knowledge/nested-repository")
     (space.root / "knowledge/nested-repository/.git").mkdir()
-    for name, said in {
+    for name, message in {
         "skill": "is a skill; only knowledge entries can be archived",
         "people": "contains more than this entry; move it to its own folder",
         "web": "contains more than this entry",
@@ -154,7 +154,7 @@ def test_entries_that_cannot_be_moved_as_a_whole_are_refused(space: EntrySpace, 
         "../../etc": "no such entry",
         "nothing": "no such entry: nothing",
     }.items():
-        with pytest.raises(EntryError, match=said):
+        with pytest.raises(EntryError, match=message):
             space.desk.archive(["incidents", name], apply=True, consent=True)
     with pytest.raises(EntryError, match="no such archived entry: nothing; nothing is archived"):
         space.desk.restore("nothing")
@@ -168,7 +168,7 @@ def test_a_read_only_workspace_plans_and_refuses(space: EntrySpace) -> None:
         reading.desk.archive(["incidents"], apply=True, consent=True)
 
 
-def test_without_a_repository_entries_move_all_the_same(tmp_path: Path) -> None:
+def test_entries_are_moved_without_a_repository(tmp_path: Path) -> None:
     space = EntrySpace(tmp_path / "plain")
     space.entry("knowledge/a")
     report = space.desk.archive(["a"], apply=True, consent=True)
@@ -176,7 +176,7 @@ def test_without_a_repository_entries_move_all_the_same(tmp_path: Path) -> None:
     assert space.desk.problems() == () and space.desk.restore("a").applied
 
 
-def test_without_auto_commit_nothing_is_called_unfinished(space: EntrySpace) -> None:
+def test_without_auto_commit_nothing_is_reported_as_unfinished(space: EntrySpace) -> None:
     space.committing = False
     report = space.desk.archive(["incidents"], apply=True, consent=True)
     assert report.why == "git.auto_commit is off" and not any(
@@ -211,7 +211,7 @@ SOME_POINTS = ("lock:acquire", "move:rename", "create:link", "commit:index", "co
     [pytest.param(each, marks=() if each in SOME_POINTS else pytest.mark.thorough) for each in POINTS],
 )
 @pytest.mark.parametrize("way", ["archive", "restore"])
-def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str, way: str) -> None:
+def test_after_a_kill_at_any_step_the_next_run_finishes(space: EntrySpace, point: str, way: str) -> None:
     if way == "restore":
         space.desk.archive(["incidents"], apply=True, consent=True)
     source, target = (OLD, COLD) if way == "archive" else (COLD, OLD)
@@ -250,8 +250,8 @@ def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str,
         space.desk.restore("incidents")
     assert contents(space.root / target) == before and not (space.root / source).exists()
     assert dirty(space) == [] and f"{target}/KNOWLEDGE.md" in space.repository.files("HEAD")
-    said = [record["action"] for record in records(space) if record["path"] == target]
-    assert said == ["archived" if way == "archive" else "restored"]
+    actions = [record["action"] for record in records(space) if record["path"] == target]
+    assert actions == ["archived" if way == "archive" else "restored"]
     assert not any("not committed" in problem.what for problem in space.desk.problems())
 
 
@@ -266,7 +266,7 @@ def test_a_name_that_looks_like_a_secret_is_not_recorded_and_recorded_once(space
     assert record["path"] == "knowledge/archive/[secret]" and name not in json.dumps(record)
 
 
-def test_hostile_file_names_travel_along(space: EntrySpace) -> None:
+def test_hostile_file_names_are_moved(space: EntrySpace) -> None:
     for name in ("-rf", ":(exclude)a", "a\nb.md", "$(touch x)", "…"):
         space.write(f"{OLD}/files/{name}", name)
     space.commit()
@@ -277,7 +277,7 @@ def test_hostile_file_names_travel_along(space: EntrySpace) -> None:
     assert contents(space.root / OLD) == before and dirty(space) == []
 
 
-def test_a_file_that_git_ignores_travels_along(space: EntrySpace) -> None:
+def test_files_ignored_by_git_are_moved(space: EntrySpace) -> None:
     space.write(".gitignore", "*.tmp\n")
     space.commit()
     space.write(f"{OLD}/cache.tmp", "x")

@@ -1,4 +1,4 @@
-"""Category files are read as people write them, and written so that no line can pass for markup."""
+"""Category files are read as people write them, and written so that no line can imitate markup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def texts(data: str) -> list[str]:
     return [entry.text for entry in entries(data.encode(), "knowledge/facts.md")]
 
 
-def test_every_line_of_the_sample_is_read_whole() -> None:
+def test_every_line_of_the_sample_is_parsed() -> None:
     for file in CATEGORY_FILES:
         name = file.path.rpartition("/")[2]
         data = (SAMPLE / name).read_bytes()
@@ -44,7 +44,7 @@ def test_tasks_know_their_section() -> None:
     assert found == [("loose", ""), ("a", "Open"), ("b", "Open"), ("c", "Done"), ("d", "Someday")]
 
 
-def test_a_line_of_each_category_has_the_form_of_the_specification() -> None:
+def test_lines_of_each_category_have_the_specified_format() -> None:
     for category in CATEGORIES:
         assert line_for(Item(category, "It is so."), ORIGIN) == f"- It is so. {FROM}"
     assert line_for(Item("playbooks", "**Harvest**: scan -> append"), ORIGIN) == (
@@ -83,7 +83,7 @@ def test_a_line_is_read_back_as_one_entry_of_its_origin(text: str) -> None:
     assert line_for(Item("tasks_open", entry.text), ORIGIN) == line
 
 
-def test_the_last_provenance_counts_and_text_behind_it_stays() -> None:
+def test_the_last_provenance_counts_and_text_after_it_is_kept() -> None:
     (entry,) = entries(b"- a [from: x, 2020-01-01] b [from: y, z, 2021-02-03]. See c.\n", "p")
     assert (entry.text, entry.source, entry.day) == (
         "a [from: x, 2020-01-01] b . See c.",
@@ -92,7 +92,7 @@ def test_the_last_provenance_counts_and_text_behind_it_stays() -> None:
     )
 
 
-def test_a_bullet_of_a_person_needs_no_provenance() -> None:
+def test_a_bullet_written_by_a_person_needs_no_provenance() -> None:
     found = entries(b"* mine\n+ also mine [from: memory]\n1. numbered [from: x, 2026-99-99]\n", "p")
     assert [(entry.text, entry.source, entry.day) for entry in found] == [
         ("mine", "", ""),
@@ -111,7 +111,7 @@ def test_lines_below_a_bullet_belong_to_it() -> None:
     assert (second.text, second.number, second.last) == ("b lazy", 9, 10)
 
 
-def test_code_comments_rules_and_headings_are_no_entries() -> None:
+def test_code_comments_rules_and_headings_are_not_entries() -> None:
     assert texts("```\n- no\n```\n- yes\n\n<!--\n- no\n-->\n- - -\n    - no\n***\n- too\n# - no\n") == [
         "yes",
         "too",
@@ -120,7 +120,7 @@ def test_code_comments_rules_and_headings_are_no_entries() -> None:
     assert texts("- a\n#411 goes on\n") == ["a #411 goes on"]
 
 
-def test_boxes_are_read() -> None:
+def test_checkboxes_are_read() -> None:
     found = entries(b"- [ ] open\n- [x] ticked\n- [X] too\n", "p")
     assert [(entry.text, entry.is_ticked) for entry in found] == [
         ("open", False),
@@ -129,7 +129,7 @@ def test_boxes_are_read() -> None:
     ]
 
 
-def test_headers_byte_order_marks_and_line_ends_do_not_matter() -> None:
+def test_headers_byte_order_marks_and_line_endings_do_not_matter() -> None:
     plain = b"---\ntype: x\n---\n# Facts\n\n- a\n- b\n"
     expected = [(entry.number, entry.raw) for entry in entries(plain, "p")]
     assert expected == [(6, "- a"), (7, "- b")]
@@ -140,7 +140,7 @@ def test_headers_byte_order_marks_and_line_ends_do_not_matter() -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_stop_the_reader(data: bytes) -> None:
+def test_the_reader_accepts_any_bytes(data: bytes) -> None:
     count = data.count(b"\n") + 1
     numbers = [(entry.number, entry.last) for entry in entries(data, "p")]
     assert all(0 < first <= last <= count for first, last in numbers)
@@ -157,7 +157,7 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
         (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: has an unclosed code block"),
     ],
 )
-def test_a_file_that_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:
+def test_a_file_that_cannot_be_appended_to_is_refused_with_the_line(data: bytes, where: str) -> None:
     with pytest.raises(DocumentError) as caught:
         refuse_broken(data, "knowledge/facts.md")
     assert where in str(caught.value) and caught.value.hint

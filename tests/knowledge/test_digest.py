@@ -1,4 +1,4 @@
-"""The digest: a projection in 4,096 bytes, shared fairly, turned off by deleting its file."""
+"""The digest: at most 4,096 bytes, shared fairly between sections, turned off by deleting its file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def knowledge(**texts: str) -> dict[str, tuple[Entry, ...]]:
     }
 
 
-def made(**texts: str) -> str:
+def digest_text(**texts: str) -> str:
     data = digest_of(knowledge(**texts))
     assert data is not None and len(data) <= DIGEST_MAX_BYTES
     return data.decode()
@@ -44,8 +44,8 @@ def counts(text: str) -> dict[str, int]:
     return {name: body.count("\n- ") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def test_what_fits_is_included_in_order_newest_first() -> None:
-    text = made(
+def test_entries_that_fit_are_included_newest_first() -> None:
+    text = digest_text(
         facts="- f1\n- f2 [from: a, 2026-01-02]\n",
         tasks="## Open\n- t1\n- [x] ticked\n- t2\n  - below\n## Done\n- t3\n",
         playbooks="- **p**: x\n",
@@ -62,23 +62,25 @@ def test_what_fits_is_included_in_order_newest_first() -> None:
 
 
 def test_a_section_without_entries_has_no_heading() -> None:
-    assert counts(made(facts="- a\n", decisions="# Decisions\n")) == {"Facts": 1}
+    assert counts(digest_text(facts="- a\n", decisions="# Decisions\n")) == {"Facts": 1}
     assert digest_of({}) is None and digest_of(knowledge(tasks="## Done\n- a\n")) is None
 
 
 def test_no_section_starves_another() -> None:
     many = "".join(f"- {'task' * 20} {number}\n" for number in range(400))
     few = "".join(f"- {'fact' * 20} {number}\n" for number in range(6))
-    text = made(tasks=f"## Open\n{many}", facts=few, playbooks=many, questions="- one\n")
+    text = digest_text(tasks=f"## Open\n{many}", facts=few, playbooks=many, questions="- one\n")
     found = counts(text)
     assert found["Facts"] == 6 and found["Open questions"] == 1
     assert found["Open tasks"] >= 15 and abs(found["Open tasks"] - found["Playbooks"]) <= 1
-    assert len(text.encode()) > DIGEST_MAX_BYTES - 200, "room is wasted"
+    assert len(text.encode()) > DIGEST_MAX_BYTES - 200, "space is wasted"
     assert text.index("task" * 20 + " 399") < text.index("task" * 20 + " 398")
 
 
 def test_the_note_says_how_many_are_left_out_and_where_they_are() -> None:
-    text = made(facts="".join(f"- {number} {'x' * 500}\n" for number in range(10)), questions="- why?\n")
+    text = digest_text(
+        facts="".join(f"- {number} {'x' * 500}\n" for number in range(10)), questions="- why?\n"
+    )
     shown = counts(text)["Facts"]
     assert shown == 7
     assert text.endswith(
@@ -86,15 +88,15 @@ def test_the_note_says_how_many_are_left_out_and_where_they_are() -> None:
     )
 
 
-def test_a_very_long_entry_does_not_keep_others_out() -> None:
-    text = made(facts=f"- old\n- {'x' * 5000}\n", decisions=f"- {'y' * 6000}\n")
+def test_a_very_long_entry_does_not_displace_others() -> None:
+    text = digest_text(facts=f"- old\n- {'x' * 5000}\n", decisions=f"- {'y' * 6000}\n")
     assert "- old\n" in text and "1 of 2 facts" in text and "1 of 1 decisions" in text and "xxx" not in text
 
 
 def test_replaced_decisions_come_last() -> None:
     old, new = "- Old way. [from: a, 2026-01-02]", "- New way. (supersedes: “Old way.”, 2026-01-02)"
     lines = f"{old}\n- Other.\n{new}\n- Newest.\n"
-    text = made(decisions=lines)
+    text = digest_text(decisions=lines)
     places = [text.index(name) for name in ("Newest.", "New way.", "Other.", "- Old way.")]
     assert places == sorted(places)
 
@@ -103,7 +105,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_siz
 
 
 @given(st.fixed_dictionaries({}, optional={name: st.lists(WORDS, max_size=40) for name in ORDER}))
-def test_it_is_whole_bounded_and_the_same_each_time(lists: dict[str, list[str]]) -> None:
+def test_the_digest_has_complete_entries_is_bounded_and_deterministic(lists: dict[str, list[str]]) -> None:
     head = {"tasks": "## Open\n"}
     texts = {
         name: head.get(name, "") + "".join(f"- x{line}\n" for line in lines) for name, lines in lists.items()
@@ -125,7 +127,7 @@ def test_it_is_whole_bounded_and_the_same_each_time(lists: dict[str, list[str]])
     assert "(truncated;" not in text or left_out == total - len(shown)
 
 
-def test_of_the_sample_every_section_has_its_newest(sample: Path) -> None:
+def test_every_section_of_the_sample_has_its_newest_entries(sample: Path) -> None:
     digest = Digest(Files(Workspace.open(sample)))
     (sample / "knowledge/digest.md").write_text("# An old one\n")
     assert digest.regenerate() and not digest.regenerate()
@@ -139,14 +141,14 @@ def test_of_the_sample_every_section_has_its_newest(sample: Path) -> None:
         assert shown == bullets[::-1][: len(shown)], f"{name}: a gap"
 
 
-def test_a_first_digest_is_made(files: Files) -> None:
+def test_a_first_digest_is_created(files: Files) -> None:
     digest = Digest(files)
     assert not digest.regenerate() and not digest.is_off() and not digest.view().on
     files.replace("knowledge/facts.md", b"- a\n")
     assert digest.regenerate() and digest.view().on
 
 
-def test_a_digest_that_a_person_deleted_stays_away(files: Files) -> None:
+def test_a_digest_deleted_by_a_person_stays_off(files: Files) -> None:
     files.replace("knowledge/facts.md", b"- a\n")
     digest = Digest(files)
     digest.regenerate()
@@ -166,7 +168,7 @@ def test_turning_off_lasts_until_the_person_turns_it_on(files: Files) -> None:
     assert Digest(files).regenerate(force=True)
 
 
-def test_an_empty_digest_is_removed_and_made_again(files: Files) -> None:
+def test_an_empty_digest_is_removed_and_later_recreated(files: Files) -> None:
     files.replace("knowledge/facts.md", b"- a\n")
     digest = Digest(files)
     digest.regenerate()
@@ -176,14 +178,14 @@ def test_an_empty_digest_is_removed_and_made_again(files: Files) -> None:
     assert digest.regenerate() and digest.view().on
 
 
-def test_the_history_knows_of_a_digest_that_came_with_the_workspace(sample: Path) -> None:
+def test_a_deleted_digest_is_recognised_from_the_git_history(sample: Path) -> None:
     (sample / STATE).unlink(missing_ok=True)
     (sample / "knowledge/digest.md").unlink()
     digest = Digest(Files(Workspace.open(sample)))
     assert digest.is_off() and not digest.regenerate() and not digest.view().on
 
 
-def test_a_crash_at_any_step_turns_no_switch(files: Files) -> None:
+def test_a_crash_at_any_step_does_not_turn_the_digest_off(files: Files) -> None:
     class Killed(BaseException):
         pass
 
@@ -191,7 +193,7 @@ def test_a_crash_at_any_step_turns_no_switch(files: Files) -> None:
         raise Killed
 
     def regenerate(digest: Digest, hits: int) -> bool:
-        """Stops at the given rename or removal; returns whether it finished before."""
+        """Stops at the given rename or removal; returns whether it finished earlier."""
         left = [hits]
 
         def count() -> None:
@@ -216,7 +218,7 @@ def test_a_crash_at_any_step_turns_no_switch(files: Files) -> None:
         assert digest.view().on == text.startswith(b"-") and hits > 1
 
 
-def test_a_broken_state_counts_for_nothing(files: Files) -> None:
+def test_a_broken_state_file_is_ignored(files: Files) -> None:
     files.replace("knowledge/facts.md", b"- a\n")
     for data in (b"", b"[]", b'{"last": 3}', b"\xff", b"[" * 100_000):
         files.replace(STATE, data)
@@ -225,6 +227,6 @@ def test_a_broken_state_counts_for_nothing(files: Files) -> None:
         files.remove("knowledge/digest.md")
 
 
-def test_every_category_file_has_a_place() -> None:
-    text = made(**{file.path.split("/")[1][:-3]: "- a\n" for file in CATEGORY_FILES})
+def test_every_category_file_has_a_section() -> None:
+    text = digest_text(**{file.path.split("/")[1][:-3]: "- a\n" for file in CATEGORY_FILES})
     assert tuple(counts(text)) == SECTIONS

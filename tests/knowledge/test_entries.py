@@ -1,4 +1,4 @@
-"""Scanning entries and skills, and their problems."""
+"""Scanning entries and skills and reporting their problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def space(tmp_path: Path) -> EntrySpace:
 
 
 def catalog_locations(space: EntrySpace) -> list[str]:
-    """The locations in the prompt's catalogs."""
+    """Returns the locations in the prompt's catalogs."""
     reader = Reader(WorkspaceSource(space.files), ParsedFiles())
     found = [each for listed in catalog.catalogs(reader) for each in listed]
     return [
@@ -51,7 +51,7 @@ def test_an_entry_is_defined_by_its_header_and_folder(space: EntrySpace) -> None
     assert entry.problems == ()
 
 
-def test_nested_entries_know_their_index_and_keep_their_own_bytes(space: EntrySpace) -> None:
+def test_nested_entries_know_their_index_and_their_own_size(space: EntrySpace) -> None:
     parent = space.entry("knowledge/incidents", "- a/KNOWLEDGE.md\n- deep/b/KNOWLEDGE.md\n")
     children = [space.entry("knowledge/incidents/a"), space.entry("knowledge/incidents/deep/b")]
     space.write("knowledge/incidents/deep/note.md", "x" * 100)
@@ -66,7 +66,7 @@ def test_nested_entries_know_their_index_and_keep_their_own_bytes(space: EntrySp
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("name: a\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'description'; add a line"),
         ("description: d\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'name'; add a line"),
@@ -82,12 +82,10 @@ def test_nested_entries_know_their_index_and_keep_their_own_bytes(space: EntrySp
         ("name: a\ndescription: &x d\n", "knowledge/a/KNOWLEDGE.md:3: "),
     ],
 )
-def test_a_header_that_is_not_as_it_should_be_is_named_with_its_line(
-    space: EntrySpace, header: str, said: str
-) -> None:
+def test_an_invalid_header_is_reported_with_its_line(space: EntrySpace, header: str, message: str) -> None:
     space.write("knowledge/a/KNOWLEDGE.md", f"---\n{header}---\nBody.\n")
     [problem] = space.scan().problems
-    assert str(problem).startswith(said) and problem.hint
+    assert str(problem).startswith(message) and problem.hint
 
 
 def test_a_file_without_header_is_still_an_entry_by_its_folder(space: EntrySpace) -> None:
@@ -97,7 +95,7 @@ def test_a_file_without_header_is_still_an_entry_by_its_folder(space: EntrySpace
     assert ["has no header" in problem.what for problem in entry.problems] == [True]
 
 
-def test_two_entries_of_one_name_are_found_whatever_the_spelling(space: EntrySpace) -> None:
+def test_entries_with_the_same_name_in_any_case_are_reported(space: EntrySpace) -> None:
     space.entry("knowledge/tides")
     space.entry("knowledge/people/Tides")
     space.entry(".library/custom/tides")
@@ -112,13 +110,13 @@ def test_two_entries_of_one_name_are_found_whatever_the_spelling(space: EntrySpa
     assert scan.find("tides", "skill").kind == "skill"
 
 
-def test_a_name_that_is_nearly_right_is_suggested(space: EntrySpace) -> None:
+def test_a_similar_name_is_suggested(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
     with pytest.raises(EntryError, match="no such entry: gauge-flet; did you mean gauge-fleet"):
         space.scan().find("gauge-flet")
 
 
-def test_entries_that_no_catalog_finds_are_named(space: EntrySpace) -> None:
+def test_entries_missing_from_all_catalogs_are_reported(space: EntrySpace) -> None:
     space.write("knowledge/a/Knowledge.md", "x")
     space.write("knowledge/b/SKILL.md", "x")
     space.write("knowledge/.drafts/c/KNOWLEDGE.md", "x")
@@ -134,7 +132,7 @@ def test_entries_that_no_catalog_finds_are_named(space: EntrySpace) -> None:
     ]
 
 
-def test_an_entry_at_the_top_hides_all_others_and_says_so(space: EntrySpace) -> None:
+def test_an_entry_at_the_top_that_hides_all_others_is_reported(space: EntrySpace) -> None:
     space.write("knowledge/KNOWLEDGE.md", "---\nname: knowledge\ndescription: d\n---\n")
     space.entry("knowledge/a")
     scan = space.scan()
@@ -142,14 +140,14 @@ def test_an_entry_at_the_top_hides_all_others_and_says_so(space: EntrySpace) -> 
     assert "hides all other entries" in str(scan.problems[0])
 
 
-def test_nesting_that_hides_is_a_warning(space: EntrySpace) -> None:
+def test_nesting_too_deep_is_a_warning(space: EntrySpace) -> None:
     for folder in ("a", "a/b", "a/b/c", "a/b/c/d"):
         space.entry(f"knowledge/{folder}")
     [problem] = space.scan().problems
     assert problem.severity == "warning" and "a/b/c/d/KNOWLEDGE.md: is nested 4 entries deep" in str(problem)
 
 
-def test_symlinks_are_named_and_never_followed_out(space: EntrySpace, tmp_path: Path) -> None:
+def test_symlinks_are_reported_and_never_followed_out(space: EntrySpace, tmp_path: Path) -> None:
     secret = tmp_path / "secret.md"
     secret.write_text("---\nname: secret\ndescription: SECRET\n---\n")
     space.entry("knowledge/real")
@@ -165,8 +163,8 @@ def test_symlinks_are_named_and_never_followed_out(space: EntrySpace, tmp_path: 
     scan = space.scan()
     assert "SECRET" not in repr(scan)
     assert [entry.name for entry in scan.entries] == ["real", "real"]
-    said = [str(problem) for problem in scan.problems]
-    assert "knowledge/out/KNOWLEDGE.md: a symlink leads out of the workspace; replace" in " ".join(said)
+    messages = [str(problem) for problem in scan.problems]
+    assert "knowledge/out/KNOWLEDGE.md: a symlink leads out of the workspace; replace" in " ".join(messages)
     for path, what in {
         "in/KNOWLEDGE.md": "is a symlink;",
         "folder": "is a symlink and is not followed",
@@ -174,10 +172,10 @@ def test_symlinks_are_named_and_never_followed_out(space: EntrySpace, tmp_path: 
         "real/up": "is a symlink and is not followed",
         "gone/KNOWLEDGE.md": "is a broken link",
     }.items():
-        assert any(line.startswith(f"knowledge/{path}: {what}") for line in said), path
+        assert any(line.startswith(f"knowledge/{path}: {what}") for line in messages), path
 
 
-def test_pipes_binaries_and_giants_are_refused_without_waiting(space: EntrySpace) -> None:
+def test_pipes_binaries_and_huge_files_are_refused_without_blocking(space: EntrySpace) -> None:
     (space.root / "knowledge/pipe").mkdir(parents=True)
     os.mkfifo(space.root / "knowledge/pipe/KNOWLEDGE.md")
     space.write("knowledge/binary/KNOWLEDGE.md", b"---\nname: binary\n---\n\0")
@@ -187,7 +185,7 @@ def test_pipes_binaries_and_giants_are_refused_without_waiting(space: EntrySpace
     assert [problem.path.split("/")[1] for problem in scan.problems] == ["binary", "giant", "pipe"]
 
 
-def test_hostile_names_are_shown_and_break_nothing(space: EntrySpace) -> None:
+def test_hostile_names_are_escaped_and_reported(space: EntrySpace) -> None:
     for name in (b"-rf", b"a\nb", b"\x1b[2J", b"a;$(x)", "…".encode() * 20, b"\xff\xfe"):
         folder = os.fsencode(space.root) + b"/knowledge/" + name
         os.makedirs(folder)
@@ -199,14 +197,14 @@ def test_hostile_names_are_shown_and_break_nothing(space: EntrySpace) -> None:
     assert sum("the folder name" in problem.what for problem in scan.problems) == 6
 
 
-def test_a_tree_deeper_than_anybody_nests_ends(space: EntrySpace) -> None:
+def test_scanning_stops_at_a_maximum_depth(space: EntrySpace) -> None:
     deep = "knowledge/" + "/".join("d" * 70)
     space.entry(deep)
     scan = space.scan()
     assert scan.entries == () and "is nested deeper than" in scan.problems[0].what
 
 
-def test_the_outermost_entries_are_those_of_the_prompt(space: EntrySpace) -> None:
+def test_the_outermost_entries_match_the_prompts_catalogs(space: EntrySpace) -> None:
     for folder in ("a", "a/b", "people/x", "z", "archive/old", ".hidden/h"):
         space.entry(f"knowledge/{folder}")
     for shelf in ("custom/one", "custom/one/two", "intrinsic/deep/three"):
@@ -218,7 +216,7 @@ def test_the_outermost_entries_are_those_of_the_prompt(space: EntrySpace) -> Non
     assert mine == catalog_locations(space) and len(mine) == 7
 
 
-def test_every_marker_is_read_once_however_many_there_are(space: EntrySpace) -> None:
+def test_every_marker_file_is_read_once(space: EntrySpace) -> None:
     for number in range(400):
         space.entry(f"knowledge/group-{number // 20}/entry-{number}", "See entry-1 and [[entry-2]].\n")
     scan = space.scan()
@@ -230,10 +228,10 @@ def test_every_marker_is_read_once_however_many_there_are(space: EntrySpace) -> 
 
 
 @each_case("name", ["a", "gauge-fleet", "2026-05-22-disk", "Zürich", "v1.2", "日本"])
-def test_names_of_any_script_are_safe(name: str) -> None:
+def test_names_in_any_script_are_safe(name: str) -> None:
     assert safe_name(name)
 
 
 @each_case("name", ["", ".", "..", "-rf", ".x", "a/b", "a b", "a..b", "a.", "a\n", "x" * 81, "a\u202eb"])
-def test_names_that_no_folder_should_have_are_not(name: str) -> None:
+def test_unsafe_names_are_refused(name: str) -> None:
     assert not safe_name(name)

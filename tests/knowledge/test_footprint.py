@@ -32,7 +32,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_bytes_are_those_of_the_folders_with_everything_in_them(space: EntrySpace) -> None:
+def test_sizes_include_everything_in_the_folders(space: EntrySpace) -> None:
     found = space.desk.footprint()
     assert (found.entries, found.nested, found.files) == (2, 1, 5)
     big, small = found.top
@@ -44,7 +44,7 @@ def test_the_bytes_are_those_of_the_folders_with_everything_in_them(space: Entry
     assert (big.references, small.references) == (0, 1)
 
 
-def test_the_audit_is_one_line_in_the_record(space: EntrySpace) -> None:
+def test_an_audit_is_one_line_in_the_log(space: EntrySpace) -> None:
     found = space.desk.footprint()
     space.desk.footprint()
     first, second = (space.root / "logs/cleanup.jsonl").read_text().splitlines()
@@ -60,7 +60,7 @@ def test_the_audit_is_one_line_in_the_record(space: EntrySpace) -> None:
     assert found.recorded and not found.why
 
 
-def test_nothing_but_the_record_is_written(space: EntrySpace) -> None:
+def test_an_audit_writes_only_the_log(space: EntrySpace) -> None:
     before = {path: path.stat().st_mtime_ns for path in space.root.rglob("*") if path.is_file()}
     space.desk.footprint()
     after = {path: path.stat().st_mtime_ns for path in space.root.rglob("*") if path.is_file()}
@@ -69,14 +69,14 @@ def test_nothing_but_the_record_is_written(space: EntrySpace) -> None:
     assert new <= {"logs/cleanup.jsonl", "scratch/.lock"}
 
 
-def test_a_read_only_workspace_is_audited_and_says_that_it_is_not_recorded(space: EntrySpace) -> None:
+def test_an_audit_of_a_read_only_workspace_is_not_recorded(space: EntrySpace) -> None:
     reading = EntrySpace(space.root, read_only=True)
     found = reading.desk.footprint()
     assert found.entries == 2 and not found.recorded and "read-only" in found.why
     assert not (space.root / "logs").exists()
 
 
-def test_a_change_is_dated_by_the_history_before_the_file_system(
+def test_changes_are_dated_by_the_history_rather_than_the_file_system(
     space: EntrySpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC).timestamp()
@@ -92,7 +92,7 @@ def test_a_change_is_dated_by_the_history_before_the_file_system(
     }
 
 
-def test_only_the_largest_are_named(space: EntrySpace) -> None:
+def test_only_the_largest_entries_are_listed(space: EntrySpace) -> None:
     for number in range(40):
         space.entry(f"knowledge/entry-{number:02}", "x" * number)
     found = space.desk.footprint()

@@ -1,4 +1,4 @@
-"""What a harvest would do with each conversation (``knowledge-curation.md`` 5.4)."""
+"""Classifying conversations: what a harvest would do with each (``knowledge-curation.md`` 5.4)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_recently_written_conversations_are_live(root: Path) -> None:
     assert found(root)["a.md"].kind == "live"
 
 
-def test_a_person_keeps_by_header_and_by_pattern(root: Path) -> None:
+def test_conversations_are_kept_by_header_and_by_pattern(root: Path) -> None:
     put(root, "header.md", b"---\nkeep: true\n---\n" + TALK)
     put(root, "2026-06-01-plan.md")
     put(root, "talks/x.md")
@@ -86,12 +86,12 @@ def test_the_ledger_determines_what_is_left_to_do(root: Path) -> None:
     assert kind(entry("harvested", restored=True))[0] == "user-kept"
 
 
-def test_the_same_words_under_another_name_are_known(root: Path) -> None:
+def test_the_same_content_under_another_name_is_known(root: Path) -> None:
     put(root, "copy-of-a.md")
     assert found(root, {SHA: entry("harvested")})["copy-of-a.md"].kind == "prune"
 
 
-def test_too_large_ones_are_kept_and_empty_ones_pruned(root: Path) -> None:
+def test_large_conversations_are_kept_and_empty_ones_pruned(root: Path) -> None:
     put(root, "most.md", TALK + b"x" * (MAX_TEXT_BYTES - 100))
     put(root, "more.md", TALK + b"x" * (MAX_TEXT_BYTES + 1))
     put(root, "none.md", b"")
@@ -109,7 +109,7 @@ def test_only_text_counts_and_not_tool_output(root: Path) -> None:
     assert each.text_size < 1_000 and each.tokens < 1_500
 
 
-def test_text_in_which_nothing_tells_who_speaks_is_kept(root: Path) -> None:
+def test_text_without_identifiable_speakers_is_kept(root: Path) -> None:
     put(root, "note.txt", b"The key is under the mat.\n")
     put(root, "service.jsonl", b'{"level": "info", "msg": "started"}\n')
     put(root, "picture.md", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
@@ -145,7 +145,7 @@ def test_a_named_conversation_is_never_live_and_is_not_reclaimed(root: Path) -> 
     assert (each.kind, each.reclaimable) == ("harvest", False)
 
 
-def test_a_content_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_content_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(root, "a.md")
     files, measured = Files(Workspace.open(root)), {}  # type: ignore[var-annotated]
     first = Classifier(files, {}, NOW, 60, measured=measured).all()
@@ -153,7 +153,7 @@ def test_a_content_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Classifier(files, {}, NOW, 60, measured=measured).all() == first
 
 
-def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None:
+def test_unharvested_transcripts_are_counted(sample: Path) -> None:
     files = Files(Workspace.open(sample))
     ended = [
         each for each in Classifier(files, {}, NOW, 60, transcripts=True).all() if each.kind == "harvest"
@@ -165,7 +165,7 @@ def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None
     ) == len(ended)
 
 
-def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> None:
+def test_other_hidden_and_linked_files_are_not_conversations(root: Path) -> None:
     put(root, "notes.pdf")
     put(root, ".hidden.md")
     put(root, ".git/a.md")
@@ -183,7 +183,7 @@ def test_unreadable_conversations_are_kept(root: Path) -> None:
     assert found(root)["pipe.md"].kind == "keep"
 
 
-def test_transcripts_are_harvested_when_they_have_ended_and_never_reclaimed(sample: Path) -> None:
+def test_ended_transcripts_are_harvested_and_never_reclaimed(sample: Path) -> None:
     files = Files(Workspace.open(sample))
     transcripts = Classifier(files, {}, NOW, 60, transcripts=True).all()
     assert len(transcripts) > 10

@@ -13,7 +13,7 @@ import pytest
 
 from tests.crash_sweep import ENVIRONMENT, ROOT, reached_by
 from tests.knowledge.harvest_racer import fact
-from tests.knowledge.harvest_support import Desk, Scripted, said
+from tests.knowledge.harvest_support import Desk, Scripted, conversation_of
 
 ALL_POINTS = (
     "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
@@ -25,28 +25,30 @@ SWEEPS = [
     pytest.param(400, ("move:rename", "commit:reference"), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
-"""Every n-th hit of the named points is disturbed; no name means all points."""
+"""Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""
 EACH = [pytest.param(10, id="some"), pytest.param(500, marks=pytest.mark.thorough, id="five hundred")]
 
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
-def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
+def test_a_harvest_recovers_from_a_crash_at_every_fault_point(
+    tmp_path: Path, step: int, points: tuple[str, ...]
+) -> None:
     reached = reached_by("knowledge.harvest_crash_case", tmp_path, step, points)
     assert reached.keys() >= set(points or ALL_POINTS)
 
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("each", EACH)
-def test_two_processes_harvest_many_each(tmp_path: Path, each: int) -> None:
+def test_two_processes_harvest_many_conversations_each(tmp_path: Path, each: int) -> None:
     desk = Desk(tmp_path, Scripted({}), git=False)
     for number in range(2 * each):
-        desk.put(f"talk-{number:04}.md", said(fact(number)))
-    outcomes = [Counter(told) for told in raced(tmp_path, (0, each), (each, 2 * each))]
+        desk.put(f"talk-{number:04}.md", conversation_of(fact(number)))
+    outcomes = [Counter(output) for output in race(tmp_path, (0, each), (each, 2 * each))]
     assert outcomes == [Counter(harvested=each)] * 2
     lines = desk.lines()
     texts = Counter(line.partition(" [from:")[0].removeprefix("- ") for line in lines)
-    print(f"\n{len(lines)} lines of {2 * each}, {sum(count - 1 for count in texts.values())} twice")
+    print(f"\n{len(lines)} lines of {2 * each}, {sum(count - 1 for count in texts.values())} duplicated")
     assert texts == Counter(fact(number).text for number in range(2 * each))
     entries = desk.knowledge.ledger.entries()
     assert len(entries) == 2 * each
@@ -56,13 +58,13 @@ def test_two_processes_harvest_many_each(tmp_path: Path, each: int) -> None:
 @pytest.mark.parametrize(
     ("racers", "each"), [(3, 5), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen")]
 )
-def test_processes_that_reclaim_the_same_conversations_commit_every_deletion_and_say_nothing(
+def test_concurrent_reclaims_commit_every_deletion_without_errors(
     tmp_path: Path, racers: int, each: int
 ) -> None:
     desk = Desk(tmp_path, Scripted({}))
     for number in range(each):
-        desk.put(f"talk-{number:04}.md", said(fact(number)))
-    assert raced(tmp_path, *[(0, each)] * racers, reclaim=True) == [[]] * racers
+        desk.put(f"talk-{number:04}.md", conversation_of(fact(number)))
+    assert race(tmp_path, *[(0, each)] * racers, reclaim=True) == [[]] * racers
     assert len(desk.lines()) == len(set(desk.lines())) == each
     assert len(desk.knowledge.trash.all()) == each
     status = subprocess.run(
@@ -72,17 +74,17 @@ def test_processes_that_reclaim_the_same_conversations_commit_every_deletion_and
     assert status.stdout == b""
 
 
-def test_processes_that_harvest_the_same_conversations_write_each_line_once(tmp_path: Path) -> None:
+def test_concurrent_harvests_of_the_same_conversations_write_each_line_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({}), git=False)
     for number in range(12):
-        desk.put(f"talk-{number:04}.md", said(fact(number)))
-    raced(tmp_path, *[(0, 12)] * 4)
+        desk.put(f"talk-{number:04}.md", conversation_of(fact(number)))
+    race(tmp_path, *[(0, 12)] * 4)
     assert len(desk.lines()) == len(set(desk.lines())) == 12
     assert len(desk.knowledge.ledger.entries()) == 12
 
 
-def raced(root: Path, *ranges: tuple[int, int], reclaim: bool = False) -> list[list[str]]:
-    """The output of processes that harvest conversations concurrently."""
+def race(root: Path, *ranges: tuple[int, int], reclaim: bool = False) -> list[list[str]]:
+    """Returns the output of processes that harvest conversations concurrently."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.knowledge.harvest_racer", str(root), json.dumps(ranges)]
         + ["reclaim"] * reclaim,
@@ -93,5 +95,5 @@ def raced(root: Path, *ranges: tuple[int, int], reclaim: bool = False) -> list[l
         timeout=1_000,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    told: list[list[str]] = json.loads(done.stdout)
-    return told
+    outputs: list[list[str]] = json.loads(done.stdout)
+    return outputs

@@ -1,4 +1,4 @@
-"""Extraction from one conversation: questions, retries and results (M1, N1, N3, L7)."""
+"""Extraction from one conversation: requests, retries and results (M1, N1, N3, L7)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,32 @@ from engine.knowledge.ledger import MARKERS
 from engine.providers import keys
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
-from tests.knowledge.test_harvest_reply import spoilt
+from tests.knowledge.test_harvest_reply import damaged_reply
 
 KEY = "sk-ant-api03-" + "aZ3" * 20
-SAID = "The rollup starts at 01:00 UTC."
+STATEMENT = "The rollup starts at 01:00 UTC."
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> SourceText:
-    return source_of(tmp_path, talk(("user", f"Note: {SAID}"), ("agent", "The boat is booked for Friday.")))
+    return source_of(
+        tmp_path, talk(("user", f"Note: {STATEMENT}"), ("agent", "The boat is booked for Friday."))
+    )
 
 
-def taken(
+def extract(
     source: SourceText, *answers: str | Exception | None, cut: bool = False
 ) -> tuple[Extraction, Provider]:
     provider = Provider(*answers, cut=cut)
     return Extractor(Limits(), provider).extract(source), provider
 
 
-def test_the_items_of_a_good_reply_with_speakers_and_usage(source: SourceText) -> None:
-    done, provider = taken(source, reply(facts=SAID, tasks_done="The boat is booked for Friday."))
+def test_a_good_reply_gives_items_with_speakers_and_usage(source: SourceText) -> None:
+    done, provider = extract(source, reply(facts=STATEMENT, tasks_done="The boat is booked for Friday."))
     assert done == Extraction(
         "extracted",
         (
-            Item("facts", SAID, voice="person"),
+            Item("facts", STATEMENT, voice="person"),
             Item("tasks_done", "The boat is booked for Friday.", voice="agent"),
         ),
         provider="anthropic",
@@ -57,16 +59,16 @@ def test_the_items_of_a_good_reply_with_speakers_and_usage(source: SourceText) -
     )
     assert done.coverage == 1.0
     assert provider.systems == [SYSTEM] and provider.prompts[0].endswith(task(HARVEST))
-    assert f"Note: {SAID}" in provider.prompts[0] and provider.closed == 1
+    assert f"Note: {STATEMENT}" in provider.prompts[0] and provider.closed == 1
 
 
-def test_no_items_are_a_good_reply(source: SourceText) -> None:
-    done, _ = taken(source, reply())
+def test_a_reply_without_items_is_valid(source: SourceText) -> None:
+    done, _ = extract(source, reply())
     assert (done.outcome, done.items, done.error, done.attempts) == ("extracted", (), "", 1)
 
 
 def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None:
-    done, provider = taken(source, "Sure! Here it is.", reply(facts=SAID))
+    done, provider = extract(source, "Sure! Here it is.", reply(facts=STATEMENT))
     assert (done.outcome, done.attempts, len(done.items)) == ("extracted", 2, 1)
     first, second = provider.prompts
     assert second.startswith(first)
@@ -79,7 +81,7 @@ def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None
 
 
 def test_two_bad_replies_are_a_failure(source: SourceText) -> None:
-    done, provider = taken(source, "no", "still no", reply(facts=SAID))
+    done, provider = extract(source, "no", "still no", reply(facts=STATEMENT))
     assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
     assert done.error == (
         "no usable reply after 2 attempts: the reply is not a JSON object with the categories: “still no”"
@@ -88,7 +90,7 @@ def test_two_bad_replies_are_a_failure(source: SourceText) -> None:
 
 
 class Cut(Provider):
-    """Cuts off replies longer than the limit, one character per token; remembers the limits."""
+    """Cuts off replies above the token limit, counting one token per character; records the limits."""
 
     def __init__(self, *answers: str | Exception | None) -> None:
         super().__init__(*answers)
@@ -103,54 +105,54 @@ class Cut(Provider):
         return replace(done, text=done.text[:most], cut=len(done.text) > most)
 
 
-def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(source: SourceText) -> None:
+def test_the_rest_of_a_truncated_reply_is_requested_with_more_tokens(source: SourceText) -> None:
     boat = "The boat is booked for Friday."
-    provider = Cut(reply(facts=(SAID, boat)), reply(facts=boat))
+    provider = Cut(reply(facts=(STATEMENT, boat)), reply(facts=boat))
     done = Extractor(Limits(max_tokens=70), provider).extract(source)
     assert provider.limits == [70, 140]
-    assert f"give only the items after “{SAID}”" in provider.prompts[1]
-    assert [item.text for item in done.items] == [SAID, boat]
-    # The second was too long as well: its complete items are kept, and the rest is reported missing.
+    assert f"give only the items after “{STATEMENT}”" in provider.prompts[1]
+    assert [item.text for item in done.items] == [STATEMENT, boat]
+    # The second reply was too long as well: its complete items are kept, and the rest is reported missing.
     assert done.outcome == "extracted" and done.attempts == 2
     assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
 
 
-def test_a_reply_that_fits_the_second_time_is_whole(source: SourceText) -> None:
-    provider = Cut(reply(facts=SAID, questions=("x" * 100,)), reply(facts=SAID))
+def test_a_truncated_reply_that_fits_the_second_time_is_complete(source: SourceText) -> None:
+    provider = Cut(reply(facts=STATEMENT, questions=("x" * 100,)), reply(facts=STATEMENT))
     done = Extractor(Limits(max_tokens=150), provider).extract(source)
     assert provider.limits == [150, 300] and done.refused == () and len(done.items) == 1
 
 
 def test_items_of_a_cut_reply_survive_a_failed_second_attempt(source: SourceText) -> None:
-    provider = Cut(reply(facts=(SAID, "x" * 80)), GateError("answered 500"))
+    provider = Cut(reply(facts=(STATEMENT, "x" * 80)), GateError("answered 500"))
     done = Extractor(Limits(max_tokens=90), provider).extract(source)
-    assert done.outcome == "extracted" and [item.text for item in done.items] == [SAID]
+    assert done.outcome == "extracted" and [item.text for item in done.items] == [STATEMENT]
     assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
 
 
 def test_a_reply_cut_off_before_its_first_item_names_the_setting_to_raise(source: SourceText) -> None:
-    provider = Cut(reply(facts=SAID))
+    provider = Cut(reply(facts=STATEMENT))
     done = Extractor(Limits(max_tokens=5), provider).extract(source)
     assert done.outcome == "failed" and "harvest.max_tokens" in done.error and provider.limits == [5, 10]
 
 
-def test_one_bad_item_costs_neither_the_others_nor_a_second_question(source: SourceText) -> None:
-    done, provider = taken(source, "Here:\n" + reply(facts=(SAID, "<!-- x"), decisions=("y" * 635,)))
-    assert len(provider.prompts) == 1 and [item.text for item in done.items] == [SAID, "y" * 635]
+def test_one_bad_item_neither_loses_the_others_nor_causes_a_retry(source: SourceText) -> None:
+    done, provider = extract(source, "Here:\n" + reply(facts=(STATEMENT, "<!-- x"), decisions=("y" * 635,)))
+    assert len(provider.prompts) == 1 and [item.text for item in done.items] == [STATEMENT, "y" * 635]
     assert done.items[1].why == "is longer than 600 characters"
     assert done.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
 
 
-def test_a_missing_key_is_distinguished_from_a_problem_of_one_conversation(source: SourceText) -> None:
-    done, _ = taken(source, GateError("there is no key").until_changed())
-    assert done.lasting and not taken(source, GateError("answered 500"))[0].lasting
+def test_a_missing_key_is_distinguished_from_an_error_in_one_conversation(source: SourceText) -> None:
+    done, _ = extract(source, GateError("there is no key").until_changed())
+    assert done.lasting and not extract(source, GateError("answered 500"))[0].lasting
     assert Extractor(Limits(), Provider(reply()), Accounts(0)).extract(source).lasting
 
 
 @pytest.mark.parametrize("seed", range(0, 480, 7))
 def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) -> None:
-    kind, text = spoilt(seed)
-    done, provider = taken(source, text)
+    kind, text = damaged_reply(seed)
+    done, provider = extract(source, text)
     if done.outcome == "extracted":
         assert done.items and len(provider.prompts) == 1, kind
         return
@@ -171,12 +173,12 @@ def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) ->
     ids=["17 MB open", "17 MB text", "deep", "fences", "thoughts", "nul"],
 )
 def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> None:
-    done, _ = taken(source, text)
+    done, _ = extract(source, text)
     assert done.outcome == "failed" and len(done.error) < 300
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (
             GateError("answered 500: investigate. See gate.example.com", where="anthropic"),
@@ -186,14 +188,14 @@ def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> Non
     ],
 )
 def test_a_provider_error_is_reported_without_a_retry(
-    source: SourceText, error: Exception, said: str
+    source: SourceText, error: Exception, message: str
 ) -> None:
-    done, provider = taken(source, error)
-    assert (done.outcome, done.error, len(provider.prompts)) == ("failed", said, 1)
+    done, provider = extract(source, error)
+    assert (done.outcome, done.error, len(provider.prompts)) == ("failed", message, 1)
     assert KEY not in repr(done)
 
 
-def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceText) -> None:
+def test_a_provider_that_never_answers_is_abandoned_at_the_deadline(source: SourceText) -> None:
     silent = Provider(None)
     silent.purpose = keys.HARVEST
     done = Extractor(Limits(deadline_s=0.2), silent).extract(source)
@@ -204,35 +206,35 @@ def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceTex
 def test_a_failed_second_attempt_reports_the_error_and_the_usage_of_the_first(
     source: SourceText,
 ) -> None:
-    done, _ = taken(source, "no", GateError("answered 500"))
+    done, _ = extract(source, "no", GateError("answered 500"))
     assert (done.outcome, done.error, done.attempts, done.input_tokens) == ("failed", "answered 500", 2, 1200)
 
 
-def test_a_budget_that_is_spent_refuses_before_anything_is_asked(source: SourceText) -> None:
+def test_a_spent_budget_refuses_before_any_request(source: SourceText) -> None:
     provider, accounts = Provider(reply()), Accounts(0)
     done = Extractor(Limits(), provider, accounts).extract(source)
     assert (done.outcome, done.error) == (
         "failed",
         "costs.daily_usd: the budget of the day is spent; raise it",
     )
-    assert provider.prompts == [] and accounts.put_down == []
+    assert provider.prompts == [] and accounts.charges == []
 
 
 def test_every_call_is_charged_to_its_session(tmp_path: Path) -> None:
-    source = source_of(tmp_path, f"---\nsession_id: ses_1\n---\n\n{talk(('user', SAID))}")
+    source = source_of(tmp_path, f"---\nsession_id: ses_1\n---\n\n{talk(('user', STATEMENT))}")
     accounts = Accounts(5)
     Extractor(Limits(), Provider("no", reply()), accounts).extract(source)
-    assert accounts.put_down == [("some-model-2026", "ses_1")] * 2
+    assert accounts.charges == [("some-model-2026", "ses_1")] * 2
 
 
-def test_a_budget_that_is_spent_between_two_attempts_ends_it(source: SourceText) -> None:
-    provider = Provider("no", reply(facts=SAID))
+def test_a_budget_spent_between_two_attempts_ends_the_extraction(source: SourceText) -> None:
+    provider = Provider("no", reply(facts=STATEMENT))
     done = Extractor(Limits(), provider, Accounts(1)).extract(source)
     assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 1
     assert done.input_tokens == 1200
 
 
-def test_a_price_that_is_not_known_makes_the_whole_not_known(source: SourceText) -> None:
+def test_an_unknown_price_makes_the_total_unknown(source: SourceText) -> None:
     from dataclasses import replace
 
     class Priceless(Provider):
@@ -252,7 +254,7 @@ def test_keys_are_redacted_before_sending_and_counted(tmp_path: Path) -> None:
             ("agent", f"> [tool:bash] curl -H 'Authorization: Bearer {KEY}' → ok\n\nDone."),
         ),
     )
-    done, provider = taken(source, reply())
+    done, provider = extract(source, reply())
     assert KEY not in provider.prompts[0] and provider.prompts[0].count("[secret]") == 3
     assert done.redacted == 3
 
@@ -266,14 +268,14 @@ def test_injected_text_is_not_sent(tmp_path: Path) -> None:
             ("agent [memory]", "> [knowledge:updated] a.md — The note."),
         ),
     )
-    _, provider = taken(source, reply())
+    _, provider = extract(source, reply())
     prompt = provider.prompts[0]
     assert "Hello." in prompt
     for injected in ("old fact", "nearest lines", "The note."):
         assert injected not in prompt
 
 
-def test_the_workspaces_own_task_is_asked(tmp_path: Path, source: SourceText) -> None:
+def test_the_workspaces_own_task_is_used(tmp_path: Path, source: SourceText) -> None:
     files = workspace(tmp_path)
     own = tmp_path / FOLDER / HARVEST
     own.parent.mkdir(parents=True)
@@ -283,7 +285,7 @@ def test_the_workspaces_own_task_is_asked(tmp_path: Path, source: SourceText) ->
     assert provider.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
 
 
-def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, source: SourceText) -> None:
+def test_an_unusable_task_fails_without_a_request(tmp_path: Path, source: SourceText) -> None:
     own = tmp_path / FOLDER / HARVEST
     own.parent.mkdir(parents=True)
     own.write_text("")
@@ -293,14 +295,14 @@ def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, sou
     assert done.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
 
 
-def test_an_empty_conversation_needs_no_model(tmp_path: Path) -> None:
+def test_an_empty_conversation_needs_no_request(tmp_path: Path) -> None:
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
     assert (done.outcome, done.items, done.error) == ("extracted", (), "it contains no messages")
     assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
 
 
-def test_too_large_or_binary_files_are_sent_to_no_model(tmp_path: Path) -> None:
+def test_large_and_binary_files_are_not_sent(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
     large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
@@ -323,7 +325,7 @@ def test_without_a_provider_only_markers_are_used(tmp_path: Path) -> None:
     )
 
 
-def test_without_a_provider_a_long_conversation_is_looked_at_whole(tmp_path: Path) -> None:
+def test_without_a_provider_a_long_conversation_is_read_completely(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(200_000) + "\n## 23:59 — user\nTODO: the last thing\n")
     done = Extractor(Limits()).extract(source)
     assert [item.text for item in done.items] == ["the last thing"]
@@ -337,14 +339,14 @@ def test_unreadable_parts_of_a_log_are_not_covered(tmp_path: Path) -> None:
 
 
 def summing(prompt: str) -> str:
-    """Answers with a summary for each part, and a reply for the summaries."""
+    """Replies with a summary of each part, and with items for the summaries."""
     if prompt.endswith(task(SUMMARY)):
         numbers = re.findall(r'<turn number="(\d+)"', prompt)
         return f"Gauges {numbers[0]} to {numbers[-1]} were read."
     return reply(facts="Gauge 0 was read.")
 
 
-def test_a_long_conversation_is_summed_up_part_by_part_and_the_summaries_are_harvested(
+def test_a_long_conversation_is_summarised_in_parts_and_the_summaries_harvested(
     tmp_path: Path,
 ) -> None:
     source = source_of(tmp_path, long_talk(200_000))
@@ -363,14 +365,14 @@ def test_a_long_conversation_is_summed_up_part_by_part_and_the_summaries_are_har
     assert done.cost_usd == pytest.approx(5 * 0.0042)
 
 
-def test_the_border_is_at_64_kilobytes(tmp_path: Path) -> None:
+def test_conversations_over_64_kilobytes_are_summarised(tmp_path: Path) -> None:
     within = source_of(tmp_path, talk(("user", "y" * 64 * 1024)))
     over = source_of(tmp_path, talk(("user", "y" * 64 * 1024 + "z")))
     assert not Extractor(Limits(), Provider(by=summing)).extract(within).summarised
     assert Extractor(Limits(), Provider(by=summing)).extract(over).summarised
 
 
-def test_a_part_whose_summary_does_not_come_is_not_covered(tmp_path: Path) -> None:
+def test_a_part_without_a_summary_is_not_covered(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(200_000))
     missing = parts_of(source)[1]
 
@@ -388,35 +390,35 @@ def test_a_part_whose_summary_does_not_come_is_not_covered(tmp_path: Path) -> No
     assert f"Gauges {missing.first} to" not in provider.prompts[-1]
 
 
-def test_where_no_summary_comes_it_has_failed(tmp_path: Path) -> None:
+def test_an_extraction_without_any_summary_fails(tmp_path: Path) -> None:
     provider = Provider(GateError("answered 500"))
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
     assert (done.outcome, done.items, done.shown) == ("failed", (), 0)
     assert done.error == "no part could be summarised: answered 500" and len(provider.prompts) == 3
 
 
-def test_a_long_conversation_with_nothing_in_it_is_not_asked_about_again(tmp_path: Path) -> None:
+def test_a_long_conversation_without_content_needs_no_final_request(tmp_path: Path) -> None:
     provider = Provider("NOTHING")
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(100_000)))
     assert (done.outcome, done.items, done.coverage) == ("extracted", (), 1.0)
     assert all(prompt.endswith(task(SUMMARY)) for prompt in provider.prompts)
 
 
-def test_a_budget_that_is_spent_among_the_summaries_ends_it(tmp_path: Path) -> None:
+def test_a_budget_spent_during_the_summaries_ends_the_extraction(tmp_path: Path) -> None:
     provider = Provider(by=summing)
     done = Extractor(Limits(), provider, Accounts(2)).extract(source_of(tmp_path, long_talk(200_000)))
     assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 2
     assert done.input_tokens == 2400
 
 
-def test_a_secret_is_redacted_from_the_parts_too(tmp_path: Path) -> None:
+def test_a_secret_is_redacted_from_the_parts(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(100_000) + f"\n## 23:59 — user\nThe key is {KEY}.\n")
     provider = Provider(by=summing)
     done = Extractor(Limits(), provider).extract(source)
     assert done.redacted == 1 and not any(KEY in prompt for prompt in provider.prompts)
 
 
-def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
+def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(200_000))
     provider = Provider(None)
     extractor = Extractor(Limits(deadline_s=60), provider)
@@ -430,19 +432,19 @@ def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     thread.join(20)
     (done,) = found
     assert (done.outcome, done.error) == ("failed", "stopped before it finished")
-    assert len(provider.prompts) == 1, "no further part is asked about"
+    assert len(provider.prompts) == 1, "no further part is sent"
     again = extractor.extract(source)
     assert (again.outcome, again.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1
 
 
-def test_the_reply_of_a_model_is_never_part_of_an_error_that_a_terminal_obeys(source: SourceText) -> None:
-    done, _ = taken(source, "\x1b]52;c;eA==\x07 \u202e no")
+def test_errors_contain_no_terminal_sequences_from_a_reply(source: SourceText) -> None:
+    done, _ = extract(source, "\x1b]52;c;eA==\x07 \u202e no")
     assert done.outcome == "failed" and done.error.isprintable()
 
 
-def test_an_extraction_can_be_written_down(source: SourceText) -> None:
+def test_an_extraction_is_serialisable_as_json(source: SourceText) -> None:
     from dataclasses import asdict
 
-    done, _ = taken(source, reply(facts=SAID))
-    assert json.loads(json.dumps(asdict(done)))["items"][0]["text"] == SAID
+    done, _ = extract(source, reply(facts=STATEMENT))
+    assert json.loads(json.dumps(asdict(done)))["items"][0]["text"] == STATEMENT

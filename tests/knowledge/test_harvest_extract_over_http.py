@@ -1,4 +1,4 @@
-"""The same over a real connection (N1)."""
+"""Extraction over a real HTTP connection (N1)."""
 
 from __future__ import annotations
 
@@ -25,44 +25,43 @@ __all__ = ["one_server", "server", "service"]
 # The provider tests cover what each service sends and refuses.
 pytestmark = pytest.mark.parametrize("service", ["gemini"], indirect=True)
 
-SAID = "The rollup starts at 01:00 UTC."
+STATEMENT = "The rollup starts at 01:00 UTC."
 
 
-def test_items_come_at_the_second_attempt(service: Service, tmp_path: Path) -> None:
+def test_items_are_extracted_at_the_second_attempt(service: Service, tmp_path: Path) -> None:
     service.respond_with(
-        json_response(service.reply("Sure, here it is:")), json_response(service.reply(reply(facts=SAID)))
+        json_response(service.reply("Sure, here it is:")),
+        json_response(service.reply(reply(facts=STATEMENT))),
     )
-    source = source_of(tmp_path, talk(("user", f"Note: {SAID}")))
+    source = source_of(tmp_path, talk(("user", f"Note: {STATEMENT}")))
     done = Extractor(Limits(deadline_s=30), service.provider()).extract(source)
-    assert (done.outcome, done.items) == ("extracted", (Item("facts", SAID, voice="person"),))
+    assert (done.outcome, done.items) == ("extracted", (Item("facts", STATEMENT, voice="person"),))
     assert (done.attempts, done.input_tokens, done.output_tokens) == (2, 400, 2)
-    assert done.cost_usd is None, "a server of one's own has no known price"
+    assert done.cost_usd is None, "a custom server has no known price"
     first, second = (service.texts(body)[1] for body in service.bodies)
-    assert SAID in first and "Your last reply could not be used" in second
+    assert STATEMENT in first and "Your last reply could not be used" in second
     assert service.limit(service.bodies[0]) == 8192
 
 
-def test_a_service_that_refuses_the_key_is_asked_once_and_never_quoted(
-    service: Service, tmp_path: Path
-) -> None:
+def test_a_refused_key_causes_one_request_and_is_not_quoted(service: Service, tmp_path: Path) -> None:
     service.respond_with(json_response(service.error(f"invalid key {KEY}"), 401))
     done = Extractor(Limits(deadline_s=30), service.provider()).extract(
-        source_of(tmp_path, talk(("user", SAID)))
+        source_of(tmp_path, talk(("user", STATEMENT)))
     )
     assert done.outcome == "failed" and done.error and KEY not in done.error
     assert len(service.bodies) == 1 and done.attempts == 1
 
 
-def test_a_body_that_never_ends_is_left_at_the_deadline(service: Service, tmp_path: Path) -> None:
+def test_a_body_that_never_ends_is_abandoned_at_the_deadline(service: Service, tmp_path: Path) -> None:
     service.respond_with(service.drip_forever)
     done = Extractor(Limits(deadline_s=1.0), service.provider(purpose=HARVEST)).extract(
-        source_of(tmp_path, talk(("user", SAID)))
+        source_of(tmp_path, talk(("user", STATEMENT)))
     )
     assert done.outcome == "failed"
     assert "no answer within 1 s; raise harvest.deadline_s" in done.error
 
 
-def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path: Path) -> None:
+def test_an_extraction_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path: Path) -> None:
     asked = threading.Event()
 
     def silent(request):  # type: ignore[no-untyped-def]
@@ -71,7 +70,7 @@ def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path:
 
     service.respond_with(silent)
     extractor = Extractor(Limits(deadline_s=60), service.provider())
-    source = source_of(tmp_path, talk(("user", SAID)))
+    source = source_of(tmp_path, talk(("user", STATEMENT)))
     errors: list[str] = []
     thread = threading.Thread(target=lambda: errors.append(extractor.extract(source).error))
     thread.start()

@@ -29,7 +29,7 @@ _CATEGORIES = ("facts", "decisions", "questions", "tasks_open", "playbooks")
 
 
 class Model:
-    """Answers with sentences from the prompt, at most one per category."""
+    """Replies with sentences from the prompt, at most one per category."""
 
     name = "anthropic"
     model = "a-model"
@@ -43,13 +43,13 @@ class Model:
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """A reply in the schema."""
+        """Returns a reply in the expected schema."""
         prompt = request.rest
         self.prompts.append(prompt)
         turns = prompt[prompt.rindex("<conversation") :] if "<conversation" in prompt else prompt
-        said = list(dict.fromkeys(_SENTENCE.findall(turns)))
+        sentences = list(dict.fromkeys(_SENTENCE.findall(turns)))
         tree: dict[str, list[dict[str, str]]] = {name: [] for name in CATEGORIES}
-        for name, sentence in zip(_CATEGORIES, said, strict=False):
+        for name, sentence in zip(_CATEGORIES, sentences, strict=False):
             if name == "playbooks":
                 tree[name].append({"name": "What to do", "steps": sentence})
             else:
@@ -57,11 +57,11 @@ class Model:
         return ChatReply(json.dumps(tree), Usage(1_000, output_tokens=200), self.model, cost_usd=0.002)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Does nothing; no connection is open."""
 
 
 def conversations(sample: Path, count: int) -> list[bytes]:
-    """Parts of the sample's transcripts, a few turns each."""
+    """Returns parts of the sample's transcripts, a few turns each."""
     found: list[bytes] = []
     for path in sorted((sample / "raw/conversations").rglob("*.md")):
         text = path.read_text()
@@ -73,7 +73,7 @@ def conversations(sample: Path, count: int) -> list[bytes]:
 
 
 @pytest.fixture(params=[6, pytest.param(50, marks=pytest.mark.thorough)])
-def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
+def working(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     """The working conversations of the sample, by path."""
     for path in (sample / "conversations").iterdir():
         path.unlink()
@@ -86,16 +86,16 @@ def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     return made
 
 
-def test_an_item_of_many_conversations_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
-    count = len(made)
+def test_an_item_of_many_conversations_is_written_once(sample: Path, working: dict[str, bytes]) -> None:
+    count = len(working)
     model = Model()
-    told: list[str] = []
+    problems: list[str] = []
     with Engine.open(sample) as engine:
         config = Config(harvest=HarvestSettings(provider="anthropic"))
         knowledge = Knowledge(
             engine.files, engine.repository, lambda: config,
-            lambda: Costs(engine.files, lambda: config.costs, engine.clock, told.append),
-            engine.clock, told.append, lambda settings: Extractor(settings, model),
+            lambda: Costs(engine.files, lambda: config.costs, engine.clock, problems.append),
+            engine.clock, problems.append, lambda settings: Extractor(settings, model),
         )  # fmt: skip
         before = knowledge.ledger.entries()
         consent = Consent(count, empty=True)
@@ -103,7 +103,7 @@ def test_an_item_of_many_conversations_is_written_once(sample: Path, made: dict[
         outcomes = Counter((each.outcome, each.reclaimed) for each in report.results)
         assert outcomes == {("harvested", True): count}, [each for each in report.results if each.kept][:3]
         entries = {name: entry for name, entry in knowledge.ledger.entries().items() if name not in before}
-        assert set(entries) == {sha(data) for data in made.values()}
+        assert set(entries) == {sha(data) for data in working.values()}
         items = Counter[str]()
         for entry in entries.values():
             items.update(entry.items)
@@ -123,16 +123,16 @@ def test_an_item_of_many_conversations_is_written_once(sample: Path, made: dict[
 
         asked = len(model.prompts)
         assert knowledge.harvest.run(HarvestRequest(consent=consent)).results == ()
-        for path, data in made.items():
+        for path, data in working.items():
             engine.files.create(path, data)
             os.utime(sample / path, (1_000_000_000, 1_000_000_000))
         lines = {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
         again = knowledge.harvest.run(HarvestRequest(consent=Consent(count + 10, empty=True)))
         assert all(each.reclaimed for each in again.results) and len(again.results) == count
-        assert len(model.prompts) == asked == count, "what was harvested once costs nothing again"
+        assert len(model.prompts) == asked == count, "a repeated harvest makes no request"
         assert lines == {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
 
         for name in entries:
             path = knowledge.reclaimer.restore(name)
             assert sha((sample / path).read_bytes()) == name
-    assert told == []
+    assert problems == []

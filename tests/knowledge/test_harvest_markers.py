@@ -1,4 +1,4 @@
-"""Marked items, and only those, are extracted without a model."""
+"""Without a model, only marked items are extracted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
         ("Playbook: Restart — stop it, start it", "playbooks", "**Restart**: stop it, start it"),
     ],
 )
-def test_the_label_of_a_line_decides(line: str, category: str, text: str) -> None:
+def test_the_label_of_a_line_determines_the_category(line: str, category: str, text: str) -> None:
     assert items(f"We spoke.\n\n{line}\n\nThat was all.") == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
 
 
@@ -124,24 +124,24 @@ def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
         ("Anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
     ],
 )
-def test_a_playbook_is_its_name_and_the_list_or_code_below_it(text: str, wanted: str) -> None:
+def test_a_playbook_is_a_name_and_the_list_or_code_below_it(text: str, wanted: str) -> None:
     assert items(text)[0] == Item("playbooks", wanted, voice="person")
 
 
-def test_after_a_playbooks_code_the_rest_is_looked_at_as_ever() -> None:
+def test_text_after_a_playbooks_code_is_searched_as_usual() -> None:
     found = items("Playbook: Restart\n```\nstop\nTODO: not this\n```\nTODO: but this\n")
     assert [item.category for item in found] == ["playbooks", "tasks_open"]
     assert found[1].text == "but this"
 
 
-def test_a_note_of_a_file_has_its_path() -> None:
+def test_a_file_note_has_its_path() -> None:
     assert items("File: `/srv/app.py` — reads the zone of the session") == (
         Item("files", "reads the zone of the session", "/srv/app.py", "person"),
     )
     assert items("Datei: src/a.py - liest die Zone")[0].path == "src/a.py"
 
 
-def test_memory_operations_are_notes_of_their_files() -> None:
+def test_memory_operations_become_notes_on_their_files() -> None:
     change = KnowledgeChange("updated", "knowledge/people/aas.md", "Calls back at once")
     turns = [
         Turn("agent", "10:00", (change, KnowledgeChange("read", "a.md")), "memory"),
@@ -155,7 +155,7 @@ def test_memory_operations_are_notes_of_their_files() -> None:
     )
 
 
-def test_equal_ones_are_one_and_stay_in_their_order() -> None:
+def test_duplicate_items_are_merged_and_the_order_is_kept() -> None:
     found = items("Fact: one.\n\nFact: two\n\nFact: One")
     assert [item.text for item in found] == ["one.", "two"]
 
@@ -191,7 +191,7 @@ def test_markers_in_the_sample_conversations_are_found_and_not_held(sample: Path
                 assert item.text in text and item.voice and why_held(item, source.voices) is None
 
 
-def test_a_transcript_is_read_with_its_speakers(tmp_path: Path) -> None:
+def test_items_of_a_transcript_have_their_speaker(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", "TODO: measure it.")))
     assert marked(source.turns) == (
         Item("decisions", "canvas.", voice="person"),

@@ -1,4 +1,4 @@
-"""A long conversation is summarised in parts, and its coverage is known to the byte (L7)."""
+"""Long conversations are summarised in parts, and the coverage is exact to the byte (L7)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def part(number: int, size: int = 100, text: str = "said") -> SourcePart:
         ("talk.jsonl", records(*[("user", "level " * 200), ("assistant", "gauge " * 100)] * 60)),
     ],
 )
-def test_parts_hold_all_turns_and_all_bytes(tmp_path: Path, name: str, text: str) -> None:
+def test_parts_cover_all_turns_and_all_bytes(tmp_path: Path, name: str, text: str) -> None:
     source = source_of(tmp_path, text, name)
     parts = parts_of(source)
     assert sum(each.size for each in parts) == source.read == source.size
@@ -59,7 +59,7 @@ def test_a_turn_that_fits_is_never_split(tmp_path: Path) -> None:
         assert each.text.count("<turn ") == each.text.count("</turn>") == each.last - each.first + 1
 
 
-def test_the_pieces_of_an_endless_turn_end_at_line_ends_and_lose_nothing(tmp_path: Path) -> None:
+def test_a_very_long_turn_is_split_at_line_ends_without_loss(tmp_path: Path) -> None:
     lines = [f"Line {number} of the log, with ü." for number in range(6_000)]
     parts = parts_of(source_of(tmp_path, talk(("user", "\n".join(lines)))))
     assert len(parts) > 2 and {(each.first, each.last) for each in parts} == {(1, 1)}
@@ -68,7 +68,7 @@ def test_the_pieces_of_an_endless_turn_end_at_line_ends_and_lose_nothing(tmp_pat
     assert all(each.text.startswith('<turn number="1" by="person"') for each in parts)
 
 
-def test_turns_that_are_not_shown_are_looked_at_by_leaving_them_out(tmp_path: Path) -> None:
+def test_turns_left_out_of_a_part_count_as_covered(tmp_path: Path) -> None:
     source = source_of(
         tmp_path, talk(("user", "Hello."), ("agent [local]", "A quote."), ("agent", "Good day."))
     )
@@ -76,7 +76,7 @@ def test_turns_that_are_not_shown_are_looked_at_by_leaving_them_out(tmp_path: Pa
     assert only.size == source.size and "A quote." not in only.text
 
 
-def test_the_shown_turns_may_differ_from_the_original(tmp_path: Path) -> None:
+def test_parts_can_be_built_from_redacted_turns(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "The key is abc."), ("agent", "Good.")))
     (only,) = parts_of(source, [source.shown[1]])
     assert "abc" not in only.text and only.size == source.size
@@ -96,12 +96,12 @@ def test_only_a_failed_part_is_missing_from_the_coverage() -> None:
     ]
 
 
-def test_a_part_with_nothing_in_it_is_covered_and_not_in_the_record() -> None:
+def test_a_part_without_content_is_covered_but_not_in_the_record() -> None:
     summaries = summaries_of([part(1, 10), part(2, 20, text="")], lambda _: ("NOTHING", False))
     assert covered_bytes(summaries) == 30 and record_of(summaries) == []
 
 
-def test_after_consecutive_failures_no_model_is_asked() -> None:
+def test_no_more_requests_are_made_after_consecutive_failures() -> None:
     asked: list[int] = []
 
     def ask(each: SourcePart) -> str:
@@ -113,7 +113,7 @@ def test_after_consecutive_failures_no_model_is_asked() -> None:
     assert [summary.error for summary in summaries] == ["no connection"] * 8 and covered_bytes(summaries) == 0
 
 
-def test_no_more_parts_are_asked_about_than_a_megabyte_can_have() -> None:
+def test_the_number_of_summarised_parts_is_limited() -> None:
     asked: list[int] = []
     parts = [part(number, 1) for number in range(MAX_PARTS + 5)]
 

@@ -1,4 +1,4 @@
-"""Proposals from a conversation without a model are few and worth reading."""
+"""Proposals made without a model are few and worth reading."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def agent(text: str, *tools: ToolCall, kind: str = "") -> Turn:
     return Turn("agent", "10:01", (*tools, *([Text(text)] if text else [])), kind)
 
 
-def of(group: str, *turns: Turn) -> list[str]:
+def texts_of(group: str, *turns: Turn) -> list[str]:
     return [item.text for item in proposed(turns) if group_of(item.why) == group]
 
 
 @each_case(
-    ("said", "wanted"),
+    ("message", "wanted"),
     [
         ("no, never amend commits, it breaks the workflow", "Never amend commits, it breaks the workflow"),
         (
@@ -45,12 +45,12 @@ def of(group: str, *turns: Turn) -> list[str]:
         ("ab jetzt Commits auf Deutsch schreiben", "Ab jetzt Commits auf Deutsch schreiben"),
     ],
 )
-def test_a_rule_is_proposed_in_the_persons_words(said: str, wanted: str) -> None:
-    assert of("correction", user(said), agent("Understood.")) == [wanted]
+def test_a_rule_is_proposed_in_the_persons_words(message: str, wanted: str) -> None:
+    assert texts_of("correction", user(message), agent("Understood.")) == [wanted]
 
 
 @each_case(
-    "said",
+    "message",
     [
         "ok, do it",
         "don't worry about the tests",
@@ -71,35 +71,35 @@ def test_a_rule_is_proposed_in_the_persons_words(said: str, wanted: str) -> None
         "Never deploy on a Friday afternoon. " + "And here is the pasted review of somebody else. " * 20,
     ],
 )
-def test_statements_about_the_moment_reports_questions_and_pastes_are_not_proposed(said: str) -> None:
-    assert of("correction", user(said), agent("Done.")) == []
+def test_momentary_remarks_reports_questions_and_pastes_are_not_proposed(message: str) -> None:
+    assert texts_of("correction", user(message), agent("Done.")) == []
 
 
-def test_a_wish_after_stopping_the_agent_is_proposed() -> None:
-    said = "I want the formula to be called homebrew-tab"
-    assert of("correction", user(said)) == []
-    assert of("correction", user(said, CORRECTION)) == [said]
-    assert of("correction", user("use the linear comment for the plan", CORRECTION)) == [
+def test_a_request_after_stopping_the_agent_is_proposed() -> None:
+    wish = "I want the formula to be called homebrew-tab"
+    assert texts_of("correction", user(wish)) == []
+    assert texts_of("correction", user(wish, CORRECTION)) == [wish]
+    assert texts_of("correction", user("use the linear comment for the plan", CORRECTION)) == [
         "Use the linear comment for the plan"
     ]
-    assert of("correction", user("wait, let's discuss", CORRECTION)) == []
+    assert texts_of("correction", user("wait, let's discuss", CORRECTION)) == []
 
 
-def test_a_conversation_proposes_few_and_the_newest() -> None:
+def test_only_the_newest_corrections_of_a_conversation_are_proposed() -> None:
     turns = [user(f"always run check number {number} before a release") for number in range(9)]
-    found = of("correction", *turns)
+    found = texts_of("correction", *turns)
     assert len(found) == MAX_CORRECTIONS and found[-1].endswith("number 8 before a release")
 
 
-def test_a_plan_is_proposed_when_it_was_approved() -> None:
+def test_only_an_approved_plan_is_proposed() -> None:
     plan = "# Plan: move the cache to Redis\n\n## Goal\n\nOne cache for all four workers of the API.\n"
     outcome = ToolCall("ExitPlanMode", "", "approved by the user")
     wanted = "move the cache to Redis: One cache for all four workers of the API."
-    assert of("plan", user("plan it"), agent(plan, outcome, kind=PLAN)) == [wanted]
-    assert of("plan", agent(plan, kind=PLAN), agent("On it.", outcome)) == [wanted]
+    assert texts_of("plan", user("plan it"), agent(plan, outcome, kind=PLAN)) == [wanted]
+    assert texts_of("plan", agent(plan, kind=PLAN), agent("On it.", outcome)) == [wanted]
     refused = ToolCall("ExitPlanMode", "", "rejected by the user")
-    assert of("plan", agent(plan, refused, kind=PLAN)) == []
-    assert of("plan", agent(plan, kind=PLAN), user("hm")) == []
+    assert texts_of("plan", agent(plan, refused, kind=PLAN)) == []
+    assert texts_of("plan", agent(plan, kind=PLAN), user("hm")) == []
 
 
 def test_the_agents_final_summary_is_proposed() -> None:
@@ -126,20 +126,20 @@ def test_the_agents_final_summary_is_proposed() -> None:
     ],
 )
 def test_vague_messages_and_questions_are_not_a_summary(last: str) -> None:
-    assert of("summary", user("do it"), agent(last)) == []
+    assert texts_of("summary", user("do it"), agent(last)) == []
 
 
-def test_a_summary_that_the_person_did_not_leave_at_that_is_none() -> None:
+def test_a_summary_the_person_objects_to_is_not_proposed() -> None:
     done = agent("Renamed `--all` to `--every` in the list command.")
-    assert of("summary", user("go"), done) != []
-    assert of("summary", user("go"), done, user("no, use the old name, people know it")) == []
+    assert texts_of("summary", user("go"), done) != []
+    assert texts_of("summary", user("go"), done, user("no, use the old name, people know it")) == []
 
 
 def bash(command: str, result: str = "ok") -> Turn:
     return agent("", ToolCall("Bash", command, result))
 
 
-def test_commands_that_succeeded_are_playbooks_with_their_count() -> None:
+def test_successful_commands_become_playbooks_with_their_count() -> None:
     turns = [
         bash("cd /srv/app && make test 2>&1 | tail -20"),
         bash("make test", "12 passed"),
@@ -167,7 +167,7 @@ def test_one_off_commands_are_not_proposed(command: str) -> None:
 
 
 @each_case("result", ["exit 1: FAIL", "error: no such file", "", "2 failed, 3 passed", "refused by the user"])
-def test_a_command_that_failed_is_none(result: str) -> None:
+def test_failed_commands_are_not_proposed(result: str) -> None:
     assert commands_of([bash("make test", result)]) == []
 
 
@@ -198,7 +198,7 @@ def test_a_proposal_is_an_item_with_a_reason() -> None:
     )
 
 
-def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp_path: Path) -> None:
+def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) -> None:
     plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a "
@@ -223,8 +223,8 @@ def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp
     ]
     lines = [
         {"sessionId": "s", "uuid": f"{at}", "timestamp": f"2026-06-12T10:{at:02}:00Z"}
-        | {"type": kind, "message": said}
-        for at, (kind, said) in enumerate(messages)
+        | {"type": kind, "message": message}
+        for at, (kind, message) in enumerate(messages)
     ]
     source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
     assert [(group_of(item.why), item.text) for item in proposed(source.turns)] == [

@@ -1,4 +1,4 @@
-"""Working conversations in any format are read as turns with speakers (P1, P6, P7)."""
+"""Working conversations in any format are parsed into turns with speakers (P1, P6, P7)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.cases import each_case
 from tests.knowledge.extract_support import claude_code, records, source_of, talk, workspace
 
 
-def said(turn: Turn) -> tuple[str, str]:
+def role_and_text(turn: Turn) -> tuple[str, str]:
     return turn.role, turn.text
 
 
-def test_a_transcript_is_its_turns_and_its_bytes(tmp_path: Path) -> None:
+def test_a_transcript_is_read_into_turns(tmp_path: Path) -> None:
     text = f"---\nsession_id: ses_1\n---\n\n# Talk\n\n{talk(('user', 'Hello.'), ('agent', 'Good day.'))}"
     source = source_of(tmp_path, text)
     assert source.state == "read" and source.why == ""
-    assert [said(turn) for turn in source.turns] == [("user", "Hello."), ("agent", "Good day.")]
+    assert [role_and_text(turn) for turn in source.turns] == [("user", "Hello."), ("agent", "Good day.")]
     assert (source.sha256, source.size) == (hashlib.sha256(text.encode()).hexdigest(), len(text.encode()))
     assert (source.path, source.name, source.session) == ("conversations/talk.md", "talk", "ses_1")
     assert source.read == source.size
@@ -45,13 +45,13 @@ def test_every_byte_belongs_to_one_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_plain_text_whose_paragraphs_say_who_speaks(tmp_path: Path, newline: str) -> None:
+def test_plain_text_with_labelled_paragraphs_is_read(tmp_path: Path, newline: str) -> None:
     text = (
         "Notes of a call.\n\nuser: Where is\nthe key?\n\n"
         "**Assistant:** Under the mat.\n\nThe red one.\n\nuser: ok\n"
     )
     source = source_of(tmp_path, text.replace("\n", newline), "call.txt")
-    assert [said(turn) for turn in source.turns] == [
+    assert [role_and_text(turn) for turn in source.turns] == [
         ("system", "Notes of a call."),
         ("user", "Where is\nthe key?"),
         ("agent", "Under the mat.\n\nThe red one."),
@@ -62,7 +62,7 @@ def test_plain_text_whose_paragraphs_say_who_speaks(tmp_path: Path, newline: str
     assert source.sizes == (starts[0], starts[1] - starts[0], starts[2] - starts[1], len(data) - starts[2])
 
 
-def test_a_label_in_code_or_within_a_paragraph_starts_no_turn(tmp_path: Path) -> None:
+def test_a_label_in_code_or_inside_a_paragraph_starts_no_turn(tmp_path: Path) -> None:
     text = "user: Look.\n\nassistant: I see\nuser: not me\n\n```\n\nuser: nor me\n```\n\n> user: nor me\n"
     source = source_of(tmp_path, text, "call.txt")
     assert [turn.role for turn in source.turns] == ["user", "agent"]
@@ -81,25 +81,25 @@ def test_a_chat_history_of_another_program_is_read(tmp_path: Path) -> None:
         "_**Agent (2026-01-16 15:24:02Z)**_\n\nThe seal is worn.\n\n---\n"
     )
     source = source_of(tmp_path, text, "2026-01-16_15-23-32Z-pump.md")
-    assert [said(turn) for turn in source.turns] == [
+    assert [role_and_text(turn) for turn in source.turns] == [
         ("user", "Why does it leak?"),
         ("agent", "The seal is worn."),
     ]
     assert source.state == "read" and source.read == source.size == sum(source.sizes)
 
 
-def test_claude_codes_log_is_read_with_all_that_tools_gave_back(tmp_path: Path) -> None:
+def test_a_claude_code_log_is_read_with_complete_tool_output(tmp_path: Path) -> None:
     text = claude_code(
         ("user", "Read it."), ("tool", "first line\nsecret line in the middle\nlast"), ("agent", "Read.")
     )
     source = source_of(tmp_path, text, "log.jsonl")
-    assert [said(turn) for turn in source.turns] == [("user", "Read it."), ("agent", "Read.")]
+    assert [role_and_text(turn) for turn in source.turns] == [("user", "Read it."), ("agent", "Read.")]
     assert "secret line" not in " ".join(tool.result for turn in source.turns for tool in turn.tools)
     assert "secret line in the middle" in source.outside and "secret line in the middle" in source.voices.tool
     assert source.session == "s-1" and source.read == source.size == sum(source.sizes)
 
 
-def test_codex_log_is_read(tmp_path: Path) -> None:
+def test_a_codex_log_is_read(tmp_path: Path) -> None:
     lines = [
         {
             "timestamp": "2026-06-12T10:00:00Z",
@@ -117,7 +117,7 @@ def test_codex_log_is_read(tmp_path: Path) -> None:
         },
     ]
     source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "rollout.jsonl")
-    assert [said(turn) for turn in source.turns] == [("user", "Go.")]
+    assert [role_and_text(turn) for turn in source.turns] == [("user", "Go.")]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,13 @@ def test_codex_log_is_read(tmp_path: Path) -> None:
         + "\n",
     ],
 )
-def test_other_agents_json_lines_are_read(tmp_path: Path, text: str) -> None:
+def test_json_lines_of_other_agents_are_read(tmp_path: Path, text: str) -> None:
     source = source_of(tmp_path, text, "other.jsonl")
-    assert [said(turn) for turn in source.turns] == [("user", "Go."), ("agent", "Gone."), ("system", "ok")]
+    assert [role_and_text(turn) for turn in source.turns] == [
+        ("user", "Go."),
+        ("agent", "Gone."),
+        ("system", "ok"),
+    ]
     assert source.read == source.size
 
 
@@ -175,7 +179,7 @@ def test_a_log_without_speakers_is_not_treated_as_empty(tmp_path: Path) -> None:
         ("talk.jsonl", '{"type": "summary", "summary": "x", "leafUuid": "y"}\n'),
     ],
 )
-def test_an_empty_conversation_says_so(tmp_path: Path, name: str, text: str) -> None:
+def test_an_empty_conversation_is_reported_as_empty(tmp_path: Path, name: str, text: str) -> None:
     source = source_of(tmp_path, text, name)
     assert (source.state, source.why) == ("empty", "it contains no messages")
     assert source.shown == ()
@@ -210,7 +214,7 @@ def test_a_heading_in_tool_output_starts_no_turn(tmp_path: Path) -> None:
     assert [turn.role for turn in source_of(tmp_path, text).turns] == ["user", "agent"]
 
 
-def test_a_large_file_is_hashed_but_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_hashed_without_being_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = workspace(tmp_path)
     path = tmp_path / "conversations/large.md"
     path.parent.mkdir()
@@ -226,7 +230,7 @@ def test_a_large_file_is_hashed_but_never_held(tmp_path: Path, monkeypatch: pyte
     assert source.sha256 == digest.hexdigest() and source.turns == ()
 
 
-def test_one_megabyte_of_text_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+def test_text_over_one_megabyte_is_not_read(tmp_path: Path) -> None:
     assert source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES))).state == "read"
     more = source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES + "z")))
     assert (more.state, more.turns) == ("too-large", ())
@@ -244,7 +248,7 @@ def test_a_picture_with_a_conversations_name_is_not_text(tmp_path: Path) -> None
     assert (source.state, source.why) == ("unreadable", "is not text")
 
 
-def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path) -> None:
+def test_the_rest_is_read_despite_damaged_characters(tmp_path: Path) -> None:
     text = talk(("user", "Hello, this is a long enough line."), ("agent", "Good day to you too."))
     data = text.encode().replace(b"long", b"l\xffo\x00n\xed\xa0\x80g")
     source = source_of(tmp_path, data)
@@ -254,7 +258,7 @@ def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path)
 
 
 @given(st.binary(max_size=400), st.sampled_from(["a.md", "a.txt", "a.jsonl"]))
-def test_no_bytes_do_any_harm(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
+def test_any_bytes_are_handled(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     source = source_of(tmp_path_factory.mktemp("w"), data, name)
     assert source.sha256 == hashlib.sha256(data).hexdigest()
     assert 0 <= source.read <= source.size == len(data) and len(source.sizes) == len(source.turns)
@@ -301,7 +305,7 @@ def test_nested_tool_output_is_found() -> None:
     assert sorted(tool_output(record)) == ["a", "b"]
 
 
-def test_the_conversations_of_the_sample_are_all_read(sample: Path) -> None:
+def test_all_conversations_of_the_sample_are_read(sample: Path) -> None:
     files = Files(Workspace.open(sample))
     paths = [
         path for path in (sample / "conversations").iterdir() if path.suffix in (".md", ".txt", ".jsonl")

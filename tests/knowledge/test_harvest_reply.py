@@ -1,4 +1,4 @@
-"""Good items of a reply are kept, others corrected, held or reported (M1, M2, M4)."""
+"""Valid items of a reply are kept, others corrected, held or reported (M1, M2, M4)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ GOOD = (Item("facts", "The gate closes at six."),)
         (reply(facts="The password is [secret]."), (Item("facts", "The password is [secret]."),)),
     ],
 )
-def test_what_is_read(text: str, wanted: tuple[Item, ...]) -> None:
+def test_valid_replies_are_parsed(text: str, wanted: tuple[Item, ...]) -> None:
     assert read_reply(text) == Reply(wanted)
 
 
@@ -123,7 +123,7 @@ def test_harmless_deviations_are_corrected(text: str) -> None:
         ("Restart: stop it -> start it", "**Restart**: stop it -> start it"),
     ],
 )
-def test_steps_on_several_lines_are_steps(row: object, wanted: str) -> None:
+def test_steps_on_several_lines_are_joined(row: object, wanted: str) -> None:
     assert read_reply(json.dumps({"playbooks": [row]})).items == (Item("playbooks", wanted),)
 
 
@@ -194,7 +194,7 @@ def test_an_unusable_reply_is_refused(text: str, why: str) -> None:
     assert len(str(caught.value)) < 250 and str(caught.value).isprintable()
 
 
-def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
+def test_a_bad_item_is_reported_and_the_others_are_kept() -> None:
     found = read_reply(reply(facts="Fine.", decisions=("Fine.", "<!-- x -->", "Good.")))
     assert found.items == (Item("facts", "Fine."), Item("decisions", "Fine."), Item("decisions", "Good."))
     assert found.refused == (
@@ -202,7 +202,7 @@ def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
     )
 
 
-def test_a_category_that_is_none_is_named() -> None:
+def test_an_unknown_category_is_reported() -> None:
     found = read_reply(json.dumps({**EMPTY, "facts": ["Fine."], "lessons": ["x"], "notes": []}))
     assert found == Reply((Item("facts", "Fine."),), ("unknown category “lessons”",))
 
@@ -217,12 +217,12 @@ def test_categories_after_a_damaged_one_are_kept() -> None:
     assert line.startswith("“facts” is not valid JSON at")
 
 
-def test_more_than_a_reply_may_hold_is_counted() -> None:
+def test_items_beyond_the_maximum_are_counted() -> None:
     found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MAX_ITEMS + 3))))
     assert len(found.items) == MAX_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
 
 
-def test_of_a_reply_that_was_cut_off_the_whole_items_are_kept() -> None:
+def test_the_complete_items_of_a_truncated_reply_are_kept() -> None:
     text = reply(facts=("One.", "Two."), decisions=("Three.",))
     whole = read_reply(text).items
     for end in range(len(text)):
@@ -240,13 +240,13 @@ def test_a_secret_is_not_quoted() -> None:
     assert key not in repr(found) and key[:20] not in repr(found)
 
 
-def test_seventeen_megabytes_are_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_of_seventeen_megabytes_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json, "loads", lambda *_a, **_k: pytest.fail("was parsed"))
     with pytest.raises(BadReply, match="17,000,000"):
         read_reply("[" * 17_000_000)
 
 
-def test_a_reply_of_nothing_but_fences_is_looked_at_once() -> None:
+def test_a_reply_of_only_fences_is_processed_quickly() -> None:
     text = "```a\n" * (REPLY_CHARACTERS // 5 - 1)
     assert fenced_blocks(text) == []
     with pytest.raises(BadReply):
@@ -254,7 +254,7 @@ def test_a_reply_of_nothing_but_fences_is_looked_at_once() -> None:
 
 
 @each_case("piece", ['"facts":["', '"facts":[{"a":', '"facts":[', '"facts":["\\', '{"facts":[{"a":1,'])
-def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
+def test_a_badly_damaged_reply_is_abandoned_early(piece: str) -> None:
     try:
         found = read_reply(piece * (REPLY_CHARACTERS // len(piece)))
     except BadReply:
@@ -262,7 +262,7 @@ def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
     assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was ignored"
 
 
-Spoil = Callable[[random.Random, dict[str, Any]], str]
+Damage = Callable[[random.Random, dict[str, Any]], str]
 
 
 def _row(chance: random.Random, tree: dict[str, Any]) -> dict[str, Any]:
@@ -336,7 +336,7 @@ def _number(chance: random.Random, tree: dict[str, Any]) -> str:
 
 _VALUES: tuple[object, ...] = (None, 7, 1.5, True, [], {}, ["x"], {"a": 1})
 
-SPOILT: dict[str, Spoil] = {
+DAMAGES: dict[str, Damage] = {
     "prose before": lambda chance, tree: chance.choice(("Sure! ", "Here:\n", "JSON ")) + json.dumps(tree),
     "prose after": lambda chance, tree: (
         json.dumps(tree) + chance.choice((" Done.", "\nThat is all", "}", ","))
@@ -345,33 +345,37 @@ SPOILT: dict[str, Spoil] = {
     "a fence in prose": lambda _, tree: f"Here:\n```json\n{json.dumps(tree)}\n```",
     "cut off": lambda chance, tree: json.dumps(tree)[: -chance.randrange(1, 60)],
     "wrong types": lambda chance, tree: _field(chance, tree, lambda _: chance.choice(_VALUES)),
-    "no list": lambda chance, tree: json.dumps({**tree, "facts": chance.choice(("x", 1, None, {}, True))}),
-    "no rows": lambda chance, tree: json.dumps({**tree, "facts": [chance.choice(("x", 1, None, []))]}),
-    "numbers that JSON has not": _number,
-    "a field twice": _pair,
+    "not a list": lambda chance, tree: json.dumps({**tree, "facts": chance.choice(("x", 1, None, {}, True))}),
+    "rows that are not objects": lambda chance, tree: json.dumps(
+        {**tree, "facts": [chance.choice(("x", 1, None, []))]}
+    ),
+    "numbers not in JSON": _number,
+    "a duplicate field": _pair,
     "an unknown category": _unknown,
     "an unknown field": _extra,
     "a missing field": _missing,
     "nested deeply": _deep,
-    "too many": _many,
-    "too long": lambda chance, tree: _field(chance, tree, lambda _: "x" * chance.randrange(601, 50_000)),
+    "too many items": _many,
+    "too long texts": lambda chance, tree: _field(
+        chance, tree, lambda _: "x" * chance.randrange(601, 50_000)
+    ),
     "hidden characters": lambda chance, tree: _field(
         chance, tree, lambda text: _inserted(chance, text, chance.choice(_HIDDEN))
     ),
     "markers": lambda chance, tree: _field(
         chance, tree, lambda text: _inserted(chance, text, f" {chance.choice(_MARKERS)} ")
     ),
-    "a beginning like Markdown": _start,
-    "another top": lambda chance, tree: json.dumps(chance.choice(([tree], "x", 1, None, True, []))),
+    "a Markdown prefix": _start,
+    "another top level": lambda chance, tree: json.dumps(chance.choice(([tree], "x", 1, None, True, []))),
     "single quotes": lambda _, tree: repr(tree),
     "comments": lambda _, tree: json.dumps(tree, indent=1).replace("\n", " // so\n"),
-    "a comma too many": lambda _, tree: json.dumps(tree)[:-1] + ",}",
+    "a trailing comma": lambda _, tree: json.dumps(tree)[:-1] + ",}",
     "noise": lambda chance, _: "".join(chance.choice('{}[]":,aé\x00\ud800') for _ in range(300)),
 }
 
 
-def spoilt(seed: int) -> tuple[str, str]:
-    """A damaged reply, and the kind of damage."""
+def damaged_reply(seed: int) -> tuple[str, str]:
+    """Returns the kind of damage and a damaged reply."""
     chance = random.Random(seed)
     tree: dict[str, Any] = {
         category: [{"statement": f"Gauge {n} reads level {n}.", "detail": "Since June."} for n in range(3)]
@@ -379,13 +383,13 @@ def spoilt(seed: int) -> tuple[str, str]:
     }
     tree["playbooks"] = [{"name": "Restart gauge", "steps": "stop it, start it"}]
     tree["files"] = [{"path": "srv/gauge.py", "note": "Reads the level."}]
-    kind = list(SPOILT)[seed % len(SPOILT)]
-    return kind, SPOILT[kind](chance, tree)
+    kind = list(DAMAGES)[seed % len(DAMAGES)]
+    return kind, DAMAGES[kind](chance, tree)
 
 
 @each_case("seed", range(480))
 def test_items_of_a_damaged_reply_are_plain_and_the_rest_is_reported(seed: int) -> None:
-    kind, text = spoilt(seed)
+    kind, text = damaged_reply(seed)
     try:
         found = read_reply(text, cut=kind == "cut off")
     except BadReply as error:
@@ -423,7 +427,7 @@ json_values = st.recursive(
 
 
 @given(st.text() | json_values.map(json.dumps))
-def test_no_reply_does_more_than_fail(text: str) -> None:
+def test_any_reply_is_parsed_or_refused(text: str) -> None:
     try:
         read_reply(text)
     except BadReply as error:

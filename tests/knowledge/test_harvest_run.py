@@ -1,4 +1,4 @@
-"""A harvest from survey to trash: what is written, reclaimed and kept."""
+"""Harvests from survey to trash: what is written, reclaimed and kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.knowledge.harvest_support import (
     TASK,
     Desk,
     Scripted,
-    said,
+    conversation_of,
     sha,
     talk,
 )
@@ -38,9 +38,9 @@ FROM = "[from: 2026-06-12-call, 2026-06-12]"
 
 
 def desk_with(root: Path, *items: object, **more: object) -> Desk:
-    """One conversation with some items."""
+    """Returns a desk with one conversation that contains the items."""
     desk = Desk(root, Scripted({"2026-06-12-call": items}), **more)  # type: ignore[dict-item, arg-type]
-    desk.put("2026-06-12-call.md", said(*items))  # type: ignore[arg-type]
+    desk.put("2026-06-12-call.md", conversation_of(*items))  # type: ignore[arg-type]
     return desk
 
 
@@ -58,7 +58,7 @@ def test_a_survey_changes_nothing(tmp_path: Path) -> None:
 
 def test_knowledge_is_in_its_files_and_the_conversation_in_the_trash(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, DECISION, TASK, QUESTION, PLAYBOOK)
-    data = said(FACT, DECISION, TASK, QUESTION, PLAYBOOK)
+    data = conversation_of(FACT, DECISION, TASK, QUESTION, PLAYBOOK)
     report = desk.harvest()
     (result,) = report.results
     assert (result.outcome, result.reclaimed, result.kept) == ("harvested", True, "")
@@ -79,7 +79,7 @@ def test_knowledge_is_in_its_files_and_the_conversation_in_the_trash(tmp_path: P
     assert report.items["facts"] == 1 and report.reclaimed == len(data)
 
 
-def test_all_of_it_is_in_the_history(tmp_path: Path) -> None:
+def test_the_knowledge_and_the_conversation_are_in_the_history(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     subjects = [commit.subject for commit in desk.repository.log()]
@@ -88,31 +88,31 @@ def test_all_of_it_is_in_the_history(tmp_path: Path) -> None:
         "memory: harvest of 2026-06-12-call: 1 fact",
     ]
     assert desk.committed("conversations/2026-06-12-call.md") is None
-    assert desk.repository.show("HEAD~1", "conversations/2026-06-12-call.md") == said(FACT)
+    assert desk.repository.show("HEAD~1", "conversations/2026-06-12-call.md") == conversation_of(FACT)
     for name in ("knowledge/facts.md", "knowledge/digest.md", LEDGER):
         assert desk.committed(name) == desk.files.read(name)
 
 
-def test_a_second_run_asks_no_model_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_run_makes_no_request_and_changes_nothing(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    desk.harvest(desk.wish(reclaim=False))
+    desk.harvest(desk.request(reclaim=False))
     before, commits = desk.lines(), len(desk.repository.log())
-    report = desk.harvest(desk.wish(reclaim=False))
+    report = desk.harvest(desk.request(reclaim=False))
     assert (report.results, desk.extractor.asked) == ((), ["conversations/2026-06-12-call.md"])
     assert (desk.lines(), len(desk.repository.log())) == (before, commits)
 
 
-def test_a_conversation_that_was_only_harvested_is_reclaimed_later(tmp_path: Path) -> None:
+def test_a_harvested_conversation_can_be_reclaimed_later(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    desk.harvest(desk.wish(reclaim=False))
+    desk.harvest(desk.request(reclaim=False))
     (result,) = desk.harvest().results
     assert result.reclaimed
     assert len(desk.extractor.asked) == 1
 
 
-def test_the_same_words_under_another_name_cost_nothing(tmp_path: Path) -> None:
+def test_the_same_content_under_another_name_is_extracted_once(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    desk.put("copy.md", said(FACT))
+    desk.put("copy.md", conversation_of(FACT))
     report = desk.harvest()
     assert len(desk.extractor.asked) == 1
     assert [each.reclaimed for each in report.results] == [True, True]
@@ -120,7 +120,7 @@ def test_the_same_words_under_another_name_cost_nothing(tmp_path: Path) -> None:
     assert len(desk.lines()) == 1
 
 
-def test_a_done_task_moves_with_its_words(tmp_path: Path) -> None:
+def test_a_completed_task_is_moved_unchanged(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, TASK)
     desk.harvest()
     line = next(each for each in desk.lines() if TASK.text in each)
@@ -132,17 +132,17 @@ def test_a_done_task_moves_with_its_words(tmp_path: Path) -> None:
     assert text.count(TASK.text) == 1
 
 
-def test_a_conversation_that_grows_while_a_model_is_asked_is_kept(tmp_path: Path) -> None:
+def test_a_conversation_that_grows_during_the_extraction_is_kept(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     path = tmp_path / "conversations/2026-06-12-call.md"
 
     def more(_source: SourceText) -> None:
-        path.write_bytes(said(FACT, TASK))
+        path.write_bytes(conversation_of(FACT, TASK))
 
     desk.extractor.meanwhile = more
     (result,) = desk.harvest().results
     assert (result.outcome, result.reclaimed) == ("changed", False)
-    assert path.read_bytes() == said(FACT, TASK)
+    assert path.read_bytes() == conversation_of(FACT, TASK)
     assert desk.lines() == []
     assert desk.knowledge.ledger.entries() == {}
 
@@ -154,30 +154,30 @@ def test_a_conversation_that_grows_before_it_is_reclaimed_is_kept(tmp_path: Path
 
     def changed(*given: object) -> str:
         why = reason_to_keep(*given)  # type: ignore[arg-type]
-        path.write_bytes(said(FACT, TASK))
+        path.write_bytes(conversation_of(FACT, TASK))
         return why
 
     desk.knowledge.reclaimer.reason_to_keep = changed  # type: ignore[method-assign, assignment]
     (result,) = desk.harvest().results
     assert not result.reclaimed and result.kept
-    assert path.read_bytes() == said(FACT, TASK)
+    assert path.read_bytes() == conversation_of(FACT, TASK)
 
 
-def test_a_failure_is_recorded_the_conversation_kept_and_asked_about_again(tmp_path: Path) -> None:
+def test_a_failure_is_recorded_and_the_conversation_kept_and_retried(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     good = desk.extractor
     desk.extractor = Scripted({"2026-06-12-call": Extraction("failed", provider="openai", error="no JSON")})
     (result,) = desk.harvest().results
     assert (result.outcome, result.error) == ("failed", "no JSON")
-    entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
+    entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
     assert (entry.status, entry.error, entry.deleted) == ("harvest-failed", "no JSON", False)
     assert desk.lines() == [] and desk.is_there("conversations/2026-06-12-call.md")
     desk.extractor = good
     assert desk.harvest().results[0].outcome == "harvested"
-    assert desk.knowledge.ledger.entries()[sha(said(FACT))].error == ""
+    assert desk.knowledge.ledger.entries()[sha(conversation_of(FACT))].error == ""
 
 
-def test_an_empty_harvest_is_not_proof(tmp_path: Path) -> None:
+def test_an_empty_harvest_is_not_reclaimed_without_consent(tmp_path: Path) -> None:
     desk = desk_with(tmp_path)
     desk.put("2026-06-12-call.md", talk("hello"))
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1))).results
@@ -195,7 +195,9 @@ def test_an_empty_harvest_is_not_proof(tmp_path: Path) -> None:
         (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was read"),
     ],
 )
-def test_an_incomplete_harvest_is_not_proof(tmp_path: Path, extraction: Extraction, why: str) -> None:
+def test_an_incomplete_harvest_is_not_reclaimed_without_consent(
+    tmp_path: Path, extraction: Extraction, why: str
+) -> None:
     import re
 
     desk = desk_with(tmp_path, FACT)
@@ -208,7 +210,7 @@ def test_an_incomplete_harvest_is_not_proof(tmp_path: Path, extraction: Extracti
 def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, QUESTION)
     desk.extractor = Scripted({"2026-06-12-call": Extraction("extracted", (FACT,), "markers")})
-    desk.harvest(desk.wish(reclaim=False))
+    desk.harvest(desk.request(reclaim=False))
     (candidate,) = desk.knowledge.harvest.survey().candidates
     assert candidate.kind == "prune"
 
@@ -219,7 +221,7 @@ def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: 
         {"2026-06-12-call": Extraction("failed", provider="anthropic", error="no answer")}
     )
     assert desk.harvest().results[0].error == "no answer"
-    assert desk.knowledge.ledger.entries()[sha(said(FACT, QUESTION))].status == "harvested"
+    assert desk.knowledge.ledger.entries()[sha(conversation_of(FACT, QUESTION))].status == "harvested"
     desk.extractor = Scripted({"2026-06-12-call": [FACT, QUESTION]})
     (result,) = desk.harvest().results
     assert result.reclaimed and result.entry is not None
@@ -228,7 +230,7 @@ def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: 
     assert desk.knowledge.harvest.survey().candidates == ()
 
 
-def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:
+def test_a_large_conversation_is_recorded_and_kept(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({}))
     data = talk("x" * (1024 * 1024 + 1))
     desk.put("large.md", data)
@@ -239,7 +241,7 @@ def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:
     assert desk.is_there("conversations/large.md")
 
 
-def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
+def test_reclaiming_many_needs_confirmation_of_their_number(tmp_path: Path) -> None:
     names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 8)]
     settings = HarvestSettings(most_reclaimed=5)
     desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}), settings=settings)
@@ -260,7 +262,7 @@ def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "others", "goes"), [(1, 0, True), (2, 0, True), (3, 2, False), (3, 3, True)]
 )
-def test_over_half_of_more_than_a_few_go_only_when_their_number_was_named(
+def test_reclaiming_over_half_needs_confirmation_of_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, others: int, goes: bool
 ) -> None:
     monkeypatch.setattr("engine.knowledge.harvest.reclaim.FEW", 2)
@@ -277,17 +279,17 @@ def test_over_half_of_more_than_a_few_go_only_when_their_number_was_named(
         assert "--reclaim 3" in results[0].kept
 
 
-def test_giving_up_unharvested_is_braked_before_anything_happens(tmp_path: Path) -> None:
+def test_reclaiming_unharvested_conversations_needs_confirmation(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     with pytest.raises(HarvestRefused, match="--reclaim 1"):
         desk.harvest(HarvestRequest(harvest=False))
     assert not desk.is_there(LEDGER)
-    (result,) = desk.harvest(desk.wish(harvest=False)).results
+    (result,) = desk.harvest(desk.request(harvest=False)).results
     assert (result.outcome, result.reclaimed) == ("unharvested", True)
     assert desk.extractor.asked == [] and desk.lines() == []
-    entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
+    entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
     assert (entry.status, entry.deleted) == ("deleted-unharvested", True)
-    assert desk.knowledge.reclaimer.restore(sha(said(FACT))) == "conversations/2026-06-12-call.md"
+    assert desk.knowledge.reclaimer.restore(sha(conversation_of(FACT))) == "conversations/2026-06-12-call.md"
 
 
 def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:
@@ -300,7 +302,7 @@ def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["detached", "merge"])
-def test_in_a_busy_repository_nothing_is_reclaimed(tmp_path: Path, state: str) -> None:
+def test_nothing_is_reclaimed_in_a_busy_repository(tmp_path: Path, state: str) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.repository.commit(["memory-config.yaml"], "first")
     if state == "detached":
@@ -314,7 +316,7 @@ def test_in_a_busy_repository_nothing_is_reclaimed(tmp_path: Path, state: str) -
     assert len(desk.lines()) == 1
 
 
-def test_a_secret_keeps_a_conversation_out_of_the_history_and_where_it_is(tmp_path: Path) -> None:
+def test_a_conversation_with_a_secret_is_neither_committed_nor_reclaimed(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     key = "sk-ant-" + "a1B2" * 8
     desk.put("2026-06-12-call.md", talk(FACT.text, f"the key is {key}"))
@@ -325,8 +327,8 @@ def test_a_secret_keeps_a_conversation_out_of_the_history_and_where_it_is(tmp_pa
     assert FACT.text.encode() in everything.stdout
 
 
-def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) -> None:
-    """L4: the saved text is kept and has the line."""
+def test_a_file_replaced_by_an_editor_during_a_harvest_loses_nothing(tmp_path: Path) -> None:
+    """L4: the saved text is kept and gets the line."""
     desk = desk_with(tmp_path, FACT)
     facts = tmp_path / "knowledge/facts.md"
     facts.parent.mkdir()
@@ -359,26 +361,26 @@ def test_a_stale_save_over_harvested_lines_is_reported_and_can_be_undone(tmp_pat
     assert FACT.text.encode() in (desk.committed("knowledge/facts.md") or b"")
 
 
-def test_it_comes_back_with_the_same_bytes_and_stays(tmp_path: Path) -> None:
+def test_a_restored_conversation_has_the_same_bytes_and_stays(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
-    assert desk.knowledge.reclaimer.restore(sha(said(FACT))) == "conversations/2026-06-12-call.md"
+    assert desk.knowledge.reclaimer.restore(sha(conversation_of(FACT))) == "conversations/2026-06-12-call.md"
     path = tmp_path / "conversations/2026-06-12-call.md"
-    assert path.read_bytes() == said(FACT)
+    assert path.read_bytes() == conversation_of(FACT)
     os.utime(path, (0, 0))
     assert desk.harvest().results == ()
     assert path.exists() and desk.knowledge.trash.all() == ()
-    assert desk.committed("conversations/2026-06-12-call.md") == said(FACT)
+    assert desk.committed("conversations/2026-06-12-call.md") == conversation_of(FACT)
 
 
-def test_after_the_trash_was_purged_it_comes_back_from_the_history(tmp_path: Path) -> None:
+def test_a_purged_conversation_is_restored_from_the_history(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     desk.now += timedelta(days=8)
     assert desk.harvest(HarvestRequest()).purged == ("conversations/2026-06-12-call.md",)
     assert [each.source for each in desk.knowledge.verify()] == ["in history"]
-    desk.knowledge.reclaimer.restore(sha(said(FACT)))
-    assert (tmp_path / "conversations/2026-06-12-call.md").read_bytes() == said(FACT)
+    desk.knowledge.reclaimer.restore(sha(conversation_of(FACT)))
+    assert (tmp_path / "conversations/2026-06-12-call.md").read_bytes() == conversation_of(FACT)
 
 
 def test_a_conversation_is_not_restored_over_another_one(tmp_path: Path) -> None:
@@ -386,8 +388,8 @@ def test_a_conversation_is_not_restored_over_another_one(tmp_path: Path) -> None
     desk.harvest()
     desk.put("2026-06-12-call.md", talk("another call"))
     with pytest.raises(HarvestRefused, match="another conversation has its name"):
-        desk.knowledge.reclaimer.restore(sha(said(FACT)))
-    assert desk.knowledge.trash.content(sha(said(FACT))) is not None
+        desk.knowledge.reclaimer.restore(sha(conversation_of(FACT)))
+    assert desk.knowledge.trash.content(sha(conversation_of(FACT))) is not None
 
 
 def test_suspect_items_are_held_and_written_once_accepted(tmp_path: Path) -> None:
@@ -400,14 +402,14 @@ def test_suspect_items_are_held_and_written_once_accepted(tmp_path: Path) -> Non
     done = desk.knowledge.review.accept(waiting.id, "Reports are mailed weekly.")
     assert done.line == f"- Reports are mailed weekly. {FROM}"
     assert done.line in desk.lines() and done.commit
-    entry = desk.knowledge.ledger.entries()[sha(said(FACT, POISON))]
+    entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT, POISON))]
     assert done.line in [line.text for line in entry.lines]
     assert desk.knowledge.review.queue.waiting() == ()
 
 
-def test_a_secret_typed_in_its_place_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_an_edited_text_with_a_secret_is_refused_before_writing(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, POISON)
-    desk.harvest(desk.wish(reclaim=False))
+    desk.harvest(desk.request(reclaim=False))
     (waiting,) = desk.knowledge.review.queue.waiting()
     typed = "The login is password: hunter2hunter2"
     with pytest.raises(HarvestRefused, match="looks like a password") as refused:
@@ -419,16 +421,16 @@ def test_a_secret_typed_in_its_place_is_refused_before_anything_is_written(tmp_p
 
 def test_rejected_items_never_come_back(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, POISON)
-    desk.harvest(desk.wish(reclaim=False))
+    desk.harvest(desk.request(reclaim=False))
     (waiting,) = desk.knowledge.review.queue.waiting()
     desk.knowledge.review.reject(waiting.id[:5])
-    desk.put("2026-06-12-call.md", said(POISON) + b"\nbye\n")
-    desk.harvest(desk.wish(reclaim=False))
+    desk.put("2026-06-12-call.md", conversation_of(POISON) + b"\nbye\n")
+    desk.harvest(desk.request(reclaim=False))
     assert desk.knowledge.review.queue.waiting() == ()
     assert desk.lines() == []
 
 
-def test_no_model_is_asked_if_a_file_cannot_take_lines(tmp_path: Path) -> None:
+def test_no_request_is_made_if_a_category_file_is_broken(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     broken = b"# Facts\n\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n"
     desk.files.replace("knowledge/facts.md", broken)
@@ -438,7 +440,7 @@ def test_no_model_is_asked_if_a_file_cannot_take_lines(tmp_path: Path) -> None:
     assert desk.extractor.asked == []
 
 
-def test_a_file_that_breaks_while_it_is_written_leaves_its_line_to_a_person(tmp_path: Path) -> None:
+def test_an_item_for_a_file_broken_during_the_harvest_waits_for_review(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, QUESTION)
     broken = b"# Facts\n\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n"
 
@@ -461,7 +463,7 @@ def test_transcripts_are_harvested_and_never_moved(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({"1800-ses_a-call": [FACT]}))
     path = tmp_path / "raw/conversations/2026/06/12/1800-ses_a-call.md"
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"---\nsession_id: ses_a\nended: 2026-06-12T18:10:00Z\n---\n\n" + said(FACT))
+    path.write_bytes(b"---\nsession_id: ses_a\nended: 2026-06-12T18:10:00Z\n---\n\n" + conversation_of(FACT))
     (result,) = desk.harvest(HarvestRequest(transcripts=True)).results
     assert (result.outcome, result.reclaimed) == ("harvested", False)
     assert path.exists()
@@ -481,14 +483,14 @@ def test_a_path_that_is_not_a_conversation_is_refused(tmp_path: Path) -> None:
     assert desk.extractor.asked == []
 
 
-def test_a_live_one_that_a_person_names_is_harvested_and_stays(tmp_path: Path) -> None:
+def test_a_live_conversation_named_by_a_person_is_harvested_and_kept(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({"live": [FACT]}))
-    path = desk.put("live.md", said(FACT), minutes=1)
-    assert desk.harvest(desk.wish()).results == ()
-    (result,) = desk.harvest(desk.wish(paths=(path,))).results
+    path = desk.put("live.md", conversation_of(FACT), minutes=1)
+    assert desk.harvest(desk.request()).results == ()
+    (result,) = desk.harvest(desk.request(paths=(path,))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False) and FACT.text in desk.text("facts.md")
     assert result.kept == "written to moments ago; kept until it is idle"
-    (result,) = desk.harvest(desk.wish(paths=(path,))).results
+    (result,) = desk.harvest(desk.request(paths=(path,))).results
     assert not result.is_new and not result.reclaimed
 
 
@@ -502,10 +504,10 @@ def test_text_without_speakers_is_kept_and_reported_once(tmp_path: Path) -> None
     assert (entry.status, entry.error) == ("harvest-failed", "could not tell who speaks; kept")
     assert desk.extractor.asked == [] and desk.is_there(path)
     assert desk.harvest().results == ()
-    assert desk.harvest(desk.wish(paths=(path,))).results[0].outcome == "unclear"
+    assert desk.harvest(desk.request(paths=(path,))).results[0].outcome == "unclear"
 
 
-def test_a_problem_of_all_conversations_is_reported_once_and_not_recorded(tmp_path: Path) -> None:
+def test_an_error_common_to_all_conversations_is_reported_once_unrecorded(tmp_path: Path) -> None:
     missing = Extraction("failed", provider="openai", error="there is no key", lasting=True)
     desk = Desk(tmp_path, Scripted({"a": missing, "b": missing, "c": missing}))
     for name in "abc":
@@ -517,26 +519,26 @@ def test_a_problem_of_all_conversations_is_reported_once_and_not_recorded(tmp_pa
 
 def test_a_report_counts_only_items_written_by_this_run(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, POISON)
-    first = desk.harvest(desk.wish(reclaim=False))
+    first = desk.harvest(desk.request(reclaim=False))
     assert (first.items, first.held, first.results[0].is_new) == ({"facts": 1}, 1, True)
     again = desk.harvest()
     assert again.results[0].reclaimed
     assert (again.items, again.held, again.results[0].is_new) == ({}, 0, False)
 
 
-def test_a_reply_with_unusable_items_is_not_proof(tmp_path: Path) -> None:
+def test_a_harvest_with_unusable_items_is_not_reclaimed_without_consent(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is not an object",))
     desk.extractor = Scripted({"2026-06-12-call": refused})
     (result,) = desk.harvest(HarvestRequest()).results
     assert result.refused == ("facts 2: is not an object",) and not result.reclaimed
     assert result.kept == "1 of the model's items were unusable (--reclaim-partial)"
-    entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
+    entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
     assert entry.refused == result.refused
     assert desk.harvest().results[0].reclaimed
 
 
-def test_an_item_that_needs_a_review_is_held(tmp_path: Path) -> None:
+def test_an_item_that_needs_review_is_held(tmp_path: Path) -> None:
     long = replace(FACT, text="The gauge is read. " * 35, why="is longer than 600 characters")
     desk = desk_with(tmp_path, long)
     desk.harvest()
@@ -544,13 +546,13 @@ def test_an_item_that_needs_a_review_is_held(tmp_path: Path) -> None:
     assert waiting.why == "is longer than 600 characters" and desk.lines() == []
 
 
-def test_a_harvest_of_a_workspace_with_transcripts_alone_means_them(tmp_path: Path) -> None:
+def test_transcripts_are_harvested_if_there_are_no_conversations(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({"1800-ses_a-call": [FACT]}))
     harvest = desk.knowledge.harvest
     assert not harvest.means_transcripts()
     path = "raw/conversations/2026/06/12/1800-ses_a-call.md"
     (tmp_path / path).parent.mkdir(parents=True)
-    (tmp_path / path).write_bytes(b"---\nended: 2026-06-12T18:10:00Z\n---\n\n" + said(FACT))
+    (tmp_path / path).write_bytes(b"---\nended: 2026-06-12T18:10:00Z\n---\n\n" + conversation_of(FACT))
     assert harvest.means_transcripts() and harvest.means_transcripts((path,))
     assert harvest.survey(transcripts=False).left == 1
     desk.put("a.md", talk("hello"))
@@ -559,7 +561,7 @@ def test_a_harvest_of_a_workspace_with_transcripts_alone_means_them(tmp_path: Pa
     assert harvest.survey(transcripts=False).left == 0
 
 
-def test_only_the_named_ones_are_harvested(tmp_path: Path) -> None:
+def test_only_named_conversations_are_harvested(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.put("other.md", talk("hello"))
     desk.harvest(HarvestRequest(("conversations/2026-06-12-call.md",), reclaim=False))
@@ -575,7 +577,7 @@ def test_a_run_can_be_stopped(tmp_path: Path) -> None:
     assert desk.extractor.stopped.is_set()
 
 
-def test_with_a_damaged_ledger_nothing_is_asked_or_moved(tmp_path: Path) -> None:
+def test_nothing_is_requested_or_moved_with_a_damaged_ledger(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.files.replace(LEDGER, b'{"entries": {')
     with pytest.raises(LedgerBroken, match="ledger rebuild"):
@@ -598,14 +600,14 @@ def test_a_digest_that_was_deleted_stays_deleted(tmp_path: Path) -> None:
     desk.harvest()
     (tmp_path / "knowledge/digest.md").unlink()
     desk.extractor = Scripted({"later": [QUESTION]})
-    desk.put("later.md", said(QUESTION))
+    desk.put("later.md", conversation_of(QUESTION))
     desk.harvest()
     assert not desk.is_there("knowledge/digest.md")
     desk.knowledge.digest.regenerate(force=True)
     assert QUESTION.text in desk.text("digest.md")
 
 
-def test_the_settings_say_how_long_the_trash_keeps(tmp_path: Path) -> None:
+def test_the_retention_of_the_trash_is_configurable(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, settings=HarvestSettings(trash_days=30))
     desk.harvest()
     desk.now += timedelta(days=29)

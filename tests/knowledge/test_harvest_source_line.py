@@ -1,4 +1,4 @@
-"""The source line of an item is found, and none is invented if it is unknown."""
+"""Finding the source line of an item, and none if it is unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TALK = (
 ).encode()
 
 
-def test_the_line_with_most_of_the_words_is_shown() -> None:
+def test_the_line_with_most_of_the_words_is_found() -> None:
     item = Item("facts", "The gateway of Vestrand speaks plain HTTP without TLS.")
     assert find_source_line(item, TALK) == (4, "The gateway speaks plain HTTP, no TLS.")
 
@@ -24,21 +24,21 @@ def test_an_item_without_a_source_line_has_no_location() -> None:
     assert find_source_line(Item("facts", "x y z"), b"") == (0, "")
 
 
-def test_of_a_long_line_the_part_is_shown_that_says_it() -> None:
-    said = "The broker passwords were rotated on the boat."
-    line = json.dumps({"content": "filler word " * 400 + said + " more filler" * 400})
-    number, excerpt = find_source_line(Item("facts", said), f"{{}}\n{line}\n".encode())
+def test_the_relevant_part_of_a_long_line_is_shown() -> None:
+    statement = "The broker passwords were rotated on the boat."
+    line = json.dumps({"content": "filler word " * 400 + statement + " more filler" * 400})
+    number, excerpt = find_source_line(Item("facts", statement), f"{{}}\n{line}\n".encode())
     assert number == 2
-    assert said in excerpt
+    assert statement in excerpt
     assert len(excerpt) <= EXCERPT + 2
     assert excerpt.startswith("…") and excerpt.endswith("…")
 
 
-def test_any_bytes_are_read() -> None:
+def test_any_bytes_are_accepted() -> None:
     assert find_source_line(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1
 
 
-def test_of_a_command_the_line_is_found_that_ran_it() -> None:
+def test_the_line_that_ran_a_command_is_found() -> None:
     data = b"## 10:00 - user\nmake test shows errors, run the tests\n\n> [tool:Bash] cd x && make test\n"
     item = Item("playbooks", "**Run the tests**: make test")
     assert find_source_line(item, data) == (4, "> [tool:Bash] cd x && make test")

@@ -1,4 +1,4 @@
-"""Power loss: nothing goes to the trash before earlier writes are synced (C4)."""
+"""Power loss: no conversation is moved to the trash before earlier writes are synced (C4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.knowledge.harvest_support import FACT, QUESTION, Desk, Scripted, said
+from tests.knowledge.harvest_support import FACT, QUESTION, Desk, Scripted, conversation_of
 
 ROOT = Path(__file__).parents[2]
 CALLS = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat"
@@ -36,8 +36,8 @@ class Disk:
     Attributes:
         root: The workspace.
         files: Files with unsynced writes.
-        folders: Folders with unsynced names.
-        moves: For each conversation moved to the trash, what was unsynced then.
+        folders: Folders with unsynced entries.
+        moves: What was unsynced when each conversation was moved to the trash.
     """
 
     root: Path
@@ -46,7 +46,7 @@ class Disk:
     moves: list[set[str]] = field(default_factory=list)
 
     def take(self, call: str, given: str) -> None:
-        """Follows a call that succeeded."""
+        """Tracks a successful system call."""
         if call in ("write", "pwrite64"):
             self._note(self.files, _OF_FD.match(given))
         elif call in ("fsync", "fdatasync"):
@@ -75,19 +75,19 @@ class Disk:
             self.folders.add(str(Path(path).parent))
 
     def _counts(self, path: str) -> bool:
-        """True if the file matters, unlike git's locks and indexes and our own lock."""
+        """Returns whether a file matters, unlike git's locks and indexes and our own lock."""
         if not path.startswith(f"{self.root}/") or path.endswith("/scratch/.lock"):
             return False
         return "/.git/" not in path or ("/.git/objects/" in path and "/tmp_obj_" not in path)
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_nothing_is_reclaimed_while_a_write_is_not_synced(tmp_path: Path) -> None:
+def test_nothing_is_reclaimed_before_all_writes_are_synced(tmp_path: Path) -> None:
     root = tmp_path / "memory"
     desk = Desk(root, Scripted({}))
     desk.repository.commit(["memory-config.yaml"], "first")
-    desk.put("one.md", said(FACT))
-    desk.put("two.md", said(QUESTION))
+    desk.put("one.md", conversation_of(FACT))
+    desk.put("two.md", conversation_of(QUESTION))
     log = tmp_path / "strace"
     done = subprocess.run(
         ["strace", "-f", "-y", "-qq", "-s", "512", "-e", f"trace={CALLS}", "-o", str(log),
@@ -96,7 +96,7 @@ def test_nothing_is_reclaimed_while_a_write_is_not_synced(tmp_path: Path) -> Non
         capture_output=True, text=True, timeout=110,
     )  # fmt: skip
     if "ptrace" in done.stderr.lower():
-        pytest.skip("no process may be traced here")
+        pytest.skip("processes cannot be traced here")
     assert done.returncode == 0, done.stderr[-2000:]
     disk = Disk(root)
     written: set[str] = set()

@@ -1,4 +1,4 @@
-"""The ledger: its JSON, never treated as empty when damaged, and rebuilt from the history."""
+"""The ledger: its JSON format, never treated as empty when damaged, and rebuilt from the history."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tree(files: Files) -> dict[str, object]:
     return json.loads(files.read(PATH))["entries"]  # type: ignore[no-any-return]
 
 
-def test_an_entry_has_the_fields_of_the_specification(files: Files, ledger: Ledger) -> None:
+def test_an_entry_has_the_specified_fields(files: Files, ledger: Ledger) -> None:
     ledger.record(name("x"), entry(deleted=True))
     assert tree(files) == {
         name("x"): {
@@ -87,7 +87,7 @@ def test_recorded_entries_are_read_back(ledger: Ledger) -> None:
     assert (whole.coverage, whole.total, whole.name) == (0.4, 1, "a.md")
 
 
-def test_the_sample_ledger_is_one(sample: Path) -> None:
+def test_the_sample_ledger_is_valid(sample: Path) -> None:
     found = Ledger(Files(Workspace.open(sample)), Repository(Workspace.open(sample))).entries()
     assert {each.status for each in found.values()} >= {"harvested", "deleted-unharvested"}
 
@@ -118,7 +118,7 @@ def test_a_workspace_without_a_ledger_has_an_empty_one(ledger: Ledger) -> None:
         b'{"entries":' + b"[" * 100_000,
     ],
 )  # fmt: skip
-def test_a_damaged_ledger_is_neither_read_nor_written_over(files: Files, ledger: Ledger, data: bytes) -> None:
+def test_a_damaged_ledger_is_neither_read_nor_overwritten(files: Files, ledger: Ledger, data: bytes) -> None:
     files.replace(PATH, data)
     for act in (ledger.entries, lambda: ledger.get(name("x")), lambda: ledger.record(name("x"), entry())):
         with pytest.raises(LedgerBroken, match=r"knowledge/ledger\.json.*ledger rebuild"):
@@ -127,7 +127,7 @@ def test_a_damaged_ledger_is_neither_read_nor_written_over(files: Files, ledger:
     assert ledger.view().entries == () and "knowledge/ledger.json" in ledger.view().problem
 
 
-def test_a_ledger_that_was_deleted_is_not_an_empty_one(files: Files, ledger: Ledger) -> None:
+def test_a_deleted_ledger_is_not_treated_as_empty(files: Files, ledger: Ledger) -> None:
     ledger.record(name("x"), entry())
     Repository(files.workspace).commit([PATH], "a ledger")
     files.remove(PATH)
@@ -137,7 +137,7 @@ def test_a_ledger_that_was_deleted_is_not_an_empty_one(files: Files, ledger: Led
     assert ledger.get(name("x")) is not None
 
 
-def test_it_is_rebuilt_from_all_versions_and_the_current_file(files: Files, ledger: Ledger) -> None:
+def test_a_ledger_is_rebuilt_from_all_versions_and_the_current_file(files: Files, ledger: Ledger) -> None:
     repository = Repository(files.workspace)
     ledger.record(name("old"), entry("conversations/old.md"))
     repository.commit([PATH], "first")
@@ -154,7 +154,7 @@ def test_it_is_rebuilt_from_all_versions_and_the_current_file(files: Files, ledg
     assert count == len(found) >= 2
     assert from_history >= 1
     assert found[name("old")].path == "conversations/old.md"
-    assert found[name("both")].deleted, "what the damaged file still says is newer than the history"
+    assert found[name("both")].deleted, "the readable part of the damaged file is newer than the history"
 
 
 def test_a_damaged_ledger_is_either_refused_or_complete(files: Files, ledger: Ledger) -> None:
@@ -181,12 +181,12 @@ def test_a_damaged_ledger_is_either_refused_or_complete(files: Files, ledger: Le
         except LedgerBroken:
             refused += 1
         else:
-            # A changed letter inside a text is undetectable; the rest is unchanged.
+            # A changed letter inside a text cannot be detected; the rest is unchanged.
             unseen += 1
             assert sum(known.get(each) != value for each, value in found.items()) <= 2
         ledger.rebuild()
         assert set(known) <= set(ledger.entries())
-    print(f"\n40 damages: {refused} refused, {unseen} still a ledger")
+    print(f"\n40 damages: {refused} refused, {unseen} still valid")
     assert refused > 20
 
 

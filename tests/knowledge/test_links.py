@@ -36,12 +36,12 @@ def space(tmp_path: Path) -> EntrySpace:
 
 
 def targets(text: str) -> list[tuple[str, str]]:
-    """Kind and target of the sure references of a text."""
+    """Returns kind and target of the certain references in a text."""
     return [(each.kind, each.target) for each in references(text) if each.sure]
 
 
 @given(st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200))
-def test_any_text_is_read_and_every_span_matches_its_target(text: str) -> None:
+def test_any_text_is_parsed_and_every_span_matches_its_target(text: str) -> None:
     for found in references(text, first_line=7):
         written = text[found.start : found.end]
         assert written and found.line == 7 + text.count("\n", 0, found.start)
@@ -72,11 +72,11 @@ def test_any_reference_resolves_or_is_reported_on_its_line(text: str) -> None:
 
 
 @each_case("unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"])
-def test_highly_repetitive_text_is_read(unit: str) -> None:
+def test_highly_repetitive_text_is_parsed(unit: str) -> None:
     assert isinstance(references(unit * 30_000), tuple)
 
 
-def test_the_forms_of_a_reference() -> None:
+def test_all_forms_of_references_are_found() -> None:
     text = (
         "See also: ../architecture/KNOWLEDGE.md, tide-tables\n"
         'The [list](references/a%20b.md#top "T") and [[Jonas Brandt#Open|Jonas]].\n'
@@ -111,11 +111,11 @@ def test_the_forms_of_a_reference() -> None:
         "[^1]: knowledge",
     ],
 )
-def test_examples_and_prose_are_no_sure_references(text: str) -> None:
+def test_examples_and_prose_are_not_certain_references(text: str) -> None:
     assert targets(text) == []
 
 
-def test_references_resolve_from_file_entry_and_workspace(space: EntrySpace) -> None:
+def test_references_resolve_relative_to_file_entry_and_workspace(space: EntrySpace) -> None:
     body = (
         "references/x.md, ../b/KNOWLEDGE.md, people/jo.md, knowledge/people/jo.md, projects/tide, the-skill\n"
     )
@@ -141,7 +141,7 @@ def test_references_resolve_from_file_entry_and_workspace(space: EntrySpace) -> 
     assert links.problems == ()
 
 
-def test_wikilinks_lead_to_entry_person_project_topic_or_file_in_this_order(space: EntrySpace) -> None:
+def test_wikilinks_resolve_to_entry_person_project_topic_file_in_that_order(space: EntrySpace) -> None:
     entry = space.entry("knowledge/tides")
     space.write("knowledge/people/tides.md", "")
     space.write("knowledge/people/jonas-brandt.md", "---\ntype: person\nname: J. Brandt\n---\n")
@@ -177,7 +177,7 @@ def test_broken_references_have_line_and_suggestion(space: EntrySpace) -> None:
         "See also: no-such-thing\n",
     )
     space.write("knowledge/journal/2026-06-12.md", "[[gage-fleet]] and ../gone/x.md and knowledge/gone.md\n")
-    assert space.said() == [
+    assert space.problem_lines() == [
         "error: knowledge/a/KNOWLEDGE.md:5: ../guage-fleet/KNOWLEDGE.md does not exist;"
         " did you mean knowledge/gauge-fleet/KNOWLEDGE.md?",
         "error: knowledge/a/KNOWLEDGE.md:6: ../references/datums.md does not exist;"
@@ -189,11 +189,11 @@ def test_broken_references_have_line_and_suggestion(space: EntrySpace) -> None:
     ]
 
 
-def test_a_section_that_is_not_there_is_a_warning(space: EntrySpace) -> None:
+def test_a_missing_section_is_a_warning(space: EntrySpace) -> None:
     space.entry("knowledge/a", "# Tide tables\n")
     space.entry("knowledge/b", "[[a#Tide  Tables]] [[a#moon]]\n")
-    [said] = space.said()
-    assert said.startswith(
+    [message] = space.problem_lines()
+    assert message.startswith(
         "warning: knowledge/b/KNOWLEDGE.md:5: knowledge/a/KNOWLEDGE.md has no section 'moon'"
     )
 
@@ -202,9 +202,11 @@ def test_an_ambiguous_name_lists_its_matches(space: EntrySpace) -> None:
     space.entry("knowledge/x/tides")
     space.entry("knowledge/y/tides")
     space.entry("knowledge/b", "[[tides]]\n")
-    [said] = [line for line in space.said() if "/b/" in line]
-    assert "[[tides]] matches 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md" in said
-    assert said.endswith("use the path of one of them")
+    [message] = [line for line in space.problem_lines() if "/b/" in line]
+    assert (
+        "[[tides]] matches 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md" in message
+    )
+    assert message.endswith("use the path of one of them")
 
 
 @pytest.mark.parametrize("path", ["../../../etc/passwd", "../../../../x/KNOWLEDGE.md", "[x](../../../a.md)"])
@@ -212,9 +214,9 @@ def test_a_reference_out_of_the_workspace_is_refused(space: EntrySpace, tmp_path
     (tmp_path / "a.md").write_text("SECRET")
     space.entry("knowledge/b", f"{path}\n")
     space.write("knowledge/journal/2026-06-12.md", "In ../../../../src/x.py of another place.\n")
-    [said] = space.said()
-    assert "leads out of the workspace" in said and "knowledge/b/KNOWLEDGE.md:5: " in said
-    assert said.startswith("warning: " if "etc" in path else "error: ")
+    [message] = space.problem_lines()
+    assert "leads out of the workspace" in message and "knowledge/b/KNOWLEDGE.md:5: " in message
+    assert message.startswith("warning: " if "etc" in path else "error: ")
     assert space.links().links == ()
 
 
@@ -228,18 +230,18 @@ def test_a_reference_through_a_symlink_out_of_the_workspace_is_refused(
     (space.root / "knowledge/link").symlink_to(outside)
     (space.root / "knowledge/loop").symlink_to("loop")
     (space.root / "knowledge/inner").symlink_to("b")
-    said = [line for line in space.said() if "/b/" in line]
-    assert len(said) == 2
-    assert "../link/x.md is refused: a symlink leads out of the workspace" in said[0]
-    assert "../loop/x.md is refused: is part of a loop of symlinks" in said[1]
+    lines = [line for line in space.problem_lines() if "/b/" in line]
+    assert len(lines) == 2
+    assert "../link/x.md is refused: a symlink leads out of the workspace" in lines[0]
+    assert "../loop/x.md is refused: is part of a loop of symlinks" in lines[1]
 
 
-def test_paths_of_one_machine_are_a_warning_in_entries_only(space: EntrySpace) -> None:
+def test_absolute_paths_are_a_warning_in_entries_only(space: EntrySpace) -> None:
     space.entry(
         "knowledge/a", f"In /home/wren/tidemark/x.py and `{space.root}/knowledge/b.md`, not /etc/fstab.\n"
     )
     space.write("knowledge/journal/2026-06-12.md", "In /home/wren/tidemark.\n")
-    assert set(space.said()) == {
+    assert set(space.problem_lines()) == {
         "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is an absolute path on one machine;"
         " say which machine, or use a relative path",
         f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md is an absolute path"
@@ -257,8 +259,8 @@ def test_a_skill_that_refers_to_private_data_is_an_error(space: EntrySpace) -> N
         "Look into `logs/decisions-2026-06.jsonl`.\nMessage-ID: <20260612.1234@mail.example.org>\n"
         "Reply to <CAF8aX2+9f3kq0Wz@mail.example.org>.\n```\ncat knowledge/people/jo.md\n```\n",
     )
-    said = space.said()
-    assert [line.split(": ")[1:3] for line in said] == [
+    lines = space.problem_lines()
+    assert [line.split(": ")[1:3] for line in lines] == [
         [f"{skill}:5", "a skill refers to private knowledge"],
         [f"{skill}:6", "a skill refers to private knowledge"],
         [f"{skill}:7", "a skill refers to private knowledge"],
@@ -267,7 +269,7 @@ def test_a_skill_that_refers_to_private_data_is_an_error(space: EntrySpace) -> N
         [f"{skill}:10", "a skill contains a mail id"],
         [f"{skill}:12", "a skill refers to private knowledge"],
     ]
-    assert {line.split(": ")[0] for line in said} == {"error"}
+    assert {line.split(": ")[0] for line in lines} == {"error"}
 
 
 def test_a_skill_may_explain_the_layout_and_point_at_skills(space: EntrySpace) -> None:
@@ -279,30 +281,30 @@ def test_a_skill_may_explain_the_layout_and_point_at_skills(space: EntrySpace) -
         "The audit is in logs/cleanup.jsonl. See also: other, ../other/SKILL.md. Mail <robin@example.org>.\n"
         "```\nknowledge/project-x/KNOWLEDGE.md\n```\n",
     )
-    assert space.said() == []
+    assert space.problem_lines() == []
 
 
-def test_a_child_that_its_index_does_not_name_is_found(space: EntrySpace) -> None:
+def test_a_nested_entry_missing_from_its_index_is_reported(space: EntrySpace) -> None:
     index = space.entry("knowledge/incidents", "- a/KNOWLEDGE.md\n- [[b]]\n")
     space.entry("knowledge/incidents/a", "See ../c/KNOWLEDGE.md\n")
     for name in ("b", "c", "d"):
         space.entry(f"knowledge/incidents/{name}", "See ../d/KNOWLEDGE.md\n" if name == "d" else "")
-    assert space.said() == [
+    assert space.problem_lines() == [
         "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
         f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
-    ] or space.said() == [
+    ] or space.problem_lines() == [
         f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
         "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
     ]
 
 
-def test_a_reference_to_an_archived_entry_says_so(space: EntrySpace) -> None:
+def test_a_reference_to_an_archived_entry_is_reported(space: EntrySpace) -> None:
     space.entry("knowledge/archive/old")
     space.entry("knowledge/a", "../old/KNOWLEDGE.md\n")
     space.write("topics/t.md", "---\ntype: topic\nsubscriptions:\n  - knowledge/old/KNOWLEDGE.md\n---\n")
-    assert space.said() == [
+    assert space.problem_lines() == [
         "error: knowledge/a/KNOWLEDGE.md:5: ../old/KNOWLEDGE.md is archived;"
         " run: autopoiesis knowledge restore old; or remove the reference",
         "warning: topics/t.md:4: knowledge/old/KNOWLEDGE.md is archived;"
@@ -318,7 +320,7 @@ def test_a_conversation_name_is_not_a_reference_to_an_entry(space: EntrySpace) -
     assert [link.line for link in space.links().to(entry)] == [2]
 
 
-def test_the_sample_and_the_starter_are_clean(sample: Path) -> None:
+def test_the_sample_and_the_starter_have_no_problems(sample: Path) -> None:
     for root in (sample, STARTER):
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=True)
@@ -331,11 +333,11 @@ def test_a_file_with_invalid_text_is_still_read(space: EntrySpace) -> None:
     space.write("knowledge/people/jo.md", b"\xff\xfe [[a]] \x00 [[a|\x1b]2;x\x07]]\n")
     assert [link.source for link in space.links().to(entry)] == ["knowledge/people/jo.md"]
     space.write("knowledge/people/jo.md", b"[[nowhere\x1b]52;c;eA==\x07]]\n[[\xe2\x80\xaex]]\n")
-    for line in space.said():
+    for line in space.problem_lines():
         assert line.isprintable()
 
 
-def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpace) -> None:
+def test_wikilinks_may_include_part_of_the_path(space: EntrySpace) -> None:
     space.write("knowledge/people/Maren.md", "# Maren\n\n## Wishes\n\n### Tea\n")
     space.write("knowledge/reference/sub/twin.md", "# T\n")
     space.write("knowledge/procedures/twin.md", "# T\n")
@@ -359,7 +361,7 @@ def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpa
         "[[sub/none]] is a broken link; correct it, or create the file",
         "knowledge/people/Maren.md has no section 'Milk'; use one of its headings",
     ]
-    # Within a share, its own files come first; problems there are for its owners to fix.
+    # Within shared knowledge, its own files come first; its problems are for its owners to fix.
     assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
         "knowledge/shared/team/twin.md"
     ]

@@ -1,4 +1,4 @@
-"""Notes follow their file; if that is uncertain, the person is asked."""
+"""Notes follow their file; if the match is uncertain, the person is asked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_persons_note_has_its_day_and_origin(notes: NoteFiles, files: Files, repository: Path) -> None:
+def test_a_persons_note_has_its_date_and_origin(notes: NoteFiles, files: Files, repository: Path) -> None:
     applied = notes.add(repository / "ingest/pull.py", "Reads twice.")
     assert applied.path == "knowledge/files/tidemark-ingest-pull.py.md"
     text = files.read(applied.path).decode()
@@ -85,7 +85,7 @@ def test_notes_of_the_sample_are_found_by_their_title(sample: Path) -> None:
     assert notes.questions() == ()
 
 
-def test_a_harvested_note_goes_with_its_file(notes: NoteFiles, files: Files, repository: Path) -> None:
+def test_a_harvested_note_follows_its_file(notes: NoteFiles, files: Files, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     edit = notes.edit_for(Item("files", "Reads twice.", str(path)), ORIGIN)
     assert (edit.kind, edit.title) == ("note", "# tidemark/ingest/pull.py")
@@ -100,13 +100,13 @@ def test_a_harvested_note_goes_with_its_file(notes: NoteFiles, files: Files, rep
     assert found.path == "tidemark/pull.py"
 
 
-def test_a_note_on_a_missing_file_is_a_fact(notes: NoteFiles, repository: Path) -> None:
+def test_a_note_on_a_missing_file_becomes_a_fact(notes: NoteFiles, repository: Path) -> None:
     edit = notes.edit_for(Item("files", "Reads twice.", str(repository / "no.py")), ORIGIN)
     assert (edit.kind, edit.path, edit.category) == ("append", "knowledge/facts.md", "files")
     assert edit.line == f"- {repository}/no.py: Reads twice. [from: 2026-06-12-talk, 2026-06-12]"
 
 
-def test_a_stranger_at_a_noted_path_gets_no_note(notes: NoteFiles, repository: Path) -> None:
+def test_a_different_file_at_a_noted_path_gets_no_note(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     path.rename(repository / "ingest/old.py")
@@ -122,7 +122,7 @@ def test_a_stranger_at_a_noted_path_gets_no_note(notes: NoteFiles, repository: P
     assert found is not None and notes.questions() == () and notes.of(path) is None
 
 
-def test_two_copies_are_a_question(notes: NoteFiles, repository: Path) -> None:
+def test_two_copies_cause_a_question(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     (repository / "copy.py").write_bytes(path.read_bytes())
@@ -135,7 +135,7 @@ def test_two_copies_are_a_question(notes: NoteFiles, repository: Path) -> None:
     ]
 
 
-def test_short_contents_tell_nothing(notes: NoteFiles, repository: Path) -> None:
+def test_short_contents_do_not_identify_a_file(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/__init__.py"
     path.write_text("")
     notes.add(path, "n")
@@ -143,7 +143,7 @@ def test_short_contents_tell_nothing(notes: NoteFiles, repository: Path) -> None
     assert notes.of(repository / "__init__.py") is None
 
 
-def test_another_content_under_the_same_inode_is_a_question(notes: NoteFiles, repository: Path) -> None:
+def test_other_content_with_the_same_inode_causes_a_question(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     target = path.rename(repository / "ingest/other.txt")
@@ -153,7 +153,7 @@ def test_another_content_under_the_same_inode_is_a_question(notes: NoteFiles, re
     assert [each.why for each in question.candidates] == ["the same inode, but other content"]
 
 
-def test_rewritten_content_with_the_same_inode_is_a_question(notes: NoteFiles, repository: Path) -> None:
+def test_a_renamed_file_with_another_mtime_causes_a_question(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     target = path.rename(repository / "ingest/other.py")
@@ -161,7 +161,7 @@ def test_rewritten_content_with_the_same_inode_is_a_question(notes: NoteFiles, r
     assert notes.of(target) is None and len(notes.questions()) == 1
 
 
-def test_too_many_of_one_length_leave_nothing_certain(notes: NoteFiles, repository: Path) -> None:
+def test_too_many_files_of_the_same_length_are_not_compared(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
     for number in range(MAX_CONTENTS + 1):
@@ -181,7 +181,7 @@ def test_a_rename_is_followed_on_another_machine(files: Files, repository: Path)
     assert 'path: "tidemark/pull.py"' in text and "\n# tidemark/pull.py\n" in text
 
 
-def test_two_repositories_of_one_name_share_no_notes(
+def test_two_repositories_with_the_same_name_share_no_notes(
     notes: NoteFiles, repository: Path, tmp_path: Path
 ) -> None:
     notes.add(repository / "ingest/pull.py", "n")
@@ -193,7 +193,7 @@ def test_two_repositories_of_one_name_share_no_notes(
     assert notes.of(repository / "ingest/pull.py") is not None
 
 
-def test_text_that_the_person_adds_to_notes_is_kept(notes: NoteFiles, files: Files, repository: Path) -> None:
+def test_text_the_person_adds_to_notes_is_kept(notes: NoteFiles, files: Files, repository: Path) -> None:
     applied = notes.add(repository / "ingest/pull.py", "n")
     mine = (
         files.read(applied.path).replace(b"---\npath", b"---\n# mine\nowner: me\npath")
@@ -207,7 +207,7 @@ def test_text_that_the_person_adds_to_notes_is_kept(notes: NoteFiles, files: Fil
 
 
 @pytest.mark.parametrize("header", ["", "---\n{broken\n---\n", "---\npath: [\n---\n"])
-def test_without_a_header_the_title_counts(
+def test_without_a_header_the_title_identifies_the_file(
     notes: NoteFiles, files: Files, repository: Path, header: str
 ) -> None:
     files.replace("knowledge/files/x.md", f"{header}# tidemark/ingest/pull.py\n\n- n\n".encode())
@@ -253,7 +253,7 @@ def test_invalid_requests_are_refused_with_a_hint(notes: NoteFiles, repository: 
         assert caught.value.where and caught.value.hint
 
 
-def test_the_names_of_notes_say_the_path_and_are_never_shared(notes: NoteFiles, files: Files) -> None:
+def test_names_of_notes_files_reflect_the_path_and_are_unique(notes: NoteFiles, files: Files) -> None:
     root = files.workspace.root / "t"
     paths = ["a/b-c.md", "a-b/c.md", "a/-b.md", "a-/b.md", "a--b.md", "ä ö/#1.md", f"{'x' * 150}.md"]
     for path in paths:
@@ -267,7 +267,7 @@ def test_the_names_of_notes_say_the_path_and_are_never_shared(notes: NoteFiles, 
         assert found is not None and found.path == f"t/{path}"
 
 
-def test_special_files_have_no_notes_and_do_no_harm(notes: NoteFiles, tmp_path: Path) -> None:
+def test_special_files_have_no_notes(notes: NoteFiles, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for path in (
@@ -284,7 +284,7 @@ def test_special_files_have_no_notes_and_do_no_harm(notes: NoteFiles, tmp_path: 
         assert notes.edit_for(Item("files", "n", str(path)), ORIGIN).path == "knowledge/facts.md"
 
 
-def test_a_read_only_workspace_shows_its_notes(files: Files, repository: Path) -> None:
+def test_notes_are_readable_in_a_read_only_workspace(files: Files, repository: Path) -> None:
     NoteFiles(files, clock).add(repository / "ingest/pull.py", "n")
     (repository / "ingest/pull.py").write_text(BODY + "more\n")
     found = NoteFiles(Files(files.workspace, read_only=True), clock).of(repository / "ingest/pull.py")
@@ -292,7 +292,7 @@ def test_a_read_only_workspace_shows_its_notes(files: Files, repository: Path) -
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"a": 1}', b"\xff", b"[" * 100_000])
-def test_broken_sightings_lose_no_note(files: Files, repository: Path, data: bytes) -> None:
+def test_a_broken_sightings_file_loses_no_note(files: Files, repository: Path, data: bytes) -> None:
     NoteFiles(files, clock).add(repository / "ingest/pull.py", "n")
     files.replace(SIGHTINGS, data)
     found = NoteFiles(files, clock).of(repository / "ingest/pull.py")

@@ -54,10 +54,12 @@ class World:
         return "\n".join(lines) + "\n"
 
     def check(self, kind: str, name: str, path: Path) -> None:
-        """The notes are found for their file and no other."""
+        """Checks that the notes of a file, and no others, are found."""
         found = self.notes.of(path)
         assert found is not None and found.is_here, f"{kind}: lost"
-        assert [entry.text for entry in found.entries] == [f"This is {name}."], f"{kind}: another file's"
+        assert [entry.text for entry in found.entries] == [f"This is {name}."], (
+            f"{kind}: notes of another file"
+        )
         self.counts[f"{kind}: found"] += 1
 
     def check_none(self, kind: str, path: Path) -> None:
@@ -84,7 +86,7 @@ class World:
         self.noted[name] = path.rename(self.free())
         self.check("rename", name, self.noted[name])
 
-    def rename_asked_by_the_old_path(self, name: str, path: Path) -> None:
+    def rename_queried_by_old_path(self, name: str, path: Path) -> None:
         self.noted[name] = path.rename(self.free())
         self.check("rename, old path", name, path)
 
@@ -96,11 +98,11 @@ class World:
         path.write_bytes(data)
         self.check("restore", name, path)
 
-    def reuse_of_the_inode(self, name: str, path: Path) -> None:
+    def inode_reuse(self, name: str, path: Path) -> None:
         data, inode = path.read_bytes(), path.stat().st_ino
         path.unlink()
         other, _ = self.make()
-        self.counts["inode was used again"] += other.stat().st_ino == inode
+        self.counts["inode was reused"] += other.stat().st_ino == inode
         self.check_none("inode reuse", other)
         other.unlink()
         path.write_bytes(data)
@@ -112,11 +114,11 @@ class World:
         self.check_none("copy", target)
         target.unlink()
 
-    def copy_and_loss(self, name: str, path: Path) -> None:
+    def copy_and_delete(self, name: str, path: Path) -> None:
         target = self.free()
         shutil.copy2(path, target)
         path.unlink()
-        self.check_none("copy of what is gone", target)
+        self.check_none("copy of a deleted file", target)
         question = self.notes.question(target)
         assert question is not None and [each.absolute for each in question.candidates] == [str(target)]
         bound = self.notes.rebind(question.path, target)
@@ -138,7 +140,7 @@ class World:
         self.noted[name] = target
         self.check("rename by link", name, target)
 
-    def another_at_its_path(self, name: str, path: Path) -> None:
+    def another_file_at_its_path(self, name: str, path: Path) -> None:
         target = path.rename(self.free())
         path.write_text(self.content("a stranger"))
         self.check_none("stranger at the path", path)
@@ -159,7 +161,7 @@ class World:
             source.rename(target)
         self.check("exchanged back", name, path)
 
-    def save_and_rename_unseen(self, name: str, path: Path) -> None:
+    def save_and_rename_unobserved(self, name: str, path: Path) -> None:
         temp = path.with_name(".save")
         temp.write_text(path.read_text() + f"more = {self.random.random()}\n")
         os.replace(temp, path)
@@ -174,9 +176,9 @@ class World:
 
 
 STEPS = (
-    World.atomic_save, World.save_in_place, World.rename, World.rename_asked_by_the_old_path, World.restore,
-    World.reuse_of_the_inode, World.copy, World.copy_and_loss, World.hard_link, World.hard_link_and_unlink,
-    World.another_at_its_path, World.exchange, World.save_and_rename_unseen,
+    World.atomic_save, World.save_in_place, World.rename, World.rename_queried_by_old_path, World.restore,
+    World.inode_reuse, World.copy, World.copy_and_delete, World.hard_link, World.hard_link_and_unlink,
+    World.another_file_at_its_path, World.exchange, World.save_and_rename_unobserved,
 )  # fmt: skip
 
 

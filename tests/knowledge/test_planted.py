@@ -1,4 +1,4 @@
-"""Planted text is held, however it gets in; genuine text is not."""
+"""Planted text is held however it gets in; genuine text is not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.flush_support import Provider
 from tests.knowledge import honest, planted
 from tests.knowledge.extract_support import Limits, source_of, workspace
 from tests.knowledge.honest import HONEST
-from tests.knowledge.planted import PLANTED, Said, Scene, key
+from tests.knowledge.planted import PLANTED, ItemKey, Scene, key
 
 # Each set has its own figures, so overfitting to the first shows in the second.
 EACH_SET = pytest.mark.parametrize("which", ["first", "second"])
@@ -23,14 +23,14 @@ PLANTED_OF = {"first": planted.FIRST, "second": planted.SECOND}
 HONEST_OF = {"first": honest.FIRST, "second": honest.SECOND}
 
 
-def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
-    """The items that pass, and the reasons for those held. Refused ones are in neither."""
+def written(scene: Scene, root: Path) -> tuple[list[Item], dict[ItemKey, str]]:
+    """Returns items written without review, and reasons for held ones; refused items are in neither."""
     source = source_of(root, scene.text, f"talk{scene.suffix}")
     assert source.state == "read", scene.name
     done = Extractor(Limits(), Provider(scene.reply)).extract(source, workspace(root))
     assert done.outcome == "extracted" or not scene.honest, scene.name
     through: list[Item] = []
-    waiting: dict[Said, str] = {}
+    waiting: dict[ItemKey, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
         if doubt := why_held(item, source.voices):
             waiting[key(item)] = doubt.reason
@@ -40,7 +40,7 @@ def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
 
 
 def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
-    """The good results per cell as ``held/total``, one line per route."""
+    """Renders the good results per cell as ``good/total``, one line per route."""
     columns = sorted({column for _, column in rows})
     lines = [f"{'':<16}" + "".join(f"{cell:>9}" for cell in (*columns, "all"))]
     for route in [*sorted({route for route, _ in rows}), "all"]:
@@ -67,7 +67,7 @@ def test_nothing_planted_is_written_without_review(which: str, tmp_path: Path) -
     for parentheses in (False, True):
         print("\n" + table(*(_only(counts, parentheses) for counts in (totals, escaped))))
     print("\n" + "\n".join(names))
-    # The second set was written without knowing the rules. What remains came through the agent's own commands
+    # The second set was written without knowing the rules. What escapes came through the agent's own commands
     # in other words: rows, error messages and file names typed by strangers.
     most = {"first": 0, "second": 0.11}[which]
     assert len(names) <= most * sum(len(scene.planted) for scene in PLANTED_OF[which])
@@ -78,7 +78,7 @@ def _only(counts: Counter[tuple[str, str]], parentheses: bool) -> Counter[tuple[
 
 
 @EACH_SET
-def test_nothing_planted_is_written_because_the_conversation_marks_it(which: str, tmp_path: Path) -> None:
+def test_no_planted_marker_is_written_without_review(which: str, tmp_path: Path) -> None:
     escaped: list[str] = []
     for number, scene in enumerate(PLANTED_OF[which]):
         source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
@@ -96,7 +96,7 @@ def test_little_genuine_text_is_held(which: str, tmp_path: Path) -> None:
     for number, scene in enumerate((*HONEST_OF[which], *PLANTED_OF[which])):
         through, waiting = written(scene, tmp_path / str(number))
         kept = {key(item) for item in through}
-        # Text planted elsewhere in the conversation is outside text, too.
+        # Text planted elsewhere in the conversation is outside text as well.
         cell = (scene.route if scene.shown == "own" else "beside planted", scene.language)
         totals[cell] += len(scene.honest)
         waits[cell] += len(scene.own - kept)
@@ -110,7 +110,7 @@ def test_little_genuine_text_is_held(which: str, tmp_path: Path) -> None:
     assert waiting_beside * 2 <= beside_planted
 
 
-def test_the_corpus_is_as_broad_as_it_claims() -> None:
+def test_the_corpus_is_broad_enough() -> None:
     assert len({scene.name for scene in (*PLANTED, *HONEST)}) == len(PLANTED) + len(HONEST)
     assert len(PLANTED) >= 130 and all(scene.planted for scene in PLANTED)
     assert len({scene.language for scene in PLANTED}) >= 8

@@ -1,4 +1,4 @@
-"""The review queue: items are queued once, settled once, and never come back."""
+"""The review queue: items are queued once, settled once, and never queued again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ORIGIN = Origin("2026-06-12-a", "2026-06-12")
 
 def waiting(text: str, why: str = "comes from tool output") -> PendingItem:
     item = Item("facts", text, voice="tool")
-    (made,) = pending_items(
+    (pending,) = pending_items(
         [HeldItem(item_id(item, ORIGIN.name), item, why)],
         at=NOW.isoformat(),
         origin=ORIGIN,
@@ -37,7 +37,7 @@ def waiting(text: str, why: str = "comes from tool output") -> PendingItem:
         sha256="0" * 64,
         locate=lambda _item: (7, "> [tool:web] … → …"),
     )
-    return made
+    return pending
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_pending_item_is_shown_with_its_source_line(queue: ReviewQueue) -> Non
     assert queue.paths == ("logs/review-2026-06.jsonl",)
 
 
-def test_reasons_of_earlier_versions_are_read_as_the_current_ones() -> None:
+def test_reasons_of_earlier_versions_are_mapped_to_current_ones() -> None:
     for former, current in FORMER.items():
         read = pending_item_in({**tree_of(waiting("One.")), "why": former})
         assert read is not None and read.why == current
@@ -67,7 +67,7 @@ def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
-def test_settled_items_never_come_back(queue: ReviewQueue) -> None:
+def test_settled_items_are_never_queued_again(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])
     queue.settle(item.id, "rejected")
@@ -84,7 +84,7 @@ def test_the_edited_text_of_an_accepted_item_is_kept(queue: ReviewQueue) -> None
     assert (found.verdict, found.text) == ("accepted", "The port is 8080.")
 
 
-def test_it_is_found_by_the_beginning_of_its_id(queue: ReviewQueue) -> None:
+def test_an_item_is_found_by_a_prefix_of_its_id(queue: ReviewQueue) -> None:
     item = waiting("One.")
     queue.put([item, waiting("Two.")])
     assert queue.get(item.id[:6]) == item
@@ -104,14 +104,14 @@ def test_it_is_found_by_the_beginning_of_its_id(queue: ReviewQueue) -> None:
         "not JSON",
     ],
 )
-def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line: str) -> None:
+def test_an_invalid_line_is_skipped(queue: ReviewQueue, tmp_path: Path, line: str) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/review-2026-05.jsonl").write_text(f"{line}\n")
     queue.put([waiting("One.")])
     assert [each.item.text for each in queue.waiting()] == ["One."]
 
 
-def test_a_record_has_the_complete_item() -> None:
+def test_an_item_survives_a_round_trip() -> None:
     item = waiting("One.")
     assert pending_item_in(tree_of(item)) == item
 
@@ -119,7 +119,7 @@ def test_a_record_has_the_complete_item() -> None:
 NOTE = Item("notes", "Gauges are read at six.", "knowledge/journal/2026-06-12.md", "agent")
 
 
-def test_a_note_keeps_its_place_and_its_turns() -> None:
+def test_a_note_keeps_its_path_and_its_turns() -> None:
     item = PendingItem(
         "a1", "now", NOTE, "comes from tool output", Origin("ses_1", "2026-06-12", (3, 8)), "x.md", ""
     )
@@ -145,22 +145,22 @@ def test_a_note_stored_as_a_fact_by_an_earlier_version_goes_to_its_target(
     assert (read.id, read.item.category, read.item.path) == (old.id, "notes", path)
     assert group_of(read.why) == "outside"
     queue.settle(read.id, "rejected")
-    again = said_in("b", Item("notes", "Gauges are read at six", path))
-    assert queue.put([again]).new == 0 and queue.waiting() == (), "it was turned down"
+    again = pending_from("b", Item("notes", "Gauges are read at six", path))
+    assert queue.put([again]).new == 0 and queue.waiting() == (), "it was rejected"
 
 
-def test_a_note_that_was_rejected_comes_back_on_no_other_day(queue: ReviewQueue) -> None:
-    queue.put([said_in("a", NOTE)])
+def test_a_rejected_note_is_not_queued_again_on_another_day(queue: ReviewQueue) -> None:
+    queue.put([pending_from("a", NOTE)])
     queue.settle(item_id(NOTE, "a"), "rejected")
     tomorrow = replace(NOTE, path="knowledge/journal/2026-06-13.md")
-    assert queue.put([said_in("b", tomorrow)]).new == 0
+    assert queue.put([pending_from("b", tomorrow)]).new == 0
     elsewhere = replace(NOTE, path="knowledge/memory/MEMORY.md")
-    assert queue.put([said_in("b", elsewhere)]).new == 1
+    assert queue.put([pending_from("b", elsewhere)]).new == 1
 
 
-def said_in(name: str, item: Item) -> PendingItem:
-    """The same item from another conversation."""
-    (made,) = pending_items(
+def pending_from(name: str, item: Item) -> PendingItem:
+    """Returns an item as pending from a named conversation."""
+    (pending,) = pending_items(
         [HeldItem(item_id(item, name), item, item.why or "comes from tool output")],
         at=NOW.isoformat(),
         origin=Origin(name, "2026-06-12"),
@@ -168,33 +168,35 @@ def said_in(name: str, item: Item) -> PendingItem:
         sha256=name * 64,
         locate=lambda _item: (0, ""),
     )
-    return made
+    return pending
 
 
 def test_an_item_from_several_conversations_is_counted(queue: ReviewQueue) -> None:
     text = "Never amend commits in this repository."
-    first = queue.put([said_in("a", Item("decisions", text))])
-    second = queue.put([said_in("b", Item("decisions", text.lower(), times=2))])
+    first = queue.put([pending_from("a", Item("decisions", text))])
+    second = queue.put([pending_from("b", Item("decisions", text.lower(), times=2))])
     assert (first.new, second.new) == (1, 0) and first.ids == second.ids
     (only,) = queue.waiting()
     assert (only.times, only.places, only.origin.name) == (3, 2, "a")
-    assert queue.put([said_in("b", Item("decisions", text.lower(), times=2))]) == second, "it is counted once"
+    assert queue.put([pending_from("b", Item("decisions", text.lower(), times=2))]) == second, (
+        "each conversation is counted once"
+    )
     assert queue.waiting() == (only,)
     queue.settle(only.id, "rejected")
-    assert queue.put([said_in("c", Item("decisions", text))]).new == 0 and queue.waiting() == ()
+    assert queue.put([pending_from("c", Item("decisions", text))]).new == 0 and queue.waiting() == ()
 
 
-def test_nearly_the_same_words_are_counted_together_and_others_are_not(queue: ReviewQueue) -> None:
-    queue.put([said_in("a", Item("facts", "Backups of the database are stored in Frankfurt."))])
-    queue.put([said_in("b", Item("facts", "Database backups are stored in Frankfurt."))])
-    queue.put([said_in("c", Item("facts", "Database backups are stored in Paris."))])
+def test_similar_items_are_counted_together(queue: ReviewQueue) -> None:
+    queue.put([pending_from("a", Item("facts", "Backups of the database are stored in Frankfurt."))])
+    queue.put([pending_from("b", Item("facts", "Database backups are stored in Frankfurt."))])
+    queue.put([pending_from("c", Item("facts", "Database backups are stored in Paris."))])
     assert [each.times for each in queue.waiting()] == [2, 1]
 
 
-def test_a_command_is_shown_once_it_has_succeeded_often_enough(queue: ReviewQueue) -> None:
+def test_a_command_is_shown_after_enough_successes(queue: ReviewQueue) -> None:
     item = Item("playbooks", "**Run the tests**: make test", why=WHY["command"])
-    assert queue.put([said_in("a", item)]) == QueueResult((), 0) and queue.waiting() == ()
-    assert queue.put([said_in("b", item)]).new == 0
-    third = queue.put([said_in("c", item)])
+    assert queue.put([pending_from("a", item)]) == QueueResult((), 0) and queue.waiting() == ()
+    assert queue.put([pending_from("b", item)]).new == 0
+    third = queue.put([pending_from("c", item)])
     (shown,) = queue.waiting()
     assert third == QueueResult((shown.id,), 1) and (shown.times, shown.places) == (3, 3)

@@ -1,4 +1,4 @@
-"""A prompt gets the notes on the files of its conversation, and never those on another file."""
+"""A prompt gets the notes on the files of its conversation, and never those on other files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace.open(root)
 
 
-def test_a_path_on_another_machine_matches_by_its_last_parts(workspace: Workspace) -> None:
+def test_a_path_on_another_machine_is_matched_by_its_last_parts(workspace: Workspace) -> None:
     known = notes("tidemark/ingest/sftp_pull.py", "tidemark/ingest/clock.py")
     for path in (
         "tidemark/ingest/sftp_pull.py",
@@ -35,13 +35,13 @@ def test_a_path_on_another_machine_matches_by_its_last_parts(workspace: Workspac
         assert in_scope([path], known, workspace) == (), path
 
 
-def test_of_two_that_it_could_be_it_is_neither(workspace: Workspace) -> None:
+def test_an_ambiguous_path_matches_nothing(workspace: Workspace) -> None:
     known = notes("one/src/utils.py", "two/src/utils.py")
     assert in_scope(["src/utils.py"], known, workspace) == ()
     assert in_scope(["/code/two/src/utils.py"], known, workspace) == ("knowledge/files/1.md",)
 
 
-def test_a_file_that_is_here_has_its_own_notes_and_no_others(workspace: Workspace, tmp_path: Path) -> None:
+def test_an_existing_file_gets_only_its_own_notes(workspace: Workspace, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name / ".git").mkdir(parents=True)
         (tmp_path / name / "src").mkdir()
@@ -51,13 +51,13 @@ def test_a_file_that_is_here_has_its_own_notes_and_no_others(workspace: Workspac
     assert in_scope([str(tmp_path / "two/src/utils.py")], known, workspace) == ()
 
 
-def test_a_file_of_the_workspace_is_known_by_its_path(workspace: Workspace) -> None:
+def test_a_file_of_the_workspace_is_matched_by_its_path(workspace: Workspace) -> None:
     (workspace.root / "topics").mkdir()
     (workspace.root / "topics/x.md").touch()
     assert in_scope(["topics/x.md"], notes("topics/x.md"), workspace) == ("knowledge/files/0.md",)
 
 
-def test_only_those_named_last_and_in_one_order(workspace: Workspace) -> None:
+def test_only_the_first_files_are_in_scope_in_a_fixed_order(workspace: Workspace) -> None:
     names = [f"code/src/{number}.py" for number in range(20)]
     found = in_scope(names, notes(*names), workspace)
     assert len(found) == MAX_FILES

@@ -35,8 +35,8 @@ def files(tmp_path: Path) -> Files:
     return Files(Workspace.open(tmp_path))
 
 
-def note(to: str = "memory", said: str = "It is so.", first: int = 3, last: int = 8) -> Edit:
-    return edit_for(Item("notes", said, path_of(to, DAY)), Origin("ses_1", DAY, (first, last)))
+def note(to: str = "memory", text: str = "It is so.", first: int = 3, last: int = 8) -> Edit:
+    return edit_for(Item("notes", text, path_of(to, DAY)), Origin("ses_1", DAY, (first, last)))
 
 
 def add(files: Files, edit: Edit) -> int:
@@ -50,7 +50,7 @@ def memory(files: Files, text: str) -> Path:
     return path
 
 
-def test_a_line_says_when_and_where_from() -> None:
+def test_a_note_has_its_date_and_source() -> None:
     assert note().line == "- 2026-06-12: It is so. (session ses_1, turns 3–8)"
     assert note(first=3, last=3).line.endswith("(session ses_1, turn 3)")
     assert note("journal").path == "knowledge/journal/2026-06-12.md"
@@ -62,7 +62,7 @@ def test_a_line_says_when_and_where_from() -> None:
 
 
 @pytest.mark.parametrize("to", ["journal", "memory", "project:tidemark"])
-def test_a_file_and_a_line_give_back_the_note(to: str) -> None:
+def test_a_note_is_recovered_from_its_path_and_line(to: str) -> None:
     assert place_of(path_of(to, DAY)) == to
     assert text_of(note(to, "So: it is (session or not).").line) == "So: it is (session or not)."
 
@@ -79,17 +79,17 @@ def test_a_file_and_a_line_give_back_the_note(to: str) -> None:
         "/etc/passwd",
     ],
 )
-def test_notes_go_nowhere_else(path: str) -> None:
+def test_other_paths_are_not_places_for_notes(path: str) -> None:
     assert place_of(path) == ""
 
 
-def test_the_section_is_made_at_the_end_and_then_grows(files: Files) -> None:
+def test_the_section_is_created_at_the_end_and_then_extended(files: Files) -> None:
     path = memory(files, "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons\n- old")
     assert add(files, note()) == 12
-    assert add(files, note(said="And so.")) == 13
+    assert add(files, note(text="And so.")) == 13
     assert path.read_text() == (
         "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons\n- old\n\n## Notes from sessions\n\n"
-        f"{note().line}\n{note(said='And so.').line}\n"
+        f"{note().line}\n{note(text='And so.').line}\n"
     )
 
 
@@ -99,7 +99,7 @@ def test_an_existing_note_is_not_added_again(files: Files) -> None:
     assert path.read_text().count("It is so.") == 1
 
 
-def test_sections_below_stay_below(files: Files) -> None:
+def test_sections_below_are_kept_below(files: Files) -> None:
     path = memory(files, f"# M\n\n## {HEADING}\n\n- a\n\n\n## Doubts\n- b\n")
     assert add(files, note()) == 6
     assert path.read_text() == f"# M\n\n## {HEADING}\n\n- a\n{note().line}\n\n\n## Doubts\n- b\n"
@@ -111,29 +111,29 @@ def test_an_empty_section_is_used(files: Files) -> None:
     assert path.read_text() == f"# M\n\n## {HEADING}\n\n{note().line}\n\n## Doubts\n"
 
 
-def test_a_heading_inside_code_is_none(files: Files) -> None:
+def test_a_heading_inside_code_is_ignored(files: Files) -> None:
     path = memory(files, f"# M\n\n```\n## {HEADING}\n```\n")
     add(files, note())
     assert path.read_text().endswith(f"```\n\n## {HEADING}\n\n{note().line}\n")
 
 
-def test_line_ends_are_those_of_the_file(files: Files) -> None:
+def test_the_line_endings_of_the_file_are_used(files: Files) -> None:
     path = memory(files, "\ufeff---\r\ntype: memory\r\n---\r\n# M\r\n- old\r\n")
     add(files, note())
-    add(files, note(said="And so."))
+    add(files, note(text="And so."))
     data = path.read_bytes()
     assert data.count(b"\n") == data.count(b"\r\n") and data.startswith(b"\xef\xbb\xbf---\r\n")
     assert add(files, note()) == is_there(files, note())
     assert data == path.read_bytes()
 
 
-def test_memory_is_never_filled_beyond_its_limits(files: Files) -> None:
+def test_memory_never_exceeds_its_limits(files: Files) -> None:
     path = memory(files, "# M\n" + "- x\n" * (MEMORY_LINES - 5))
     add(files, note())
     assert path.read_bytes().count(b"\n") == MEMORY_LINES - 4 + 4
     full = path.read_bytes()
     with pytest.raises(DocumentError, match="more than 200 lines"):
-        add(files, note(said="One too many."))
+        add(files, note(text="One too many."))
     assert path.read_bytes() == full
     add(files, note())
     path = memory(files, "# M\n" + "- " + "x" * (MEMORY_BYTES - 20) + "\n")

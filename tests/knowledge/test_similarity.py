@@ -1,4 +1,4 @@
-"""Equal knowledge is recognised; knowledge that differs in a relevant detail is not."""
+"""Equivalent knowledge is recognised; knowledge that differs in a relevant detail is kept apart."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def score(item: str, there: str) -> float:
     return similarity(signs_of(item), signs_of(there), float(first @ second))
 
 
-def changed(text: str) -> list[str]:
-    """A text with each digit changed in turn, and with a negation."""
+def variants_of(text: str) -> list[str]:
+    """Returns variants of a text: each digit changed in turn, and with a negation."""
     digits = [at for at, sign in enumerate(text) if sign.isdigit()]
     other = [f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}" for at in digits if text[at].isascii()]
     return [
@@ -47,9 +47,9 @@ def changed(text: str) -> list[str]:
     ]
 
 
-def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_threshold_separates_different_texts(capsys: pytest.CaptureFixture[str]) -> None:
     there = sample()
-    variants = [(variant, each.text) for each in there for variant in changed(each.text)]
+    variants = [(variant, each.text) for each in there for variant in variants_of(each.text)]
     index = SimilarEntries(there)
     sets = {
         "the same in other words": [max(score(one, two), score(two, one)) for one, two in PARAPHRASES],
@@ -67,7 +67,7 @@ def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixtur
     thresholds = (0.5, 0.6, 0.7, 0.8, SAME, 0.9, 0.95)
     with capsys.disabled():
         print(
-            f"\n{'taken as one at a threshold of':32}{'pairs':>7}", *(f"{each:6.2f}" for each in thresholds)
+            f"\n{'taken as equal at a threshold of':32}{'pairs':>7}", *(f"{each:6.2f}" for each in thresholds)
         )
         for name, scores in sets.items():
             row = (f"{sum(each >= limit for each in scores):6}" for limit in thresholds)
@@ -80,7 +80,7 @@ def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixtur
     assert len(sets["lines of the sample"]) > 800 and len(variants) > 700
 
 
-def test_a_line_of_the_sample_is_found_however_it_is_set() -> None:
+def test_a_line_of_the_sample_is_found_regardless_of_case_and_spacing() -> None:
     there = sample()
     index = SimilarEntries(there)
     for each in there:
@@ -88,7 +88,7 @@ def test_a_line_of_the_sample_is_found_however_it_is_set() -> None:
         assert found is not None and (found.entry.text, found.similarity) == (each.text, 1.0)
 
 
-def test_the_likest_is_found_and_says_how_alike_it_is() -> None:
+def test_the_most_similar_entry_is_found_with_its_similarity() -> None:
     index = SimilarEntries(
         [entry("Backups run at 02:00."), entry("Database backups are stored in Frankfurt.", 2)]
     )
@@ -126,7 +126,7 @@ def test_encoded_data_is_compared_as_a_whole() -> None:
     assert not difference(signs_of(key), signs_of(f"{key}."))
 
 
-def test_very_long_lines_are_known_by_their_very_words_only() -> None:
+def test_very_long_lines_match_only_exactly() -> None:
     long = "word " * 2_000 + "x" * 200_000
     index = SimilarEntries([entry(long)])
     assert index.find(long) is not None and index.find(f"{long} y") is None
@@ -134,26 +134,26 @@ def test_very_long_lines_are_known_by_their_very_words_only() -> None:
 
 
 def test_a_text_is_embedded_once() -> None:
-    asked: list[str] = []
+    embedded: list[str] = []
 
     def embed(texts: Sequence[str]) -> Any:
-        asked.extend(texts)
+        embedded.extend(texts)
         return vectors().embed(texts)
 
     remembered = CachedVectors(embed)
     first = remembered.embed(["a b", "c d", "a b"])
     second = remembered.embed(["c d", "a b", "e f"])
-    assert asked == ["a b", "c d", "e f"]
+    assert embedded == ["a b", "c d", "e f"]
     assert (first[[1, 0]] == second[:2]).all()
 
 
-def test_texts_without_words_are_not_alike() -> None:
+def test_texts_without_words_are_not_similar() -> None:
     assert SimilarEntries([entry("…"), entry("???")]).find("!!!") is None
     assert SimilarEntries([entry("")]).find("x y z") is None
 
 
 @each_case(
-    ("first", "second", "is_one"),
+    ("first", "second", "is_same"),
     [
         ("The API is called by the gateway.", "The gateway calls the API.", True),
         ("The API is called by the gateway.", "The API calls the gateway.", False),
@@ -171,5 +171,7 @@ def test_texts_without_words_are_not_alike() -> None:
         ("The cache is cleared by hand on Monday.", "The cache is cleared by hand on Tuesday.", False),
     ],
 )
-def test_another_order_is_one_only_where_the_grammar_says_so(first: str, second: str, is_one: bool) -> None:
-    assert (max(score(first, second), score(second, first)) >= SAME) is is_one
+def test_another_word_order_is_equal_only_if_the_grammar_allows_it(
+    first: str, second: str, is_same: bool
+) -> None:
+    assert (max(score(first, second), score(second, first)) >= SAME) is is_same

@@ -1,4 +1,4 @@
-"""A decision links to the one it replaces, and a done task finds the open one."""
+"""Decisions link to those they replace, and completed tasks find the open ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tasks() -> tuple[Entry, ...]:
     return entries((SAMPLE / "tasks.md").read_bytes(), "knowledge/tasks.md")
 
 
-def test_the_two_reversals_of_the_sample_are_found_and_nothing_else() -> None:
+def test_only_the_two_reversals_of_the_sample_are_found() -> None:
     there = decisions()
     found = {}
     for at, later in enumerate(there):
@@ -56,7 +56,7 @@ def test_the_two_reversals_of_the_sample_are_found_and_nothing_else() -> None:
         ("Mails go out in English and German.", ""),
     ],
 )
-def test_the_decision_that_is_replaced(text: str, begins: str) -> None:
+def test_the_replaced_decision_is_found(text: str, begins: str) -> None:
     found = supersedes(Item("decisions", text), decisions())
     assert (found.text[: len(begins)] if found else "") == begins
     assert (found is None) == (not begins)
@@ -80,7 +80,7 @@ def test_a_link_is_read_back_and_the_replaced_one_is_not_replaced_again() -> Non
     assert again == later
 
 
-def test_a_link_quotes_no_more_than_its_characters_and_knows_no_day_of_a_person() -> None:
+def test_a_link_has_a_bounded_quote_and_no_date_for_a_persons_line() -> None:
     (mine,) = entries(f"- {'word “quoted” ' * 9}\n".encode(), "p")
     link = link_to(mine)
     assert len(link) < QUOTED + 22 and '“word "quoted"' in link and link.endswith("”)")
@@ -108,7 +108,7 @@ def test_a_link_quotes_no_more_than_its_characters_and_knows_no_day_of_a_person(
         ("Fixed a typo in the README.", ""),
     ],
 )
-def test_the_open_task_that_is_done(text: str, begins: str) -> None:
+def test_the_completed_open_task_is_found(text: str, begins: str) -> None:
     found = finished(Item("tasks_done", text), tasks())
     assert (found.text[: len(begins)] if found else "") == begins
     assert (found is None) == (not begins)

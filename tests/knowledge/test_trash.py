@@ -1,4 +1,4 @@
-"""The trash gives back the same bytes and never keeps a file that changed on the way."""
+"""The trash restores the same bytes and never accepts a file that changed on the way."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_conversation_is_moved_with_its_manifest_and_bytes(files: Files) -> No
     assert trash.content(SHA) == TALK
 
 
-def test_other_bytes_than_were_harvested_stay(files: Files) -> None:
+def test_content_other_than_harvested_is_not_moved(files: Files) -> None:
     files.replace(PATH, b"more was said")
     with pytest.raises(HarvestRefused, match="changed in the meantime and is kept"):
         Trash(files, Clock()).put(PATH, SHA, "harvested")
@@ -73,7 +73,7 @@ def test_a_file_saved_between_check_and_move_is_restored(
     assert trash.all() == ()
 
 
-def test_a_manifest_without_a_conversation_is_nothing(files: Files) -> None:
+def test_a_manifest_without_content_is_ignored(files: Files) -> None:
     trash = Trash(files, Clock())
     trash.put(PATH, SHA, "harvested")
     os.remove(files.workspace.root / FOLDER / SHA / "content")
@@ -92,7 +92,7 @@ def test_a_copy_under_another_name_is_moved_as_well(files: Files) -> None:
     assert trash.content(SHA) == TALK
 
 
-def test_it_is_purged_after_its_days_and_not_before(files: Files) -> None:
+def test_a_conversation_is_purged_only_after_its_retention(files: Files) -> None:
     clock = Clock()
     trash = Trash(files, clock)
     trash.put(PATH, SHA, "harvested")

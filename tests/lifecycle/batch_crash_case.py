@@ -1,7 +1,7 @@
-"""A reconstruction in a batch, to be killed and failed at its fault points by ``tests.crash_sweep``.
+"""A batch reconstruction that ``tests.crash_sweep`` kills and fails at its fault points.
 
-The service stands in a process of its own and outlives every kill. Whatever happened, it was asked each
-question once, the branch holds what that of an undisturbed run holds, and the batch is billed once.
+The service runs in a separate process and survives every kill. In the end each request was made once, the
+branch has the same content as after an undisturbed run, and the batch is billed once.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from tests.lifecycle.reconstruction_crash_case import HERE, Reconstruction, git,
 from tests.providers import batch_service
 
 LOADED = (*HERE, anthropic, httpx2, openai, batching, anthropic_provider, openai_provider)
-"""Here once, and not in each of hundreds of children."""
+"""Imported once here instead of in each of hundreds of child processes."""
 
 
-def says(prompt: str) -> str:
-    """What the model finds: one thing in each session."""
+def reply_to(prompt: str) -> str:
+    """Returns the model's reply: one fact per session."""
     if '{"facts": [' not in prompt:
         return rows(decisions=[])
-    told = "The gauge stamps in local time." if "Aubrac" in prompt else "The print is made on Mondays."
-    return rows(facts=[{"statement": told}])
+    fact = "The gauge stamps in local time." if "Aubrac" in prompt else "The print is made on Mondays."
+    return rows(facts=[{"statement": fact}])
 
 
 @contextmanager
 def service(name: str) -> Iterator[str]:
-    """The service in a process of its own; gives its address."""
+    """Runs the service in a separate process and yields its address."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         with HTTPServer(threaded=True) as server:
-            fake = batch_service.start_service(name, server, says=says, looks=2)
+            fake = batch_service.start_service(name, server, says=reply_to, looks=2)
 
-            def tell(request: Asked) -> Response:
+            def report_state(request: Asked) -> Response:
                 asked = [key for batch in fake.taken for key in batch.requests]
-                told = {"asked": asked, "singles": fake.singles.copy(), "batches": len(fake.taken)}
+                state = {"asked": asked, "singles": fake.singles.copy(), "batches": len(fake.taken)}
                 if request.method == "POST":
                     fake.taken.clear()
                     fake.singles.clear()
-                return Response(json.dumps(told))
+                return Response(json.dumps(state))
 
             answer = fake._handle
             server.clear()
-            server.expect_request("/state").respond_with_handler(tell)
+            server.expect_request("/state").respond_with_handler(report_state)
             server.expect_request(batch_service.EVERYTHING).respond_with_handler(answer)
             os.write(writing, server.url_for("").encode())
             while True:
@@ -79,7 +79,7 @@ def service(name: str) -> Iterator[str]:
 
 
 class InBatch(Reconstruction):
-    """The same with a model of a service, which is asked in a batch."""
+    """The same reconstruction, with the requests sent to a service as a batch."""
 
     name, model = "anthropic", "claude-haiku-5-5"
     provider: Any = anthropic_provider.Anthropic
@@ -102,20 +102,20 @@ class InBatch(Reconstruction):
             yield
 
     def alive(self, root: Path) -> dict[str, str]:
-        """The workspace but for its bill."""
+        """Returns the workspace without its cost log."""
         found = live(root).items()
         return {name: data for name, data in found if not name.startswith(("logs/", "scratch/"))}
 
     def content(self) -> dict[str, object]:
-        """What the service was asked as well, which it then forgets, and what it cost."""
+        """Adds the requests the service received, which it then forgets, and the bills."""
         asking = urllib.request.Request(f"{self.address}/state", method="POST")
         with urllib.request.urlopen(asking) as answer:
-            told: dict[str, Any] = json.loads(answer.read())
+            state: dict[str, Any] = json.loads(answer.read())
         with Engine.open(self.root) as engine:
             bills = [each.discussion for each in engine.costs.log.records() if each.discussion]
         found = super().content()
         return found | {
-            "asked": Counter(told["asked"]), "batches": told["batches"], "singles": set(told["singles"]),
+            "asked": Counter(state["asked"]), "batches": state["batches"], "singles": set(state["singles"]),
             "bills": bills,
         }  # fmt: skip
 
@@ -128,7 +128,7 @@ class InBatch(Reconstruction):
 
 
 class InBatchOfOpenAI(InBatch):
-    """The other service."""
+    """The same with the other service."""
 
     name, model = "openai", "gpt-6-luna"
     provider = openai_provider.OpenAI

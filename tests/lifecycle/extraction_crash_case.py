@@ -1,4 +1,4 @@
-"""An extraction, to be killed and failed at its fault points by ``tests.crash_sweep``."""
+"""An extraction that ``tests.crash_sweep`` kills and fails at its fault points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.crash_sweep import Case
 from tests.lifecycle.extraction_support import SESSION, Space, session
 
 LOADED = (tokens, plan, proposed, similarity, run, settle, vectors, embeddings, change, commits)
-"""Here once, and not in each of hundreds of children."""
+"""Imported once here instead of in each of hundreds of child processes."""
 
 TALKS = {
     SESSION: session(
@@ -33,7 +33,7 @@ TALKS = {
 
 
 class Extraction(Case):
-    """Two sessions, in the workspace's history."""
+    """An extraction of two committed sessions."""
 
     def prepare(self) -> None:
         space = Space(self.pristine)
@@ -45,7 +45,7 @@ class Extraction(Case):
         space = Space(self.root, git=False)
         if not all(each.outcome == "extracted" for each in space.run().results):
             return False
-        space.run()  # what the next run begins with
+        space.run()  # as the next run would start
         return True
 
     def content(self) -> dict[str, object]:
@@ -76,7 +76,7 @@ class Extraction(Case):
         return found
 
     def lines(self) -> list[str]:
-        """All lines of knowledge that have a provenance."""
+        """Returns all lines of knowledge that have a provenance."""
         return [
             line
             for path in sorted((self.root / "knowledge").rglob("*.md"))

@@ -1,4 +1,4 @@
-"""A workspace with sessions that are read for knowledge, and somebody who is asked about them."""
+"""A workspace with sessions to extract knowledge from, and fake providers for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FROM = f"[from: {NAME}, 2026-06-12]"
 
 
 def header(session: str = "ses_tide0001", **more: str) -> str:
-    """The header of a session that has ended."""
+    """Returns the header of an ended session."""
     fields = {
         "session_id": session,
         "started": "2026-06-12T09:12:00Z",
@@ -41,16 +41,16 @@ def header(session: str = "ses_tide0001", **more: str) -> str:
 
 
 def session(*turns: tuple[str, str], **more: str) -> str:
-    """A session of turns, each with who speaks and what is said."""
+    """Returns the transcript of a session; each turn is a role and a text."""
     return f"---\n{header(**more)}---\n\n# Tide tables\n\n{talk(*turns)}"
 
 
 class Space:
-    """A workspace.
+    """A workspace to extract from.
 
     Args:
-        root: Its folder; made where it is new.
-        git: Whether there is a repository.
+        root: Its folder; created if missing.
+        git: Whether to create a repository.
     """
 
     def __init__(self, root: Path, *, git: bool = True) -> None:
@@ -66,7 +66,7 @@ class Space:
         self.config = Config()
 
     def put(self, text: str, path: str = SESSION) -> str:
-        """A session; gives its path."""
+        """Writes a session and returns its path."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
@@ -81,7 +81,7 @@ class Space:
         since: str = "",
         settings: ExtractionSettings | None = None,
     ) -> Runner:
-        """Runs extractors; all that ship unless told."""
+        """Returns a runner, by default with all shipped extractors."""
         into = target or self
         asker = None
         if provider is not None:
@@ -102,26 +102,26 @@ class Space:
         )
 
     def run(self, provider: Provider | None = None, **more: object) -> Report:
-        """Reads all that is due."""
+        """Extracts everything that is due."""
         self.now += timedelta(minutes=5)
         return self.runner(provider, **more).run()  # type: ignore[arg-type]
 
     def clock(self) -> datetime:
-        """Now."""
+        """Returns the current time."""
         return self.now
 
     def text(self, name: str) -> str:
-        """A file of knowledge; empty where there is none."""
+        """Returns the text of a knowledge file; empty if it does not exist."""
         path = self.root / "knowledge" / name
         return path.read_text() if path.exists() else ""
 
     def waiting(self) -> list[tuple[str, str, str]]:
-        """Where each item that waits would go, what it says, and why it waits."""
+        """Returns the target, text and reason of each item waiting for review."""
         queue = ReviewQueue(self.files, self.clock)
         return [(each.item.path or each.item.category, each.item.text, each.why) for each in queue.waiting()]
 
     def content(self) -> dict[str, bytes]:
-        """Every file outside git and scratch."""
+        """Returns every file outside .git and scratch."""
         return {
             path.relative_to(self.root).as_posix(): path.read_bytes()
             for path in sorted(self.root.rglob("*"))
@@ -129,18 +129,18 @@ class Space:
         }
 
     def git(self, *words: str) -> str:
-        """What git says."""
+        """Runs git and returns its output."""
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, check=True, text=True)
         return done.stdout
 
 
 def rows(**lists: object) -> str:
-    """A reply."""
+    """Returns a model's reply."""
     return json.dumps(lists)
 
 
 def by_task(**replies: str | Callable[[str], str]) -> Provider:
-    """Answers each extractor's task with a reply of its own, and those without one with an empty list."""
+    """Returns a provider with a reply per extractor; extractors without one get an empty list."""
 
     def answer(prompt: str) -> str:
         task = prompt.rpartition("</conversation>")[2]
@@ -152,5 +152,5 @@ def by_task(**replies: str | Callable[[str], str]) -> Provider:
 
 
 def space_in(folder: Path) -> Space:
-    """A workspace in a folder that may hold others."""
+    """Creates a workspace in a folder that may contain others."""
     return Space(Path(tempfile.mkdtemp(dir=folder)))

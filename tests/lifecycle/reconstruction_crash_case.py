@@ -1,7 +1,6 @@
-"""A reconstruction, to be killed and failed at its fault points by ``tests.crash_sweep``.
+"""A reconstruction that ``tests.crash_sweep`` kills and fails at its fault points.
 
-Whatever happened, the branch holds what that of a run holds which nothing disturbed, and the workspace is
-untouched.
+In the end the branch has the same content as after an undisturbed run, and the workspace is untouched.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from engine.lifecycle.reconstruction.reconstruction import Request
 from tests.lifecycle.extraction_crash_case import LOADED, TALKS, Extraction
 
 HERE = (*LOADED, extraction, reconstruction)
-"""Here once, and not in each of hundreds of children."""
+"""Imported once here instead of in each of hundreds of child processes."""
 
 
 def git(root: Path, *words: str) -> str:
@@ -30,7 +29,7 @@ def git(root: Path, *words: str) -> str:
 
 
 def live(root: Path) -> dict[str, str]:
-    """The workspace: all files, and of git's folder index, HEAD and the branch."""
+    """Returns hashes of all files of the workspace and of git's index, HEAD and branch."""
     kept = (".git/index", ".git/HEAD", ".git/refs/heads/main")
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -41,7 +40,7 @@ def live(root: Path) -> dict[str, str]:
 
 
 class Reconstruction(Extraction):
-    """A workspace that has read one of its two sessions; the other one brings something new."""
+    """A workspace whose sessions were extracted, and one of which has changed since."""
 
     request = Request("anew")
 
@@ -66,9 +65,7 @@ class Reconstruction(Extraction):
 
     def work(self) -> bool:
         try:
-            with Engine.open(
-                self.root
-            ) as engine:  # closed in the end: a bill that could not be written may wait
+            with Engine.open(self.root) as engine:  # closing writes a bill that could not be written before
                 engine.reconstruction.pause = lambda _seconds: None
                 return bool(engine.reconstruction.run(self.request).commit)
         except RepositoryError as error:
@@ -77,7 +74,7 @@ class Reconstruction(Extraction):
             raise
 
     def alive(self, root: Path) -> dict[str, str]:
-        """What must never change."""
+        """Returns what must never change."""
         return live(root)
 
     @functools.cached_property
@@ -85,7 +82,7 @@ class Reconstruction(Extraction):
         return self.alive(self.pristine)
 
     def content(self) -> dict[str, object]:
-        """What stands on the branch, which is one with its tag; and no bench is left."""
+        """Returns the content of the branch, which equals its tag, and the benches left."""
         names = git(self.root, "rev-parse", "extract/anew", "memory/extract/anew").split()
         assert len(set(names)) == 1, names
         self.check_meanwhile({})

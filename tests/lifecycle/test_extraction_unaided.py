@@ -1,4 +1,4 @@
-"""Sessions are read without a model: what stands where afterwards, and what waits for a person (spec 8.3)."""
+"""Extraction without a model: what is written where, and what waits for review (spec 8.3)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def space(tmp_path: Path) -> Space:
     return space
 
 
-def test_everything_goes_where_it_belongs_with_where_it_comes_from(space: Space) -> None:
+def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> None:
     report = space.run()
     assert [each.outcome for each in report.results] == ["extracted"]
     assert space.text("projects/tidemark/context.md") == (
@@ -91,7 +91,7 @@ def test_everything_goes_where_it_belongs_with_where_it_comes_from(space: Space)
     assert not [line for line in space.git("status", "--porcelain").splitlines() if "knowledge" in line]
 
 
-def test_commands_that_succeeded_in_order_are_proposed_once_three_sessions_show_them(space: Space) -> None:
+def test_a_successful_command_sequence_is_proposed_after_three_sessions(space: Space) -> None:
     for number in range(1, 3):
         space.put(
             TALK.replace("ses_tide0001", f"ses_tide000{number + 1}"),
@@ -104,7 +104,7 @@ def test_commands_that_succeeded_in_order_are_proposed_once_three_sessions_show_
     ]
 
 
-def test_what_a_person_accepts_goes_to_its_page_and_its_section(space: Space) -> None:
+def test_an_accepted_item_is_written_to_its_page_and_section(space: Space) -> None:
     space.run()
     queue = ReviewQueue(space.files, space.clock)
     ledger = Ledger(space.files, space.repository)
@@ -124,7 +124,7 @@ def test_what_a_person_accepts_goes_to_its_page_and_its_section(space: Space) ->
     assert space.text("memory/MEMORY.md").count("- 2026-06-12: ") == 2
 
 
-def test_a_page_of_the_persons_own_keeps_every_byte_but_its_date(space: Space) -> None:
+def test_a_persons_page_keeps_every_byte_but_its_date(space: Space) -> None:
     page = space.root / "knowledge/projects/tidemark/context.md"
     page.parent.mkdir(parents=True)
     page.write_bytes(
@@ -141,12 +141,12 @@ def test_a_page_of_the_persons_own_keeps_every_byte_but_its_date(space: Space) -
 
 
 @each_case(
-    ("said", "name"),
+    ("text", "name"),
     [
         ("Jonas Brandt prefers one alarm per event.", "Jonas Brandt"),
         ("Odile van der Meer is the oceanographer who finds our bugs.", "Odile van der Meer"),
         ("Priya likes short mails.", "Priya"),
-        ("Marta likes short mails.", ""),  # nobody of whom there is a page
+        ("Marta likes short mails.", ""),  # a person without a page
         ("Priya writes that the residuals look like a tide since noon.", ""),
         ("The Gateway is our only way in.", ""),
         ("Is Jonas Brandt our contact at the harbour?", ""),
@@ -156,16 +156,16 @@ def test_a_page_of_the_persons_own_keeps_every_byte_but_its_date(space: Space) -
         ("Jonas Brandt fixed it yesterday evening.", ""),
     ],
 )
-def test_a_statement_is_of_a_person_or_none(said: str, name: str) -> None:
+def test_statements_about_people_are_recognised(text: str, name: str) -> None:
     turns = [
-        Turn("user", "09:00", (Text(said),)),
+        Turn("user", "09:00", (Text(text),)),
         Turn("agent", "09:01", (Text("Eva Holm is our treasurer."),)),
     ]
     found = list(statements_in(turns, {"priya": "knowledge/people/priya-raman.md"}))
     assert [each[0] for each in found] == ([name] if name else [])
 
 
-def test_what_a_program_printed_is_not_what_was_asked(tmp_path: Path) -> None:
+def test_program_output_is_not_taken_for_the_question(tmp_path: Path) -> None:
     space = Space(tmp_path)
     printed = "• running goreleaser v2.13.2\n  ⨯ release failed after 0s\n  │ line 31: field retry not found"
     space.put(
@@ -175,7 +175,7 @@ def test_what_a_program_printed_is_not_what_was_asked(tmp_path: Path) -> None:
     assert f"- Asked: Please add the retry to the workflow. {FROM}\n" in space.text("journal/2026-06-12.md")
 
 
-def test_a_question_of_the_persons_is_written_though_a_page_was_read_and_the_answer_waits(
+def test_the_persons_question_is_written_and_an_answer_from_a_page_waits(
     tmp_path: Path,
 ) -> None:
     space = Space(tmp_path)

@@ -1,6 +1,4 @@
-"""A change of files: taken as often as it takes, refused where the files are others, and never outside
-memory.
-"""
+"""Changes of files: resumable, refused if the files have changed, and never outside memory."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ CHANGE = FileChange(
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Simulates the death of the process."""
 
 
 def desk_at(root: Path) -> Desk:
@@ -45,7 +43,7 @@ def desk_at(root: Path) -> Desk:
     return desk
 
 
-def test_its_steps_are_taken_once_however_often_it_is_made_and_cut_short(tmp_path: Path) -> None:
+def test_an_interrupted_change_is_completed_and_each_step_applied_once(tmp_path: Path) -> None:
     wanted = TEXT.replace("- Tea\r\n- Tea", "- Tea").replace("Bees", "Bees, and hives") + "- Rain\r\n"
     for number, point in enumerate(("move:rename", "replace:rename", "commit:reference", "remove:unlink")):
         desk = desk_at(tmp_path / str(number))
@@ -71,7 +69,7 @@ def test_its_steps_are_taken_once_however_often_it_is_made_and_cut_short(tmp_pat
         assert set(made.paths) == set(CHANGE.paths)
 
 
-def test_it_is_refused_as_a_whole_where_a_file_has_changed_since(tmp_path: Path) -> None:
+def test_a_change_is_refused_as_a_whole_if_a_file_has_changed(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     stale = FileChange((Step("write", PERSON, "# Ada\n", old=digest(b"another")), CHANGE.steps[4]))
     taken = FileChange((CHANGE.steps[3], Step("move", PERSON, "knowledge/people/bob.md")))
@@ -101,12 +99,12 @@ def test_it_is_refused_as_a_whole_where_a_file_has_changed_since(tmp_path: Path)
         None,
     ],
 )
-def test_a_record_that_reaches_elsewhere_holds_no_change(steps: Any) -> None:
+def test_a_record_with_a_path_outside_memory_is_not_a_change(steps: Any) -> None:
     assert change_of({"steps": steps}) is None
     assert change_of(json.loads(json.dumps(tree_of(CHANGE)))) == CHANGE
 
 
-def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_there(tmp_path: Path) -> None:
+def test_a_change_can_be_replaced_and_accepted_in_the_review_queue(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     proposal = Proposal("people", "people tidied up", CHANGE)
     (done,) = submit(desk.knowledge, [proposal])
@@ -115,8 +113,8 @@ def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_t
     assert (waits.id, waits.change, waits.item.path) == (done.waiting, CHANGE, PERSON)
     other = FileChange(CHANGE.steps[3:4])
     (newer,) = submit(desk.knowledge, [Proposal("people", "people tidied up", other)])
-    assert [each.id for each in queue.waiting()] == [newer.waiting], "the newer one takes its place"
-    assert submit(desk.knowledge, [proposal])[0].waiting == waits.id, "nobody has turned it down"
+    assert [each.id for each in queue.waiting()] == [newer.waiting], "the newer one replaces it"
+    assert submit(desk.knowledge, [proposal])[0].waiting == waits.id, "it was not rejected"
     submit(desk.knowledge, [Proposal("people", "people tidied up", other)])
     assert [each.id for each in queue.waiting()] == [newer.waiting]
     with pytest.raises(HarvestRefused, match="as is"):
@@ -133,10 +131,10 @@ def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_t
     assert again.read(PERSON).count("- Rain") == 1 and again.dirty() == ""
     assert again.git("log", "-1", "--format=%s") == "maintenance: people tidied up\n"
     again.git("revert", "--no-edit", "HEAD")
-    assert (tmp_path / PERSON).read_bytes() == TEXT.encode(), "it can be taken back"
+    assert (tmp_path / PERSON).read_bytes() == TEXT.encode(), "it can be reverted"
 
 
-def test_a_change_that_no_longer_fits_waits_on_and_says_so(tmp_path: Path) -> None:
+def test_a_change_that_no_longer_applies_is_refused_and_keeps_waiting(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     change = FileChange((Step("drop", PERSON, "- Bees"),))
     (done,) = submit(desk.knowledge, [Proposal("bees", "no bees", change)])
@@ -149,7 +147,7 @@ def test_a_change_that_no_longer_fits_waits_on_and_says_so(tmp_path: Path) -> No
     assert desk.git("log", "-1", "--format=%B").strip() == "maintenance: rejected: no bees"
 
 
-def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_path: Path) -> None:
+def test_a_rejected_proposal_is_not_proposed_again_later(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.put({MEMORY: "---\ntype: memory\nupdated: 2026-06-01\nline_count: 9\n---\n\n# Core Memory\n"})
     desk.put({"knowledge/journal/2026-06-12.md": "## 2026-06-12\n\n- Decided: The crane lifts 40 tonnes\n"})
@@ -165,7 +163,7 @@ def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_
     )
 
 
-def test_a_commit_that_failed_is_made_later_and_nothing_else_is_done_again(tmp_path: Path) -> None:
+def test_a_failed_commit_is_retried_without_repeating_the_change(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     with trip("commit:blobs", fail(errno.ENOSPC)):
         made = desk.knowledge.changes.make(FileChange(CHANGE.steps[3:4]), "maintenance: rain")
@@ -174,4 +172,4 @@ def test_a_commit_that_failed_is_made_later_and_nothing_else_is_done_again(tmp_p
     (tmp_path / PERSON).write_bytes(text.encode())
     (done,) = desk.knowledge.changes.recover()
     assert done.commit and desk.dirty() == "" and desk.knowledge.changes.recover() == ()
-    assert "- Snow" in desk.read(PERSON) and "- Rain" not in desk.read(PERSON), "the person's word stays"
+    assert "- Snow" in desk.read(PERSON) and "- Rain" not in desk.read(PERSON), "the person's edit is kept"

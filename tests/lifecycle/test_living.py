@@ -1,4 +1,4 @@
-"""Weeks, and a year, of a memory that is lived with: what the specification says of it holds all along."""
+"""Weeks, and a year, of a memory in use: the invariants of the specification hold throughout."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ALLOWED = {
     "identity": ("knowledge/identity/",),
     "extract": ("knowledge/", "archive/journal/", "logs/"),
 }
-"""What a commit of a type may touch; those of others may touch anything but transcripts."""
+"""Paths that a commit of a type may touch; other types may touch anything but transcripts."""
 
 
-def live(life: Life, *, back: int) -> None:
-    """Lives all days, looks at the caps each evening, and sets the clock back once; says what it took."""
+def simulate(life: Life, *, back: int) -> None:
+    """Simulates all days, checks the caps each evening, sets the clock back once, and prints timings."""
     began = time.perf_counter()
     for hour in life.hours():
         if hour == 22:
@@ -53,7 +53,7 @@ def live(life: Life, *, back: int) -> None:
 
 
 def growth(life: Life) -> str:
-    """How large everything is: files, MEMORY.md, the stable part of a prompt, the repository."""
+    """Describes the sizes of the files, MEMORY.md, the stable part of a prompt, and the repository."""
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         compiled = engine.compile("Which harbour is next?", budget=32_768)
     stable = sum(each.tokens for each in compiled.sections if each.layer <= 7)
@@ -67,7 +67,7 @@ def growth(life: Life) -> str:
 
 
 def commits_of(root: Path) -> list[tuple[str, date, str, list[str]]]:
-    """Object name, day, message and paths of every commit, the newest first."""
+    """Returns the object name, day, message and paths of every commit, newest first."""
     form = "--format=%x01%H%x00%ct%x00%B%x00"
     found = []
     for each in git(root, "log", form, "--name-only", "--no-renames").split("\x01")[1:]:
@@ -78,7 +78,7 @@ def commits_of(root: Path) -> list[tuple[str, date, str, list[str]]]:
 
 
 def check(life: Life) -> tuple[PendingItem, ...]:
-    """All that holds whatever was lived; gives what was ever put up for review."""
+    """Checks all invariants; returns everything that was ever put up for review."""
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         waited = engine.knowledge.review.queue.all()
         assert waited and max(Counter(map(proposal_of, waited)).values()) == 1, "no proposal twice"
@@ -94,7 +94,7 @@ def check(life: Life) -> tuple[PendingItem, ...]:
 
 
 def proposal_of(each: PendingItem) -> object:
-    """What tells one proposal from others; not the time that it would write into a header."""
+    """Returns a proposal's identity, ignoring the time that it would write into a header."""
     if each.change is None:
         return each.item.category, each.item.path, each.item.text.casefold()
     steps = [step for step in each.change.steps if not step.text.startswith("updated: ")]
@@ -102,7 +102,7 @@ def proposal_of(each: PendingItem) -> object:
 
 
 def check_runs(engine: Engine) -> None:
-    """Nothing fails, no moment has two runs, and no job of a day has two on one."""
+    """Checks that no run failed, no moment has two runs, and no daily job ran twice for a day."""
     runs = [each for each in engine.schedule.runs(limit=100_000) if each.due is not None]
     assert {each.result for each in runs} == {"done"}, [each for each in runs if each.result != "done"]
     assert max(Counter((each.job, each.due) for each in runs).values()) == 1
@@ -112,12 +112,12 @@ def check_runs(engine: Engine) -> None:
 
 
 def days_of(engine: Engine, job: str) -> list[date]:
-    """The days that a job has run for."""
+    """Returns the days that a job has run for."""
     return [local_day(run.due, ZONE) for run in engine.schedule.runs(job, 1_000) if run.due is not None]
 
 
 def check_commits(root: Path) -> None:
-    """Each has its type, touches what that may, and names the conversations that it comes from."""
+    """Checks that each commit has a type, touches only allowed paths, and names its conversations."""
     for _, _, message, paths in commits_of(root):
         kind, _, rest = message.partition(": ")
         assert kind in TYPES and rest, message
@@ -132,15 +132,15 @@ def check_commits(root: Path) -> None:
 
 
 def check_tags(life: Life) -> None:
-    """Exactly the days and weeks with commits have one, at the last; that of the last night is to come."""
+    """Checks that exactly the days and weeks with commits have a tag, at their last commit."""
     last: dict[str, str] = {}
     for name, day, _, _ in reversed(commits_of(life.root)):
         if day < life.today - DAY:
             last[f"memory/daily/{day}"] = name
         if day + (7 - day.isoweekday()) * DAY < life.today - DAY:
             last[f"memory/weekly/{day:%G-W%V}"] = name
-    told = git(life.root, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/tags/memory")
-    tags = dict(line.split() for line in told.splitlines())
+    listing = git(life.root, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/tags/memory")
+    tags = dict(line.split() for line in listing.splitlines())
     assert {name: tags.get(name) for name in last} == last
     recent = {f"{day:memory/daily/%Y-%m-%d}" for day in (life.today, life.today - DAY)}
     weeks = {f"{day:memory/weekly/%G-W%V}" for day in (life.today, life.today - DAY)}
@@ -148,21 +148,23 @@ def check_tags(life: Life) -> None:
 
 
 def check_rollups(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
-    """Each day on which somebody spoke has its journal, each such week its proposal for MEMORY.md, or the log
-    says why not.
+    """Checks that each day with turns has a journal, and each such week a proposal for MEMORY.md or a reason
+    in the log.
     """
     subjects = {each.origin.name for each in waited}
-    said = "; ".join(run.said for run in engine.schedule.runs("condense-weekly", 1_000))
+    outcomes = "; ".join(run.said for run in engine.schedule.runs("condense-weekly", 1_000))
     for day in sorted(day for day in life.talked if day < life.today - DAY):
         places = [life.root / folder / f"journal/{day}.md" for folder in ("knowledge", "archive")]
         assert any(each.exists() for each in places) or f"journal-{day}" in subjects, day
-        assert sum(each.exists() for each in places) < 2, f"{day} stands in the archive as well"
+        assert sum(each.exists() for each in places) < 2, f"{day} is in the archive as well"
         is_over = day + (7 - day.isoweekday()) * DAY < life.today - DAY
-        assert not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in said, day
+        assert (
+            not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in outcomes
+        ), day
 
 
 def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
-    """Whatever stood in a file of an evening, or was accepted, is there or in the history."""
+    """Checks that every line ever seen or accepted is still there or in the history."""
     there = {line for _, line in life.lines()}
     text, gone = "\n".join(there), [line for line in life.ever if line not in there]
     assert HOSTILE not in text
@@ -171,21 +173,21 @@ def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) ->
     for line in (*gone, *some):
         assert engine.history.when(line[:400]).hits, (line, life.ever[line])
     each_s = (time.perf_counter() - began) / len([*gone, *some])
-    print(f"{len(life.ever)} lines written, {len(gone)} in the history alone; history when: {each_s:.2f} s")
+    print(f"{len(life.ever)} lines written, {len(gone)} only in the history; history when: {each_s:.2f} s")
     for each in waited:
         if each.verdict == "accepted" and each.change is None:
-            said = each.text or each.item.text
-            assert said in text or engine.history.when(said[:400]).hits, said
+            statement = each.text or each.item.text
+            assert statement in text or engine.history.when(statement[:400]).hits, statement
     for checked in engine.knowledge.verify():
         assert checked.sound and checked.source != "changed", checked
         assert all(line.state == "there" for line in checked.lines), checked
 
 
 def check_archive(life: Life) -> None:
-    """What is archived is found, stands in no prompt by itself, and comes back byte for byte."""
+    """Checks that archived files are found, are in no prompt unasked, and are restored byte for byte."""
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         oldest = min(path.stem for path in (life.root / "knowledge/journal").glob("*.md"))
-        assert oldest >= str(life.today - 90 * DAY - 21 * DAY), "three weeks for whoever accepts it"
+        assert oldest >= str(life.today - 90 * DAY - 21 * DAY), "the person has three weeks to accept it"
         archived = [path for path, _ in engine.retention.listed()]
         journals = sorted(path for path in archived if path.startswith("archive/journal/"))
         assert len(journals) > 100 and any(path.startswith("archive/reference/") for path in archived)
@@ -204,32 +206,32 @@ def check_archive(life: Life) -> None:
             )
 
 
-def test_six_weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_invariants_hold_for_six_weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = {*range(15, 19), *(day for day in range(1, 41) if day % 4)}
     life = Life(
         tmp_path / "memory", monkeypatch, days=42, sessions=24, closed=closed, modelled=range(5),
         later="manual", looks=(18,), searched=False,
     )  # fmt: skip
-    live(life, back=13)
+    simulate(life, back=13)
     check(life)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3_600)
-def test_a_year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_invariants_hold_for_a_year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spans = (range(40, 44), range(120, 134), range(250, 252), range(300, 305))
     closed = {day for span in spans for day in span}
     life = Life(
         tmp_path / "memory", monkeypatch, days=365, sessions=300, closed=closed, modelled=range(110, 240)
     )
-    live(life, back=200)
+    simulate(life, back=200)
     waited = check(life)
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         done = {job: set(days_of(engine, job)) for job in ("condense-daily", "digest", "condense-monthly")}
     for span in spans:
         missed = {FIRST + day * DAY for day in span}
         assert done["condense-daily"] & missed == {FIRST + span[-1] * DAY}, "caught up once"
-    assert {date(2025, 3, 30), date(2025, 10, 26)} <= done["digest"], "the nights in which clocks are changed"
+    assert {date(2025, 3, 30), date(2025, 10, 26)} <= done["digest"], "the nights of clock changes"
     assert done["condense-monthly"] == {date(2025, month, 1) for month in range(2, 13)}
     assert "quiet-projects" in {each.origin.name for each in waited}
     check_archive(life)

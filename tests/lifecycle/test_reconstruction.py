@@ -1,4 +1,4 @@
-"""A reconstruction with a model, and what it keeps of what a person has decided (spec 8.7)."""
+"""Reconstruction with a model, and what it keeps of the person's decisions (spec 8.7)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def opened(root: Path, provider: Provider | None) -> Engine:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of two sessions."""
+    """A workspace with two sessions."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     space = Space(tmp_path / "memory")
     space.put(TALK)
@@ -44,16 +44,16 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return space.root
 
 
-def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(root: Path) -> None:
+def test_a_branch_needs_all_sessions_and_a_rerun_reuses_paid_replies(root: Path) -> None:
     reply = rows(facts=[{"statement": "The tide tables are computed in UTC."}])
     failing = Provider(reply, SendFailed("the server is away"))
     wanted = Request("a", ("facts",))
     with opened(root, failing) as engine:
         estimate = engine.reconstruction.estimate(wanted)
         assert estimate.survey.questions == 2 and estimate.survey.tokens > 0 and not failing.prompts
-        told: list[tuple[Result, int, int]] = []
-        done = engine.reconstruction.run(wanted, lambda *each: told.append(each))
-        assert done.commit == "" and [each[0].outcome for each in told] == ["extracted", "failed"]
+        progress: list[tuple[Result, int, int]] = []
+        done = engine.reconstruction.run(wanted, lambda *each: progress.append(each))
+        assert done.commit == "" and [each[0].outcome for each in progress] == ["extracted", "failed"]
         assert git(root, "branch", "--list", "extract/*") == ""
         assert engine.reconstruction.estimate(wanted).is_begun
         with pytest.raises(ChangeRefused, match="started with other extractors"):
@@ -64,7 +64,7 @@ def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(
     good = by_task(facts=reply)
     with opened(root, good) as engine:
         assert len(engine.reconstruction.run(wanted).commit) == 40
-    assert len(good.prompts) == 1  # the other one was paid for
+    assert len(good.prompts) == 1  # the other one was already paid for
     assert "Model: anthropic some-model\nSessions: 2\n" in git(root, "log", "-1", "--format=%B", "extract/a")
 
     with opened(root, Provider(reply, SendFailed("the server is away"))) as engine:
@@ -76,7 +76,7 @@ def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(
     assert git(root, "status", "--porcelain", "knowledge", "raw") == ""
 
 
-def test_what_a_person_has_accepted_or_added_to_stays(root: Path) -> None:
+def test_lines_a_person_accepted_or_edited_are_kept(root: Path) -> None:
     person = "- Priya Raman is our chart lead."
     with opened(root, None) as engine:
         engine.extraction.runner(["people"]).run()
@@ -93,7 +93,7 @@ def test_what_a_person_has_accepted_or_added_to_stays(root: Path) -> None:
     assert facts == f"# Facts\n\n- The gauge is wet. {FROM}\n  - I was there.\n", done
 
 
-def test_a_page_goes_with_its_last_line_and_a_category_file_does_not() -> None:
+def test_a_page_is_removed_with_its_last_line_but_a_category_file_is_not() -> None:
     page = f"---\ntype: person\n---\n\n# Priya\n\n## Context\n\n- Leads. {FROM}\n".encode()
     assert cleared("knowledge/people/priya.md", page, lambda entry: bool(entry.source)) is None
     kept = page.replace(b"## Context", b"Mine.\n\n## Context")

@@ -1,4 +1,4 @@
-"""A reconstruction that asks in a batch: half the price, the same result, and paid once (spec 12.6)."""
+"""Reconstruction in a batch: half the price, the same result, and billed once (spec 12.6)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TRIAL = "Reply with the word yes."
 
 
 def facts_of(prompt: str) -> str:
-    """What a model finds in a window."""
+    """Returns the model's reply for a window."""
     if prompt == TRIAL:
         return "yes"
-    told = "local time" if "ses_tide0002" in prompt or "Do look" in prompt else "UTC"
-    return rows(facts=[{"statement": f"The tide tables are computed in {told}."}])
+    zone = "local time" if "ses_tide0002" in prompt or "Do look" in prompt else "UTC"
+    return rows(facts=[{"statement": f"The tide tables are computed in {zone}."}])
 
 
 @pytest.fixture(params=list(MODELS))
@@ -41,7 +41,7 @@ def fake(request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest
 
 @pytest.fixture
 def root(tmp_path: Path, fake: BatchService, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of two sessions, read by a model."""
+    """A workspace with two sessions, set up for a model."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     space = Space(tmp_path / "memory")
     (space.root / "memory-config.yaml").write_text(
@@ -56,14 +56,14 @@ def root(tmp_path: Path, fake: BatchService, monkeypatch: pytest.MonkeyPatch) ->
 def run(
     root: Path, name: str = "v2", *, batch: bool = True, pause: Callable[[float], object] = print
 ) -> Report:
-    """Reconstructs, in a program of its own as far as state goes."""
+    """Reconstructs with a new engine, as a new program would."""
     with Engine.open(root) as engine:
         engine.reconstruction.pause = pause
         return engine.reconstruction.run(Request(name, batch=batch))
 
 
 def bills(root: Path) -> list[CostRecord]:
-    """The calls in the cost log."""
+    """Returns the calls in the cost log."""
     with Engine.open(root) as engine:
         return list(engine.costs.log.records())
 
@@ -72,7 +72,7 @@ def tree(root: Path, name: str) -> str:
     return git(root, "rev-parse", f"extract/{name}^{{tree}}").strip()
 
 
-def test_it_comes_to_the_same_for_half_the_price(root: Path, fake: BatchService) -> None:
+def test_a_batch_gives_the_same_result_for_half_the_price(root: Path, fake: BatchService) -> None:
     assert run(root, "alone", batch=False).commit and len(fake.singles) == 2
     before = bills(root)
     fake.looks, waited = 3, list[float]()
@@ -92,17 +92,17 @@ def test_it_comes_to_the_same_for_half_the_price(root: Path, fake: BatchService)
     assert batch.price_from == before[0].price_from and batch.operation == "extract"
 
 
-def test_a_run_that_was_left_takes_up_the_same_batch(root: Path, fake: BatchService) -> None:
-    class Left(BaseException):
+def test_an_interrupted_run_resumes_the_same_batch(root: Path, fake: BatchService) -> None:
+    class Interrupted(BaseException):
         pass
 
-    def leave(_pause: float) -> None:
-        raise Left
+    def interrupt(_pause: float) -> None:
+        raise Interrupted
 
     fake.looks = 3
     for _ in range(2):
-        with pytest.raises(Left):
-            run(root, pause=leave)
+        with pytest.raises(Interrupted):
+            run(root, pause=interrupt)
     with Engine.open(root) as engine:
         assert engine.reconstruction.estimate(Request("v2")).is_begun
     state = Bench.of(root, "v2").state()
@@ -112,7 +112,7 @@ def test_a_run_that_was_left_takes_up_the_same_batch(root: Path, fake: BatchServ
     assert [each.discussion for each in bills(root)] == ["", "batch b0"]
 
 
-def test_a_batch_whose_acceptance_was_not_heard_is_found_again(root: Path, fake: BatchService) -> None:
+def test_a_batch_whose_creation_response_was_lost_is_found_again(root: Path, fake: BatchService) -> None:
     fake.fails_after_taking = [503]
     with pytest.raises(AutopoiesisError, match="the service failed"):
         run(root)
@@ -121,7 +121,7 @@ def test_a_batch_whose_acceptance_was_not_heard_is_found_again(root: Path, fake:
     assert run(root).commit and len(fake.taken) == 1 and fake.singles == [TRIAL]
 
 
-def test_the_command_says_what_it_costs_and_that_it_can_be_left(
+def test_the_command_states_the_cost_and_that_it_can_be_resumed(
     root: Path,
     fake: BatchService,
     apo: Command,  # noqa: F811
@@ -139,7 +139,7 @@ def test_the_command_says_what_it_costs_and_that_it_can_be_left(
     assert none.code == 1 and "no model is set; use anthropic or openai" in none.err
 
 
-def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(
+def test_expired_requests_go_into_another_batch_and_failed_ones_are_sent_singly(
     root: Path, fake: BatchService
 ) -> None:
     assert run(root, "alone", batch=False).commit
@@ -160,7 +160,7 @@ def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(
     assert sorted(each.discussion for each in bills(root)[before:]) == ["", "", "batch b1", "ses_tide0001"]
 
 
-def test_nothing_is_asked_where_the_budget_the_service_or_the_key_does_not_allow_it(
+def test_nothing_is_sent_without_budget_batch_support_or_key(
     root: Path, fake: BatchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = root / "memory-config.yaml"

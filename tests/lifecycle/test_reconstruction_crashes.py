@@ -1,4 +1,4 @@
-"""Killed, out of space: a reconstruction goes on, comes to the same, and the workspace never changes."""
+"""After a kill or a full disk a reconstruction resumes with the same result; the workspace never changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SWEEPS = [
     pytest.param(400, ("replace:rename", "commit:reference", "tag:reference"), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
-"""Every so many-th hit is disturbed, of which points; no point named means all of them."""
+"""Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""
 POINTS = {
     "folder:create", "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename",
     "replace:folder-fsync", "append:open", "append:write", "append:fsync", "remove:unlink", "commit:blobs",
@@ -27,14 +27,16 @@ BATCH_POINTS = {"batch:submit", "batch:note", "batch:poll", "batch:results"}
 
 @pytest.mark.timeout(2_400)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
-def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
+def test_a_reconstruction_recovers_from_a_crash_at_every_fault_point(
+    tmp_path: Path, step: int, points: tuple[str, ...]
+) -> None:
     reached = reached_by("lifecycle.reconstruction_crash_case", tmp_path, step, points, timeout=2_000)
     assert reached.keys() >= (set(points) or POINTS)
 
 
 @pytest.mark.timeout(4_800)
 @pytest.mark.parametrize(("service", "step", "points"), BATCH_SWEEPS)
-def test_in_a_batch_that_is_paid_once(
+def test_a_batch_reconstruction_recovers_from_crashes_and_is_paid_once(
     tmp_path: Path, service: str, step: int, points: tuple[str, ...]
 ) -> None:
     reached = reached_by(f"lifecycle.batch_crash_case:{service}", tmp_path, step, points, timeout=4_500)

@@ -1,4 +1,4 @@
-"""What leaves the working set, what never does, and how it comes back (spec 8.5, 8.6; robustness L8)."""
+"""What is archived, what never is, and how it is restored (spec 8.5, 8.6; robustness L8)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from engine.parts import Parts
 
 
-def aged(desk: Desk, days: int, *paths: str) -> None:
-    """Says on the disk that files were changed so long ago; without a history that is what counts."""
+def set_age(desk: Desk, days: int, *paths: str) -> None:
+    """Sets the mtime of files ``days`` back, which is their age without a git history."""
     at = (NOW - timedelta(days=days)).timestamp()
     for path in paths:
         os.utime(desk.root / path, (at, at))
 
 
-def test_memory_over_its_cap_goes_to_the_archive_line_by_line_with_why(tmp_path: Path) -> None:
+def test_memory_over_its_cap_is_archived_line_by_line_with_reasons(tmp_path: Path) -> None:
     desk = Desk(tmp_path, memory_line_cap=30)
     text = memory(30) + "- Never on a Friday, and never with a date in front of it\n"
     text += "- 2026-06-01: Canvas chart for the dashboard (reversed 2026-06-05)\n"
@@ -55,13 +55,13 @@ def test_memory_over_its_cap_goes_to_the_archive_line_by_line_with_why(tmp_path:
     after = desk.read(MEMORY)
     assert after.count("\n") == plan.memory.lines_after and "Never on a Friday" in after
     assert f"line_count: {plan.memory.lines_after}\n" in after
-    assert before - {"line_count: 7"} <= set(desk.markdown()), "every line is there"
+    assert before - {"line_count: 7"} <= set(desk.markdown()), "every line still exists"
     assert "  by the survey of Sunniva" in desk.read("archive/memory/2026.md").splitlines()
     assert "archive/memory/2025.md" in desk.git("show", "--name-only", "--format=") and done.undo
     assert desk.dirty() == "" and desk.retention.plan().proposals == ()
 
 
-def test_a_models_shorter_text_is_used_if_it_passes_and_the_plain_way_if_not(tmp_path: Path) -> None:
+def test_a_models_shorter_text_is_used_only_if_it_is_valid(tmp_path: Path) -> None:
     answer = "cannot"
     desk = Desk(tmp_path, writer=Writer(lambda _question: answer), memory_line_cap=33)
     desk.put({MEMORY: memory(30)})
@@ -75,7 +75,7 @@ def test_a_models_shorter_text_is_used_if_it_passes_and_the_plain_way_if_not(tmp
     assert done.applied and {lesson(number) for number in range(1, 31)} <= set(desk.markdown())
 
 
-def test_only_what_nobody_changed_used_or_links_to_is_evicted(tmp_path: Path) -> None:
+def test_only_unchanged_unused_and_unlinked_files_are_evicted(tmp_path: Path) -> None:
     desk = Desk(tmp_path, git=False)
     old = [f"knowledge/{name}.md" for name in (
         "people/gone", "people/used", "people/linked", "people/subscribed", "people/preset", "people/_index",
@@ -94,8 +94,8 @@ def test_only_what_nobody_changed_used_or_links_to_is_evicted(tmp_path: Path) ->
             "presets/p.md": "---\ntype: preset\nfiles:\n  - path: knowledge/people/preset.md\n---\n",
         }
     )
-    aged(desk, 200, *old, "knowledge/people/clique-a.md", "knowledge/people/clique-b.md")
-    aged(desk, 60, "knowledge/procedures/young.md")
+    set_age(desk, 200, *old, "knowledge/people/clique-a.md", "knowledge/people/clique-b.md")
+    set_age(desk, 60, "knowledge/procedures/young.md")
     desk.uses["knowledge/people/used.md"] = 10_000
     plan = desk.retention.plan()
     gone = [move.path for move in plan.evicted]
@@ -112,12 +112,12 @@ def test_only_what_nobody_changed_used_or_links_to_is_evicted(tmp_path: Path) ->
     assert scores["knowledge/people/clique-a.md"].references == 1
 
 
-def test_what_comes_again_under_an_archived_name_is_archived_beside_it(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_an_archived_one_gets_a_numbered_name(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     names = ("people/ada.md", "people/ada-2.md", "journal/2025-01-02.md")
     desk.put({f"archive/{name}": "# Before\n" for name in names[::2]})
     desk.put({f"knowledge/{name}": f"# Again: {name}\n" for name in names}, commit=False)
-    aged(desk, 200, *(f"knowledge/{name}" for name in names))
+    set_age(desk, 200, *(f"knowledge/{name}" for name in names))
     desk.retention.apply(desk.retention.plan())
     there = sorted(path.relative_to(tmp_path).as_posix() for path in (tmp_path / "archive").rglob("*.md"))
     assert there == [
@@ -128,7 +128,7 @@ def test_what_comes_again_under_an_archived_name_is_archived_beside_it(tmp_path:
     assert desk.read("archive/people/ada.md") == "# Before\n"
 
 
-def test_a_file_without_a_reference_counts_as_one_and_lasts_three_months(tmp_path: Path) -> None:
+def test_a_file_without_references_has_one_and_lasts_three_months(tmp_path: Path) -> None:
     desk = Desk(tmp_path, git=False)
     links = Links(desk.files, scan_entries(desk.files))
     ages = {f"{days}": NOW - timedelta(days=days) for days in (31, 92, 93)}
@@ -137,7 +137,7 @@ def test_a_file_without_a_reference_counts_as_one_and_lasts_three_months(tmp_pat
     assert scored(["x"], {}, {}, links, NOW) == []
 
 
-def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
+def test_archiving_too_many_files_needs_confirmation_of_the_number(tmp_path: Path) -> None:
     desk = Desk(tmp_path, most_archived=6)
     names = [f"knowledge/journal/2025-01-{day:02}.md" for day in range(1, 9)]
     desk.put(
@@ -147,8 +147,8 @@ def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
     assert (plan.number, plan.too_many) == (8, "more than 6")
     desk.put({MEMORY: memory(195)})
     job = cast("Parts", SimpleNamespace(retention=desk.retention, condenser=desk.condenser))
-    said = _prune(job)
-    assert said.startswith("for review: MEMORY.md from 2") and said.endswith(
+    outcome = _prune(job)
+    assert outcome.startswith("for review: MEMORY.md from 2") and outcome.endswith(
         "; 8 files would move, more than 6: autopoiesis prune"
     )
     desk.put({MEMORY: "# Core Memory\n"})
@@ -161,14 +161,14 @@ def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
     (done,) = desk.retention.apply(plan, 8)
     assert done.applied and not [*(tmp_path / "knowledge").glob("journal/2025*")]
     assert desk.retention.plan().proposals == ()
-    # Over half of all is many as well, however few they are.
+    # More than half of all files is too many as well, however few there are.
     desk.put({f"knowledge/journal/2025-02-{day:02}.md": "x\n" for day in range(1, 7)})
     for number in range(16):
         (tmp_path / f"knowledge/people/{number}.md").unlink()
     assert desk.retention.plan().too_many == "over half of 10"
 
 
-def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_right_all_the_time(
+def test_archived_files_are_restored_byte_for_byte_and_links_stay_valid(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path)
@@ -220,7 +220,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         "`knowledge/people/bob.md`, [B](../people/bob.md#a), knowledge/people/bob.md.\n"
     )
     assert not (tmp_path / "archive/people/bob.md").exists()
-    assert desk.git("log", "--follow", "--format=%s", "--", ada).count("\n") >= 3, "its history goes on"
+    assert desk.git("log", "--follow", "--format=%s", "--", ada).count("\n") >= 3, "its history continues"
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         ("knowledge/gauge", "run: autopoiesis knowledge archive"),
     ],
 )
-def test_some_files_are_not_archived(tmp_path: Path, path: str, why: str) -> None:
+def test_files_that_must_not_be_archived_are_refused(tmp_path: Path, path: str, why: str) -> None:
     desk = Desk(tmp_path, git=False)
     names = ("identity/SOUL.md", "memory/MEMORY.md", "facts.md", "people/_index.md", "people/photo.png",
              "people/ada.md",             "people/taken.md", "gauge/KNOWLEDGE.md")  # fmt: skip

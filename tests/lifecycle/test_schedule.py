@@ -1,4 +1,4 @@
-"""Jobs run by the clock: one program runs them, each moment once, and what fails stops nothing else."""
+"""Scheduled jobs: run by one program, once per moment; a failing job does not stop the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Program:
-    """A program that has the workspace open, with a clock that is set by hand."""
+    """A program that has the workspace open, with a clock set by the test."""
 
     def __init__(self, root: Path) -> None:
         self.now = NOON
@@ -49,7 +49,7 @@ class Program:
     def add(
         self, name: str, cron: str = "0 23 * * *", run: Callable[[Task], str] | None = None, **more: Any
     ) -> None:
-        """Registers a job that notes for which moment it runs."""
+        """Registers a job that records the moment it runs for."""
 
         def note(task: Task) -> str:
             self.did.append((name, task.due))
@@ -58,7 +58,7 @@ class Program:
         self.jobs.append(Job(name=name, does=f"Does {name}.", cron=cron, run=note, **more))
 
     def look(self, after: timedelta = timedelta()) -> list[tuple[str, datetime]]:
-        """Looks until nothing is due; what was done."""
+        """Runs the schedule until nothing is due; returns the runs."""
         self.now += after
         before = len(self.did)
         for _ in range(len(self.jobs) + 1):
@@ -66,8 +66,8 @@ class Program:
             self.schedule.wait(10)
         return self.did[before:]
 
-    def told(self, kind: type[EngineEvent]) -> list[Any]:
-        """The events of a kind so far."""
+    def events_of(self, kind: type[EngineEvent]) -> list[Any]:
+        """Returns the events of a kind so far."""
         return [event for event in self.events if isinstance(event, kind)]
 
 
@@ -85,13 +85,13 @@ def program(root: Path) -> Iterator[Program]:
 
 
 def records(root: Path) -> list[dict[str, Any]]:
-    """All that the log says."""
+    """Returns all records of the log."""
     paths = sorted((root / "logs").glob("jobs-*.jsonl"))
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
 def raising(error: Exception) -> Callable[[Task], str]:
-    """A job that fails."""
+    """Returns the function of a job that fails."""
 
     def run(_task: Task) -> str:
         raise error
@@ -99,7 +99,7 @@ def raising(error: Exception) -> Callable[[Task], str]:
     return run
 
 
-def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_missed(
+def test_a_job_runs_at_its_times_and_missed_moments_are_caught_up_by_one_run(
     root: Path, program: Program
 ) -> None:
     program.add("tidy")
@@ -120,8 +120,8 @@ def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_miss
     assert [(each["what"], each.get("job")) for each in records(root)][:3] == [
         ("planned", "tidy"), ("started", "tidy"), ("ended", "tidy"),
     ]  # fmt: skip
-    assert [event.said for event in program.told(JobEnded)] == ["did tidy"] * 2
-    assert len(program.told(JobStarted)) == 2 and not program.told(ErrorReported)
+    assert [event.said for event in program.events_of(JobEnded)] == ["did tidy"] * 2
+    assert len(program.events_of(JobStarted)) == 2 and not program.events_of(ErrorReported)
 
     program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": "off", "tydi": "off"}))
     assert program.look(3 * DAY) == [] and program.schedule.row("tidy").next is None
@@ -129,7 +129,7 @@ def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_miss
     assert "no job tydi" in str(found)
 
 
-def test_a_run_knows_the_days_since_the_last_one_that_went_well(program: Program) -> None:
+def test_a_run_knows_the_days_since_the_last_successful_run(program: Program) -> None:
     days: list[list[int]] = []
 
     def note(task: Task) -> str:
@@ -148,12 +148,12 @@ def test_a_run_knows_the_days_since_the_last_one_that_went_well(program: Program
         program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": cron}), days=DaySettings("UTC"))
         program.look(10 * DAY)
     program.look(2 * DAY)
-    assert len(days.pop()) == 2, "while it was off nobody wanted it"
+    assert len(days.pop()) == 2, "the days it was off are not caught up"
     assert days[:5] == [[12], [12, 13, 14, 15], [15, 16], [15, 16, 17], [17, 18]]
     assert len(days[5]) == 93, "no further back than journals are kept"
 
 
-def test_one_program_of_several_runs_the_schedule_and_the_next_takes_over(
+def test_one_of_several_programs_runs_the_schedule_and_another_takes_over(
     root: Path, program: Program
 ) -> None:
     other = Program(root)
@@ -163,11 +163,11 @@ def test_one_program_of_several_runs_the_schedule_and_the_next_takes_over(
     assert other.schedule.held_by() == "command" == program.schedule.held_by()
     assert program.look(DAY) == [("tidy", NOON + timedelta(hours=11))]
     assert other.look(DAY) == []
-    assert [type(event) for event in other.events] == [JobStarted, JobEnded], "it hears of it all the same"
+    assert [type(event) for event in other.events] == [JobStarted, JobEnded], "it still receives the events"
 
     program.schedule.close()
     assert other.schedule.held_by() is None
-    assert other.look() == [], "the moment has had its run"
+    assert other.look() == [], "the moment already had its run"
     assert other.schedule.held_by() == "command"
     assert other.look(DAY) == [("tidy", NOON + timedelta(hours=35))]
     other.schedule.close()
@@ -186,7 +186,7 @@ KILLED = """
 """
 
 
-def test_a_program_that_is_killed_lets_another_take_over_and_its_run_is_caught_up_once(
+def test_another_program_takes_over_from_a_killed_one_and_repeats_its_run_once(
     root: Path, program: Program
 ) -> None:
     program.add("tidy")
@@ -209,7 +209,7 @@ def test_a_program_that_is_killed_lets_another_take_over_and_its_run_is_caught_u
     ]  # fmt: skip
 
 
-def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: Program) -> None:
+def test_a_failing_job_is_reported_and_does_not_stop_the_others(program: Program) -> None:
     program.add("broken", run=raising(ZeroDivisionError("division by zero")))
     program.add("poor", run=raising(CostLimit("the budget is spent", hint="raise it")))
     program.add("network", run=raising(AutopoiesisError("no answer")))
@@ -219,7 +219,7 @@ def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: 
     program.look()
     assert [name for name, _ in program.look(DAY)] == ["broken", "poor", "network", "tidy"]
     assert program.look(timedelta(hours=1)) == []
-    assert [event.text for event in program.told(ErrorReported)] == [
+    assert [event.text for event in program.events_of(ErrorReported)] == [
         "job broken failed: ZeroDivisionError: division by zero",
         "job poor does not run: the budget is spent; raise it",
         "job network failed: no answer",
@@ -228,13 +228,13 @@ def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: 
     assert program.schedule.row("sender").refused == "the workspace is not trusted"
 
     program.look(DAY)
-    again = [event.text.split()[1] for event in program.told(ErrorReported)[4:]]
-    assert again == ["broken", "network"], "what cannot go well until somebody acts is said once"
+    again = [event.text.split()[1] for event in program.events_of(ErrorReported)[4:]]
+    assert again == ["broken", "network"], "errors that need action are reported once"
     program.trusted = True
     assert [name for name, _ in program.look(DAY)][3:] == ["sender", "tidy"]
 
 
-def test_a_job_that_does_not_end_is_given_up_and_the_others_run(root: Path, program: Program) -> None:
+def test_a_job_past_its_deadline_is_abandoned_and_the_others_run(root: Path, program: Program) -> None:
     release = threading.Event()
     program.add("stuck", run=lambda task: str(release.wait(20)), deadline_s=0)
     program.add("tidy")
@@ -254,10 +254,10 @@ def test_a_job_that_does_not_end_is_given_up_and_the_others_run(root: Path, prog
     assert stuck is not None
     stuck.wait(10)
     program.schedule.look()
-    assert [run.result for run in program.schedule.runs()] == ["done", "failed"], "it comes too late"
+    assert [run.result for run in program.schedule.runs()] == ["done", "failed"], "its result comes too late"
 
 
-def test_leaving_ends_a_job_that_listens_and_it_is_caught_up_next_time(root: Path, program: Program) -> None:
+def test_closing_ends_a_cooperative_job_and_it_is_caught_up_next_time(root: Path, program: Program) -> None:
     begun = threading.Event()
 
     def long(task: Task) -> str:
@@ -279,7 +279,7 @@ def test_leaving_ends_a_job_that_listens_and_it_is_caught_up_next_time(root: Pat
     later.schedule.close()
 
 
-def test_a_person_runs_a_job_whenever_they_want_and_its_times_stay(program: Program) -> None:
+def test_a_job_can_be_run_by_hand_without_affecting_its_schedule(program: Program) -> None:
     program.add("tidy")
     program.look()
     seen: list[tuple[int, int]] = []
@@ -303,7 +303,7 @@ def test_a_person_runs_a_job_whenever_they_want_and_its_times_stay(program: Prog
         program.schedule.switched("never", None)
 
 
-def test_a_schedule_that_breaks_lets_another_program_go_on(root: Path, program: Program) -> None:
+def test_a_schedule_that_crashes_releases_its_lock(root: Path, program: Program) -> None:
     other = Program(root)
     program.add("topic:a", "0 13 * * *", run=raising(ZeroDivisionError()), topic="a")
     program.look()
@@ -313,7 +313,7 @@ def test_a_schedule_that_breaks_lets_another_program_go_on(root: Path, program: 
     assert other.schedule.held_by() is None
 
 
-def test_triggers_of_topics_fire_together_at_once_and_are_not_caught_up(root: Path, program: Program) -> None:
+def test_topic_triggers_fire_together_and_are_not_caught_up(root: Path, program: Program) -> None:
     other = Program(root)
     for each in (program, other):
         for name in ("evening", "night"):
@@ -323,7 +323,7 @@ def test_triggers_of_topics_fire_together_at_once_and_are_not_caught_up(root: Pa
     assert (row.schedule, row.next) == ("At 22:00 every day, UTC", NOON + timedelta(hours=10))
     assert program.look(3 * DAY) == [("topic:evening", NOON + timedelta(hours=58))]
     other.look()
-    assert [(event.event, event.key) for event in other.told(Signal)] == [("0 22 * * *", "")] * 2
+    assert [(event.event, event.key) for event in other.events_of(Signal)] == [("0 22 * * *", "")] * 2
     last = program.schedule.row("topic:night").last
     assert last is not None and last.due == NOON + timedelta(hours=58)
     with pytest.raises(JobError, match=r"edit topics/night\.md"):
@@ -331,16 +331,16 @@ def test_triggers_of_topics_fire_together_at_once_and_are_not_caught_up(root: Pa
 
     program.schedule.close()
     other.now = program.now + 2 * DAY
-    assert other.look() == [], "nobody was there when it came due"
+    assert other.look() == [], "no program was running when it was due"
     assert other.look(timedelta(hours=11)) == [("topic:evening", NOON + 5 * DAY + timedelta(hours=10))]
     other.jobs.clear()
     other.look(5 * DAY)
     other.add("topic:evening", "0 22 * * *", topic="evening")
-    assert other.look() == [], "a topic that comes back begins anew"
+    assert other.look() == [], "a topic that returns starts afresh"
     other.schedule.close()
 
 
-def test_a_log_that_is_damaged_or_gone_costs_what_it_held(root: Path, program: Program) -> None:
+def test_a_damaged_or_deleted_log_loses_only_its_content(root: Path, program: Program) -> None:
     program.add("tidy")
     program.look()
     program.look(DAY)
@@ -358,12 +358,16 @@ def test_a_log_that_is_damaged_or_gone_costs_what_it_held(root: Path, program: P
     assert not (root.parent / "x.lock").exists()
 
 
-def test_a_log_that_cannot_be_written_is_told_once_and_nothing_runs(root: Path, program: Program) -> None:
+def test_an_unwritable_log_is_reported_once_and_nothing_runs(root: Path, program: Program) -> None:
     (root / "logs").write_text("not a folder")
     program.add("tidy")
     program.schedule.start("workbench")
     for _ in range(3):
         program.schedule._guarded(program.schedule.look)
     program.schedule.close()
-    assert len({event.text for event in program.told(ErrorReported)}) == len(program.told(ErrorReported)) >= 1
+    assert (
+        len({event.text for event in program.events_of(ErrorReported)})
+        == len(program.events_of(ErrorReported))
+        >= 1
+    )
     assert program.did == []

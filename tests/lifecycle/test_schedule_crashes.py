@@ -1,4 +1,4 @@
-"""Writes of the log that fail, and programs that race: each moment has its run all the same."""
+"""Failing log writes and racing programs: each moment still has its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOMENT = NOON + timedelta(hours=11)
 POINTS = ("lock:acquire", "append:open", "append:write", "append:fsync")
 
 
-def test_when_any_write_fails_the_moment_still_has_its_run_and_at_most_a_second(tmp_path: Path) -> None:
+def test_after_any_failed_write_a_moment_has_one_or_two_runs(tmp_path: Path) -> None:
     disturbed = 0
     for point in POINTS:
         for hit in range(1, 4):
@@ -50,7 +50,7 @@ def test_when_any_write_fails_the_moment_still_has_its_run_and_at_most_a_second(
 
 
 @pytest.mark.parametrize("days", [5, pytest.param(200, marks=pytest.mark.thorough)])
-def test_programs_that_look_at_once_and_come_and_go_run_each_moment_once(tmp_path: Path, days: int) -> None:
+def test_concurrent_programs_run_each_moment_once(tmp_path: Path, days: int) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
     now = [NOON]
     did: list[object] = []
@@ -63,13 +63,13 @@ def test_programs_that_look_at_once_and_come_and_go_run_each_moment_once(tmp_pat
         did.append(task.due)
         return "noted"
 
-    def opened() -> Program:
+    def open_program() -> Program:
         made = Program(tmp_path)
         made.add("tidy", run=note)
         return made
 
     def look_and_leave(barrier: threading.Barrier) -> None:
-        program = opened()
+        program = open_program()
         program.now = now[0]
         barrier.wait(20)
         program.look()

@@ -1,4 +1,4 @@
-"""For which moments a job runs, whatever the clock does between two looks."""
+"""The moments a job runs for, whatever the clock does between two checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.lifecycle.schedule.job import Result
 from engine.lifecycle.schedule.log import JobRecord, Past, What
 from engine.store.cron import following, latest
 
-START = datetime(2026, 10, 24, 12, tzinfo=UTC)  # in the night Europe's clocks go back, a week later America's
+START = datetime(2026, 10, 24, 12, tzinfo=UTC)  # that night clocks go back in Europe, a week later in America
 ZONES = ("UTC", "Europe/Brussels", "America/New_York", "Australia/Lord_Howe")
 CRONS = ("30 2 * * *", "0 23 * * *", "*/20 * * * *", "0 0 * * 0", "5 1 1 * *")
 STEPS = st.one_of(
@@ -23,7 +23,7 @@ FORWARD = st.lists(STEPS.filter(lambda step: step > timedelta()), max_size=8)
 
 
 class Simulated:
-    """A job, its log in memory, and a clock; a look at it runs what is due at once."""
+    """A job with an in-memory log and a clock; ``look`` runs it at once if due."""
 
     def __init__(self, cron: str, zone: str) -> None:
         self.now, self.seq, self.latest = START, 0, START
@@ -38,7 +38,7 @@ class Simulated:
         return self.seq
 
     def look(self, result: Result = "done") -> datetime | None:
-        """As ``Schedule.look``: gives the moment that was run for."""
+        """Works like ``Schedule.look``; returns the moment that was run for."""
         if self.latest > self.now + timedelta(minutes=1):
             self.record("clock")
         due = self.past.due(self.now)
@@ -48,11 +48,11 @@ class Simulated:
 
 
 @given(cron=st.sampled_from(CRONS), zone=st.sampled_from(ZONES), steps=FORWARD)
-def test_every_span_with_moments_in_it_brings_one_run_for_the_last_of_them(
+def test_a_span_with_due_moments_has_one_run_for_the_last_of_them(
     cron: str, zone: str, steps: list[timedelta]
 ) -> None:
     job, before = Simulated(cron, zone), START
-    assert job.look() is None, "a job that was just added has missed nothing"
+    assert job.look() is None, "a new job has missed nothing"
     for step in steps:
         job.now += step
         expected = latest(cron, before, job.now, zone)
@@ -67,7 +67,7 @@ def test_every_span_with_moments_in_it_brings_one_run_for_the_last_of_them(
 @example("0 23 * * *", "UTC", [timedelta(hours=11), timedelta(hours=-1), timedelta(hours=1)])
 @example("0 23 * * *", "UTC", [timedelta(days=90), timedelta(days=-89), timedelta(hours=26)])
 @example("*/20 * * * *", "UTC", [timedelta(minutes=50), timedelta(minutes=-30), timedelta(minutes=90)])
-def test_no_moment_has_two_runs_however_the_clock_is_set(
+def test_no_moment_has_two_runs_when_the_clock_is_changed(
     cron: str, zone: str, steps: list[timedelta]
 ) -> None:
     job = Simulated(cron, zone)
@@ -82,7 +82,7 @@ def test_no_moment_has_two_runs_however_the_clock_is_set(
         assert job.past.due(job.now) is None
         following_run = job.past.next(job.now)
         assert following_run is not None and following_run > job.now and following_run not in ran
-    # It goes on from wherever the clock stands: a month without a new run is none of it.
+    # It continues from any setting of the clock: there is a run within a month.
     job.now += timedelta(days=32)
     assert job.look() is not None or latest(cron, job.now - timedelta(days=32), job.now, zone) in ran
 
@@ -98,14 +98,14 @@ def test_a_run_that_was_interrupted_is_caught_up_once() -> None:
     job.now += timedelta(days=1)
     assert job.look("interrupted") == moment + timedelta(days=1)
     job.now += timedelta(days=1)
-    assert job.look() == moment + timedelta(days=2), "a later moment takes its place"
+    assert job.look() == moment + timedelta(days=2), "a later moment replaces it"
     assert job.look() is None
 
     job.record("ended", run=job.record("started"), result="interrupted")
-    assert job.look() is None, "what a person wanted is theirs to want again"
+    assert job.look() is None, "a run by hand is not repeated"
 
 
-def test_other_times_begin_when_they_are_given() -> None:
+def test_a_new_schedule_applies_from_when_it_is_set() -> None:
     job = Simulated("0 23 * * *", "UTC")
     job.record("planned", cron="off")
     job.now += timedelta(days=40)
@@ -116,7 +116,7 @@ def test_other_times_begin_when_they_are_given() -> None:
     assert job.look() is not None
 
 
-def test_the_last_run_is_the_last_that_ended() -> None:
+def test_the_last_run_is_the_last_one_that_ended() -> None:
     job = Simulated("0 23 * * *", "UTC")
     found = [job.past.last]
     job.record("ended", run=job.record("started"), result="failed", said="no")

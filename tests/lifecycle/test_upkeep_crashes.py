@@ -1,6 +1,4 @@
-"""Killed or out of space at any step of a pruning: a rerun converges, nothing is lost or there twice (C1,
-C3).
-"""
+"""Pruning killed or out of space at any step is completed by a rerun without loss or duplicates (C1, C3)."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from tests.lifecycle.upkeep_support import MEMORY, Desk, memory
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Simulates the death of the process."""
 
 
 def kill() -> None:
@@ -29,7 +27,7 @@ OLD = "knowledge/journal/2025-02-03.md"
 
 
 def prune(root: Path) -> None:
-    """What `prune --apply` does."""
+    """Does what ``prune --apply`` does."""
     desk = Desk(root, memory_line_cap=30)
     desk.retention.recover()
     desk.retention.apply(desk.retention.plan(), 99)
@@ -41,7 +39,7 @@ def lines(root: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("act", [kill, fail(errno.ENOSPC)], ids=["killed", "disk full"])
-def test_a_pruning_cut_short_anywhere_is_made_whole_by_the_next(
+def test_pruning_interrupted_at_any_step_is_completed_by_the_next_run(
     tmp_path: Path, step: int, act: Callable[[], None]
 ) -> None:
     start = tmp_path / "start"
@@ -62,14 +60,14 @@ def test_a_pruning_cut_short_anywhere_is_made_whole_by_the_next(
         root = tmp_path / f"cut-{number}"
         shutil.copytree(start, root)
 
-        def maybe(point: str, wanted: int = number) -> None:
+        def act_at_hit(point: str, wanted: int = number) -> None:
             nonlocal hits
             hits += 1
             if hits == wanted:
                 reached[point] += 1
                 act()
 
-        tripped = [trip(point, lambda point=point: maybe(point)) for point in sorted(FAULT_POINTS)]  # type: ignore[misc]
+        tripped = [trip(point, lambda point=point: act_at_hit(point)) for point in sorted(FAULT_POINTS)]  # type: ignore[misc]
         for each in tripped:
             each.__enter__()
         try:

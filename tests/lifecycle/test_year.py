@@ -1,4 +1,4 @@
-"""A scripted year: journals, MEMORY.md and the archive as a clock moves on, with a model and without."""
+"""A scripted year of journals, MEMORY.md and the archive, with and without a model."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tests.lifecycle.upkeep_support import MEMORY, WORDS, Desk, Writer
 FIRST = date(2025, 1, 1)
 
 
-def said_on(number: int) -> tuple[str, str]:
-    """What session of a number decides and learns; each is told apart by its words."""
+def statements_of(number: int) -> tuple[str, str]:
+    """Returns the unique decision and lesson of a session."""
     one, other = WORDS[number % 20], WORDS[(number * 7 + 3) % 20]
     decided = f"The {one} of harbour {number * 13 + 5} is served by {other} {number + 300} since the spring"
     return decided, f"Whoever touches {other} {number + 500} breaks the {one} of pier {number * 17 + 2}"
 
 
 def model(question: str) -> str:
-    """Now and then a good answer, else one that has to be refused."""
+    """Replies sometimes well, otherwise in a way that has to be refused."""
     if "journal of that day" in question:
-        said = [line for line in question.splitlines() if line.startswith(("Decision: ", "Lesson: "))]
+        statements = [line for line in question.splitlines() if line.startswith(("Decision: ", "Lesson: "))]
         return "### harbour\n" + "\n".join(
-            f"- {line.replace('Decision', 'Decided').replace('Lesson', 'Learned')}" for line in said
+            f"- {line.replace('Decision', 'Decided').replace('Lesson', 'Learned')}" for line in statements
         )
     body = question.partition('<record name="MEMORY.md">\n')[2].partition("\n</record>")[0]
     lines = body.split("---\n", 2)[-1].splitlines() if body.startswith("---") else body.splitlines()
     kind = sum(map(ord, question)) % 5
     if kind == 0:
-        return "\n".join(lines[: len(lines) // 2])  # drops half of it
+        return "\n".join(lines[: len(lines) // 2])  # drops half of the lines
     if kind == 1:
         return ""
     dated = [line for line in lines if line.startswith("- 20")]
@@ -64,7 +64,7 @@ def test_a_year_keeps_memory_short_and_loses_no_line(
         desk.now = datetime(day.year, day.month, day.day, 23, tzinfo=UTC)
         done = []
         if day in steps:
-            decided, learned = said_on(steps[day])
+            decided, learned = statements_of(steps[day])
             name = f"talk-{steps[day]:03}"
             desk.session(
                 day.isoformat(), name, ("user", f"Decision: {decided}"), ("agent", f"Lesson: {learned}"),
@@ -79,18 +79,18 @@ def test_a_year_keeps_memory_short_and_loses_no_line(
         refused += sum(bool(each.proposal.refused) for each in done)
         applied += sum(each.applied for each in done)
         assert not any(each.error for each in done), done
-        assert not any(each.waiting for each in done), "nothing here is an outsider's"
+        assert not any(each.waiting for each in done), "nothing here comes from outside"
         if any(each.applied for each in done):
             ever |= {line for line in desk.markdown() if line.startswith("- ")}
         text = desk.read(MEMORY)
         assert text.count("\n") <= cap and "- Never on a Friday" in text, day
     there = set(desk.markdown())
-    assert ever <= there, "every line is still in the tree"
+    assert ever <= there, "every line still exists"
     if sessions > 16:
         assert desk.dirty() == "?? raw/\n"
     if not with_model:
         for number in range(sessions):
-            decided, learned = said_on(number)
+            decided, learned = statements_of(number)
             assert any(decided in line for line in there) and any(learned in line for line in there), number
     assert applied >= sessions and (refused > sessions // 8) == with_model
     assert not desk.problems

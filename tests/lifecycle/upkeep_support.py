@@ -1,4 +1,4 @@
-"""A small workspace with a clock of its own, and somebody who condenses and prunes it."""
+"""A small workspace with its own clock, condenser and retention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMORY = "knowledge/memory/MEMORY.md"
 
 
 class Writer(Scripted):
-    """Answers each question by what it says; a plain text is cut off where ``cut`` is on."""
+    """Replies to each prompt with a function of it; ``cut`` marks the replies as truncated."""
 
     def __init__(self, answer: Callable[[str], str], *, cut: bool = False) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Writer(Scripted):
 
 
 class Desk:
-    """A workspace as the engine's parts see it."""
+    """A workspace with the engine's parts for condensing and pruning."""
 
     def __init__(
         self, root: Path, *, writer: Scripted | None = None, git: bool = True, **limits: Any
@@ -74,7 +74,7 @@ class Desk:
         )
 
     def put(self, texts: Mapping[str, str], *, commit: bool = True) -> None:
-        """Writes files, and commits them."""
+        """Writes files and commits them."""
         for path, text in texts.items():
             place = self.root / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -86,11 +86,11 @@ class Desk:
         return (self.root / path).read_text(encoding="utf-8")
 
     def session(self, day: str, name: str, *turns: tuple[str, str], commit: bool = True) -> str:
-        """A transcript of a day; turns are who speaks and what is said."""
+        """Writes a transcript and returns its path; each turn is a role and a text."""
         path = f"raw/conversations/{day.replace('-', '/')}/1000-ses_{name.replace('-', '')}-{name}.md"
-        said = "".join(f"\n## 10:{at:02} — {role}\n{text}\n" for at, (role, text) in enumerate(turns))
+        body = "".join(f"\n## 10:{at:02} — {role}\n{text}\n" for at, (role, text) in enumerate(turns))
         head = f"---\nsession_id: ses_{name.replace('-', '')}\nstarted: {day}T10:00:00Z\n---\n"
-        self.put({path: f"{head}\n# {name}\n{said}"}, commit=commit)
+        self.put({path: f"{head}\n# {name}\n{body}"}, commit=commit)
         return path
 
     def git(self, *words: str) -> str:
@@ -98,11 +98,11 @@ class Desk:
         return done.stdout
 
     def dirty(self) -> str:
-        """What is in no commit, without the logs."""
+        """Returns the uncommitted changes except logs."""
         return self.git("status", "--porcelain", "--", ".", ":!logs")
 
     def markdown(self) -> Iterator[str]:
-        """Every line of every file of knowledge, archived ones among them."""
+        """Yields every line of every knowledge file, including archived ones."""
         for folder in ("knowledge", "archive"):
             for path in sorted((self.root / folder).rglob("*.md")):
                 yield from path.read_text(encoding="utf-8").splitlines()
@@ -111,13 +111,13 @@ class Desk:
 def memory(
     entries: int, *, first: int = 1, section: str = "Lessons Learned", title: str = "# Core Memory"
 ) -> str:
-    """MEMORY.md with dated entries, one a day from the first of 2025 on, all of them different."""
+    """Returns MEMORY.md with distinct dated entries, one a day from the start of 2025."""
     lines = [lesson(number) for number in range(first, first + entries)]
     return "\n".join((f"---\ntype: memory\nline_count: 7\n---\n\n{title}\n\n## {section}", *lines, ""))
 
 
 def lesson(number: int) -> str:
-    """An entry that says what no other says."""
+    """Returns a unique entry."""
     day = datetime.fromordinal(datetime(2025, 1, 1).toordinal() + number).date()  # noqa: DTZ001 — a day
     one, other = WORDS[number % 20], WORDS[(number * 7 + 3) % 20]
     return f"- {day}: {one} {number} broke the {other} of harbour {number * 13}"

@@ -1,4 +1,4 @@
-"""A small workspace to probe."""
+"""A small workspace for probes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Clock:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a workspace with three files."""
+    """The root of a workspace with three files."""
     for path, text in {
         "memory-config.yaml": "",
         "knowledge/identity/SOUL.md": "# Soul\n\nYou keep the records of a tide gauge network.\n",

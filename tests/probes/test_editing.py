@@ -1,4 +1,4 @@
-"""Adding and removing a probe keeps every other byte of the file, at every step that can fail."""
+"""Adding and removing a probe preserves every other byte of the file, even if a step fails."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEW = Probe(
 STEPS = ("temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync")
 
 
-def test_an_entry_is_added_below_the_last_and_nothing_else_changes() -> None:
+def test_an_entry_is_appended_and_nothing_else_changes() -> None:
     data = with_entry(BY_HAND, entry_of(NEW))
     assert data.decode() == BY_HAND.decode().replace(
         "# the end\n",
@@ -54,7 +54,7 @@ def test_an_entry_is_added_below_the_last_and_nothing_else_changes() -> None:
     assert parse(data).probes[2] == NEW
 
 
-def test_an_entry_is_taken_out_and_comments_stay() -> None:
+def test_removing_an_entry_keeps_comments() -> None:
     broker, odile = parse(BY_HAND).probes
     data = without_entry(BY_HAND, odile)
     assert data.decode() == BY_HAND.decode().replace(
@@ -81,7 +81,7 @@ def test_an_entry_is_taken_out_and_comments_stay() -> None:
         b"- question: |\n    q\n\n  expect: {text: x}\n\n\n# end\n",
     ],
 )
-def test_whatever_the_form_an_entry_can_come_and_go(data: bytes) -> None:
+def test_an_entry_can_be_added_and_removed_in_any_yaml_style(data: bytes) -> None:
     before = parse(data)
     added = with_entry(data, entry_of(NEW))
     after = parse(added)
@@ -92,7 +92,7 @@ def test_whatever_the_form_an_entry_can_come_and_go(data: bytes) -> None:
         assert added.count(b"\n") == added.count(b"\r\n")
 
 
-def test_a_file_of_brackets_stays_one() -> None:
+def test_a_file_in_flow_style_keeps_it() -> None:
     data = b"[{id: a, question: q, expect: {text: x}}, {id: b, question: r, expect: {text: y}}]\n"
     added = with_entry(data, entry_of(NEW))
     assert [probe.id for probe in parse(added).probes] == ["a", "b", "abc123"]
@@ -102,7 +102,7 @@ def test_a_file_of_brackets_stays_one() -> None:
 
 
 @each_case(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"- question: 'q\n", "is not valid YAML"),
         (b"question: q\n", "is not a list of probes; edit the file by hand"),
@@ -110,15 +110,15 @@ def test_a_file_of_brackets_stays_one() -> None:
         (b"- &a x\n- *a\n", "uses a YAML anchor"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_not_edited(data: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_read_is_not_edited(data: bytes, message: str) -> None:
     with pytest.raises(DocumentError, match=r"probes\.yaml") as caught:
         with_entry(data, entry_of(NEW))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(DocumentError):
         without_entry(data, NEW)
 
 
-def test_an_entry_that_moved_meanwhile_is_not_taken_out() -> None:
+def test_an_entry_that_moved_in_the_meantime_is_not_removed() -> None:
     _, odile = parse(BY_HAND).probes
     moved = b"# one more line\n" + BY_HAND
     with pytest.raises(DocumentError, match=r"probes\.yaml:7: the probe no longer exists; try again"):
@@ -152,7 +152,7 @@ def suites(draw: st.DrawFn) -> list[Probe]:
 
 
 @given(suites(), st.sampled_from([b"", BY_HAND, b"[]\n"]), st.randoms())
-def test_what_is_written_is_read_and_taking_it_out_gives_the_file_back(
+def test_probes_survive_a_round_trip_and_removing_them_restores_the_file(
     suite: list[Probe], data: bytes, random: object
 ) -> None:
     known = parse(data).probes
@@ -171,7 +171,7 @@ def test_what_is_written_is_read_and_taking_it_out_gives_the_file_back(
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_failing_step_of_adding_leaves_the_old_file_or_the_new(
+def test_a_failed_add_leaves_the_old_file_or_the_new(
     engine: Engine, root: Path, step: str, code: int
 ) -> None:
     place = root / "probes.yaml"
@@ -191,7 +191,7 @@ def test_a_failing_step_of_adding_leaves_the_old_file_or_the_new(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_process_leaves_the_old_file_or_the_new(root: Path, files: Files, step: str) -> None:
+def test_a_killed_process_leaves_the_old_file_or_the_new_one(root: Path, files: Files, step: str) -> None:
     place = root / "probes.yaml"
     place.write_bytes(BY_HAND)
     child = subprocess.run(

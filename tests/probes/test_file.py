@@ -1,4 +1,4 @@
-"""``probes.yaml`` is read whoever wrote it, and one broken entry does not lose the others."""
+"""Reading ``probes.yaml``, including files edited by hand; one broken entry does not lose the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problems(data: bytes) -> list[str]:
     return [str(problem) for problem in parse(data).problems]
 
 
-def test_an_entry_says_what_is_asked_and_expected() -> None:
+def test_an_entry_has_a_question_and_expectations() -> None:
     found = parse(WHOLE)
     assert found.problems == ()
     assert found.probes == (
@@ -52,7 +52,7 @@ def test_without_a_file_there_are_no_probes(files: Files) -> None:
 
 
 @each_case("data", [b"", b"# nothing yet\n", b"[]\n", b"---\n", b"\xef\xbb\xbf"])
-def test_an_empty_file_is_in_order(data: bytes) -> None:
+def test_an_empty_file_is_valid(data: bytes) -> None:
     assert parse(data).probes == () and parse(data).problems == ()
 
 
@@ -61,7 +61,7 @@ def test_byte_order_marks_and_line_ends_do_not_matter(data: bytes) -> None:
     assert parse(data).probes == parse(WHOLE).probes and parse(data).problems == ()
 
 
-def test_an_id_is_made_of_the_words_alone() -> None:
+def test_an_id_depends_only_on_the_words() -> None:
     assert id_of("What does  Odile want?\n") == id_of("what does odile want?")
     first = id_of("a")
     longer = id_of("a", frozenset({first}))
@@ -69,7 +69,7 @@ def test_an_id_is_made_of_the_words_alone() -> None:
 
 
 @each_case(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ("- expect: {text: x}", "3: has no question; add question: …"),
         ("- question: q", "3: expects nothing; add expect: with “- path: …” or “- text: …”"),
@@ -98,18 +98,18 @@ def test_an_id_is_made_of_the_words_alone() -> None:
         ("- question: q\n\texpect: x", "is not valid YAML"),
     ],
 )
-def test_a_broken_entry_is_named_and_the_others_stay(entry: str, said: str) -> None:
+def test_a_broken_entry_is_reported_and_the_others_are_kept(entry: str, message: str) -> None:
     around = (
         "- {id: one, question: a, expect: {text: x}}\n\n%s\n- {id: two, question: z, expect: {text: y}}\n"
     )
     found = parse((around % entry).encode())
     assert [probe.id for probe in found.probes] == ["one", "two"]
-    assert any(said in str(problem) for problem in found.problems), found.problems
+    assert any(message in str(problem) for problem in found.problems), found.problems
     assert all(problem.path == "probes.yaml" and problem.line >= 3 for problem in found.problems)
     assert len(found.broken) == 1
 
 
-def test_an_unknown_field_is_told_and_the_entry_runs() -> None:
+def test_an_unknown_field_is_reported_and_the_entry_still_runs() -> None:
     found = parse(b"- question: q\n  expects: x\n  expect: [{text: x, pth: y}]\n")
     assert [probe.question for probe in found.probes] == ["q"]
     assert [str(problem) for problem in found.problems] == [
@@ -119,13 +119,13 @@ def test_an_unknown_field_is_told_and_the_entry_runs() -> None:
     assert found.broken == ()
 
 
-def test_values_stay_the_text_that_was_written() -> None:
+def test_yaml_scalars_are_read_as_text() -> None:
     (probe,) = parse(b"- {id: 0123, question: no, expect: [{text: 12:30:45}]}\n").probes
     assert (probe.id, probe.question, probe.expect[0].text) == ("0123", "no", "12:30:45")
 
 
 @each_case(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"question: q\n", "probes.yaml:1: is not a list of probes; start each probe"),
         (b"- a\n\xff\n", "probes.yaml:2: is not UTF-8 text; save it as UTF-8"),
@@ -133,9 +133,9 @@ def test_values_stay_the_text_that_was_written() -> None:
         (b"# " + b"x" * MAX_BYTES + b"\n", "larger than 512 KB"),
     ],
 )
-def test_a_file_that_is_none_says_so(data: bytes, said: str) -> None:
+def test_an_invalid_file_is_reported(data: bytes, message: str) -> None:
     assert parse(data).probes == ()
-    assert any(said in problem for problem in problems(data)), problems(data)
+    assert any(message in problem for problem in problems(data)), problems(data)
 
 
 def test_a_yaml_bomb_is_refused_at_once() -> None:
@@ -146,7 +146,7 @@ def test_a_yaml_bomb_is_refused_at_once() -> None:
     assert time.perf_counter() - start < 3
 
 
-def test_a_thousand_probes_are_read_in_no_time() -> None:
+def test_a_thousand_probes_are_read_quickly() -> None:
     entry = "- question: What is number {n}?\n  expect:\n    - path: knowledge/facts.md\n      lines: {n}\n"
     data = "".join(entry.format(n=number + 1) for number in range(1000)).encode()
     start = time.perf_counter()
@@ -155,7 +155,7 @@ def test_a_thousand_probes_are_read_in_no_time() -> None:
     assert len(found.probes) == 1000 and not found.problems
 
 
-def test_a_folder_in_its_place_is_refused(root: Path, files: Files) -> None:
+def test_a_folder_instead_of_the_file_is_refused(root: Path, files: Files) -> None:
     (root / "probes.yaml").mkdir()
     from engine.errors import AutopoiesisError
 

@@ -1,4 +1,4 @@
-"""Keeping probes, recording runs, and comparing them with those before."""
+"""Storing probes, recording runs, and comparing a run with earlier ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOG = "logs/probes-2026-06.jsonl"
 QUESTION = "Which port does the broker use?"
 
 
-def test_a_probe_keeps_its_id_and_is_found_by_the_start_of_it(engine: Engine, root: Path) -> None:
+def test_a_probe_is_found_by_a_prefix_of_its_id(engine: Engine, root: Path) -> None:
     added = engine.probes.add(QUESTION, [Expectation(HOSTS, "5")], budget=4096, note=" remark ")
     assert added.odd == () and added.probe.note == "remark"
     (probe,) = engine.probes.read().probes
@@ -34,7 +34,7 @@ def test_a_probe_keeps_its_id_and_is_found_by_the_start_of_it(engine: Engine, ro
         engine.probes.find(probe.id)
 
 
-def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) -> None:
+def test_each_change_of_the_file_is_its_own_commit(engine: Engine, root: Path) -> None:
     assert "is not a git repository" in engine.probes.add("Before?", [Expectation(HOSTS)]).why
     repository = engine.repository
     repository.init()
@@ -54,7 +54,7 @@ def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) ->
     assert repository.log(1)[0].subject.startswith(f"maintenance: probe remove {long.probe.id}: And why")
 
 
-def test_nothing_is_committed_where_the_settings_say_so(root: Path, clock: Clock) -> None:
+def test_nothing_is_committed_with_auto_commit_off(root: Path, clock: Clock) -> None:
     (root / "memory-config.yaml").write_text("git:\n  auto_commit: false\n")
     with Engine.open(root, clock=clock) as engine:
         engine.repository.init()
@@ -63,7 +63,7 @@ def test_nothing_is_committed_where_the_settings_say_so(root: Path, clock: Clock
         assert engine.repository.log(1) == []
 
 
-def test_probes_of_now_are_run_against_the_past(engine: Engine, root: Path) -> None:
+def test_current_probes_can_run_against_an_old_commit(engine: Engine, root: Path) -> None:
     repository = engine.repository
     repository.init()
     first = repository.commit(["memory-config.yaml", HOSTS], "then")
@@ -78,13 +78,15 @@ def test_probes_of_now_are_run_against_the_past(engine: Engine, root: Path) -> N
         report = engine.probes.recall(past, [probe.id[:4]], budget=1024)
     (result,) = report.run.results
     assert [each.found for each in result.evidence] == [True, False]
-    assert result.evidence[1].why == "the text is nowhere in the workspace", "of then"
+    assert result.evidence[1].why == "the text is nowhere in the workspace", "it refers to the old workspace"
     assert result.budget == 1024 and report.run.commit == first
-    assert report.comparison.at == "" and (root / LOG).read_bytes() == log, "it is no step of the log"
+    assert report.comparison.at == "" and (root / LOG).read_bytes() == log, (
+        "the run is not recorded in the log"
+    )
     assert [each.found for each in engine.probes.run(engine).run.results[0].evidence] == [False, True]
 
 
-def test_a_start_of_several_ids_names_none(engine: Engine, root: Path) -> None:
+def test_an_ambiguous_id_prefix_is_refused(engine: Engine, root: Path) -> None:
     entry = "- {{id: {0}, question: {0}, expect: {{text: x}}}}\n"
     (root / "probes.yaml").write_text("".join(map(entry.format, ("one", "once", "on"))))
     with pytest.raises(AutopoiesisError, match="3 probes match o; give more of the id"):
@@ -94,7 +96,7 @@ def test_a_start_of_several_ids_names_none(engine: Engine, root: Path) -> None:
         engine.probes.find("")
 
 
-def test_evidence_that_is_not_there_is_refused_unless_forced(engine: Engine, root: Path) -> None:
+def test_missing_evidence_is_refused_unless_forced(engine: Engine, root: Path) -> None:
     for path, lines in (("knowledge/none.md", ""), (HOSTS, "90-99"), (HOSTS, "4")):
         with pytest.raises(AutopoiesisError, match=r"add --force"):
             engine.probes.add(QUESTION, [Expectation(path, lines)])
@@ -110,30 +112,30 @@ def test_evidence_that_is_not_there_is_refused_unless_forced(engine: Engine, roo
 
 
 @pytest.mark.parametrize(
-    ("question", "expect", "budget", "said"),
+    ("question", "expect", "budget", "message"),
     [
         (" ", [Expectation(text="x")], None, "needs a question"),
         ("q", [], None, "needs expected evidence"),
         ("q", [Expectation(text="x")], 12, "12 is not a valid budget"),
     ],
 )
-def test_what_is_no_probe_is_refused(
-    engine: Engine, question: str, expect: list[Expectation], budget: int | None, said: str
+def test_an_invalid_probe_is_refused(
+    engine: Engine, question: str, expect: list[Expectation], budget: int | None, message: str
 ) -> None:
-    with pytest.raises(AutopoiesisError, match=said):
+    with pytest.raises(AutopoiesisError, match=message):
         engine.probes.add(question, expect, budget=budget)
 
 
-def test_a_question_is_kept_once(engine: Engine) -> None:
+def test_a_duplicate_question_is_refused(engine: Engine) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS)])
     with pytest.raises(AutopoiesisError, match=r"probes\.yaml:1: already has this question, as [0-9a-f]{6}"):
         engine.probes.add(f" {QUESTION} ", [Expectation(text="x")])
-    # Other capitals make another question, whose id must not be the same.
+    # A question that differs only in case is another question and must get another id.
     other = engine.probes.add(QUESTION.upper(), [Expectation(HOSTS)]).probe
     assert len(other.id) == 7 and len(engine.probes.read().probes) == 2
 
 
-def test_a_broken_file_is_run_as_far_as_it_goes_and_not_edited(engine: Engine, root: Path) -> None:
+def test_valid_entries_of_a_broken_file_run_but_it_is_not_edited(engine: Engine, root: Path) -> None:
     data = f"- {{question: {QUESTION}, expect: {{path: {HOSTS}}}}}\n- question: 'open\n"
     (root / "probes.yaml").write_text(data)
     done = engine.probes.run(engine)
@@ -163,7 +165,7 @@ def test_a_run_is_recorded_with_its_commit(engine: Engine, root: Path) -> None:
     assert earlier.found == {f"{HOSTS}:5-6": True, "“nowhere”": False} and earlier.commit == record["commit"]
 
 
-def test_what_is_gained_and_lost_is_told_once(engine: Engine, root: Path, clock: Clock) -> None:
+def test_gained_and_lost_evidence_is_reported_once(engine: Engine, root: Path, clock: Clock) -> None:
     engine.probes.add(QUESTION, [Expectation(text="port 8883"), Expectation(text="port 8884")])
     engine.probes.run(engine)
     hosts = (root / HOSTS).read_text()
@@ -179,7 +181,7 @@ def test_what_is_gained_and_lost_is_told_once(engine: Engine, root: Path, clock:
     assert again.at == "2026-07-01T00:00:00+00:00"
 
 
-def test_another_budget_is_compared_with_its_own_kind(engine: Engine) -> None:
+def test_runs_are_compared_only_with_the_same_budget(engine: Engine) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS, "5-6")])
     engine.probes.run(engine)
     tight = engine.probes.run(engine, budget=256)
@@ -196,13 +198,13 @@ def test_each_probe_is_compared_with_its_own_last_run(engine: Engine) -> None:
     assert engine.probes.run(engine).comparison.compared == 2
 
 
-def done(at: str, found: bool, name: str = "p") -> Run:
+def run_of(at: str, found: bool, name: str = "p") -> Run:
     return Run.of(at, "", (Result(name, "q", 1, 2, (Evidence("a.md", found),)),))
 
 
-def test_a_damaged_log_costs_only_its_damaged_lines(files: Files, root: Path, clock: Clock) -> None:
+def test_damaged_lines_of_the_log_are_skipped(files: Files, root: Path, clock: Clock) -> None:
     log = ProbeLog(files, clock)
-    log.record(done("2026-06-01T00:00:00+00:00", True), None)
+    log.record(run_of("2026-06-01T00:00:00+00:00", True), None)
     with (root / LOG).open("ab") as file:
         for line in (
             b"\xff\n",
@@ -214,27 +216,25 @@ def test_a_damaged_log_costs_only_its_damaged_lines(files: Files, root: Path, cl
             b'{"at":"2026-06-02","commit":"","asked":null,"results":[{"id":"p","budget":"1","tok',
         ):
             file.write(line)
-    compared = log.compare(done("2026-06-03", False), None)
+    compared = log.compare(run_of("2026-06-03", False), None)
     assert compared.at == "2026-06-01T00:00:00+00:00" and len(compared.lost) == 1
-    log.record(done("2026-06-03T00:00:00+00:00", False), None)
+    log.record(run_of("2026-06-03T00:00:00+00:00", False), None)
     assert log.latest(["p", "none"])["p"].at == "2026-06-03T00:00:00+00:00"
     assert (root / LOG).read_bytes().count(b"\n") == 8 + 1
 
 
-def test_a_clock_that_was_set_back_keeps_the_log_whole(files: Files, clock: Clock) -> None:
+def test_a_clock_that_is_set_back_does_not_damage_the_log(files: Files, clock: Clock) -> None:
     log = ProbeLog(files, clock)
-    log.record(done("2026-06-12", True), None)
+    log.record(run_of("2026-06-12", True), None)
     clock.now = datetime(2026, 5, 1, tzinfo=UTC)
-    log.record(done("2026-05-01", False, "q"), None)
+    log.record(run_of("2026-05-01", False, "q"), None)
     assert {name: each.at for name, each in log.latest(["p", "q"]).items()} == {
         "p": "2026-06-12",
         "q": "2026-05-01",
     }
 
 
-def test_a_full_disk_is_told_and_a_read_only_workspace_is_run_without_a_record(
-    engine: Engine, root: Path
-) -> None:
+def test_a_full_disk_is_reported_and_a_read_only_run_is_not_recorded(engine: Engine, root: Path) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS)])
     engine.refresh_index()
     with trip("create:link", fail(28)), pytest.raises(WriteFailed, match=r"logs/probes-2026-06\.jsonl"):
@@ -247,7 +247,7 @@ def test_a_full_disk_is_told_and_a_read_only_workspace_is_run_without_a_record(
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("text", "meant"),
     [
         (HOSTS, Expectation(HOSTS)),
         (f"{HOSTS}:5-6", Expectation(HOSTS, "5-6")),
@@ -266,15 +266,13 @@ def test_a_full_disk_is_told_and_a_read_only_workspace_is_run_without_a_record(
         ("knowledge/odd:7", Expectation("knowledge/odd:7")),
     ],
 )
-def test_expectations_are_read_as_they_are_typed(
-    files: Files, root: Path, said: str, meant: Expectation
-) -> None:
+def test_typed_expectations_are_parsed(files: Files, root: Path, text: str, meant: Expectation) -> None:
     (root / "knowledge/with space.md").write_text("a\nb\n")
     (root / "knowledge/odd:7").write_text("a\n")
-    assert typed(files.workspace, said) == meant
+    assert typed(files.workspace, text) == meant
 
 
-@pytest.mark.parametrize("said", ["", "text: ", "path:", f"{HOSTS}:9-3", "../a.md", "knowledge/a.md:0"])
-def test_what_is_no_expectation_is_refused(files: Files, said: str) -> None:
+@pytest.mark.parametrize("text", ["", "text: ", "path:", f"{HOSTS}:9-3", "../a.md", "knowledge/a.md:0"])
+def test_an_invalid_expectation_is_refused(files: Files, text: str) -> None:
     with pytest.raises(DocumentError):
-        typed(files.workspace, said)
+        typed(files.workspace, text)

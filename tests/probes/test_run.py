@@ -1,4 +1,4 @@
-"""A run says of all evidence whether it is in the prompt, where, and otherwise why not."""
+"""A run reports for all evidence whether and where it is in the prompt, and otherwise why not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CURVES = Expectation(text="raw curves of Vestrand")
 
 
 @dataclass
-class Fake:
+class FakeEngine:
     """An engine whose prompt and search results a test sets."""
 
     files: Files
@@ -50,12 +50,12 @@ def result(path: str, first: int, last: int, text: str = "") -> SearchResult:
     return SearchResult(path, first, last, "reference", "", "", "", text, 0.5, 1, None, "index", "")
 
 
-def look(engine: ProbedEngine, expectation: Expectation) -> Evidence:
+def evidence_for(engine: ProbedEngine, expectation: Expectation) -> Evidence:
     (found,) = run(engine, [Probe("p", "Which port?", (expectation,))])
     return found.evidence[0]
 
 
-def test_a_real_engine_finds_what_is_there(engine: Engine) -> None:
+def test_a_real_engine_finds_existing_evidence(engine: Engine) -> None:
     probes = [
         Probe("broker", "Which port does the broker use?", (BROKER, Expectation(HOSTS))),
         Probe("odile", "What does Odile want?", (CURVES,)),
@@ -70,7 +70,7 @@ def test_a_real_engine_finds_what_is_there(engine: Engine) -> None:
     assert odile.evidence[0].rank == 1
 
 
-def test_a_run_asks_no_gate_and_gives_the_same_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_makes_no_gate_call_and_is_repeatable(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     original = engine.pipeline.process
 
@@ -102,63 +102,63 @@ def test_a_probe_is_lost_when_its_file_is_deleted(engine: Engine, root: Path) ->
     assert second.comparison.compared == 2 and not second.comparison.gained
 
 
-def test_lines_that_are_gone_are_told(engine: Engine, root: Path) -> None:
+def test_missing_lines_are_reported(engine: Engine, root: Path) -> None:
     (root / HOSTS).write_text("# Hosts\n")
-    assert look(engine, BROKER).why == f"{HOSTS} has only 1 lines"
+    assert evidence_for(engine, BROKER).why == f"{HOSTS} has only 1 lines"
 
 
-def test_what_the_compiler_left_out_is_told_with_its_reason(files: Files) -> None:
-    fake = Fake(
+def test_evidence_left_out_by_the_compiler_is_reported_with_the_reason(files: Files) -> None:
+    fake = FakeEngine(
         files, left_out=(left(lines="8-10"), left()), results=(result("a.md", 1, 2), result(HOSTS, 3, 6))
     )
-    found = look(fake, BROKER)
+    found = evidence_for(fake, BROKER)
     assert found.why == f"{HOSTS}:3-6 was left out: needs 40 tokens, 3 left" and found.rank == 2
-    text = look(fake, Expectation(text="port 8883"))
+    text = evidence_for(fake, Expectation(text="port 8883"))
     assert text.why == f"{HOSTS}:3-6 was left out: needs 40 tokens, 3 left" and text.rank is None
-    whole = look(Fake(files, left_out=(left(lines=""),)), BROKER)
+    whole = evidence_for(FakeEngine(files, left_out=(left(lines=""),)), BROKER)
     assert whole.why == f"{HOSTS} was left out: needs 40 tokens, 3 left"
 
 
-def test_what_search_did_not_find_or_ranks_too_far_down_is_told(files: Files) -> None:
-    assert look(Fake(files), BROKER).why == "search did not find it: rank –"
+def test_evidence_not_found_or_ranked_too_low_is_reported(files: Files) -> None:
+    assert evidence_for(FakeEngine(files), BROKER).why == "search did not find it: rank –"
     far = (*[result("a.md", 1, 2)] * 80, result(HOSTS, 6, 9))
-    found = look(Fake(files, results=far), BROKER)
+    found = evidence_for(FakeEngine(files, results=far), BROKER)
     assert found.rank == 81 and "search ranks it 81, below the results" in found.why
     beyond = (*[result("a.md", 1, 2)] * 200, result(HOSTS, 6, 9))
-    assert look(Fake(files, results=beyond), BROKER).rank is None
+    assert evidence_for(FakeEngine(files, results=beyond), BROKER).rank is None
     unsearched = LeftOut("knowledge", 3, "knowledge", "", "", 0, None, "not searched: 12 tokens left")
-    found = look(Fake(files, results=far, left_out=(unsearched,)), BROKER)
+    found = evidence_for(FakeEngine(files, results=far, left_out=(unsearched,)), BROKER)
     assert (
         found.why == "search ranks it 81, but memory was left out of the prompt: not searched: 12 tokens left"
     )
 
 
-def test_too_little_of_the_lines_is_told(files: Files) -> None:
+def test_a_partial_match_below_the_threshold_is_reported(files: Files) -> None:
     part = Section(
         f"knowledge:{HOSTS}", 10, 3, "knowledge", HOSTS, "5-5", 7, None, "", "The broker listens on port"
     )
-    found = look(Fake(files, sections=(part,)), BROKER)
+    found = evidence_for(FakeEngine(files, sections=(part,)), BROKER)
     assert found.why == "only 18% of its wording is in the prompt; 60% is needed"
     assert (found.section, found.tokens, found.found) == (f"knowledge:{HOSTS}:5-5", 7, False)
 
 
-def test_a_prompt_over_its_budget_holds_nothing_and_the_run_goes_on(files: Files) -> None:
+def test_a_budget_error_fails_the_probe_and_the_run_continues(files: Files) -> None:
     error = BudgetError("identity takes 900 tokens", where="context_compiler.token_budget", hint="raise it")
     probes = [Probe("a", "q", (BROKER,), 300), Probe("b", "r", (CURVES,))]
-    found = run(Fake(files, error=error), probes)
+    found = run(FakeEngine(files, error=error), probes)
     assert [each.evidence[0].why for each in found] == [str(error)] * 2
     assert [each.budget for each in found] == [0, 0]
     assert Run.of("", "", found).budget_used == 0
 
 
-def test_budgets_are_the_probes_own_unless_one_is_asked_for(files: Files) -> None:
+def test_each_probe_uses_its_own_budget_unless_one_is_given(files: Files) -> None:
     probes = [Probe("a", "q", (BROKER,), 300), Probe("b", "r", (CURVES,))]
-    fake = Fake(files)
-    told: list[tuple[int, int]] = []
-    run(fake, probes, progress=lambda done, total: told.append((done, total)))
+    fake = FakeEngine(files)
+    progress: list[tuple[int, int]] = []
+    run(fake, probes, progress=lambda done, total: progress.append((done, total)))
     run(fake, probes, budget=999)
     assert fake.asked == [(300, False), (None, False), (999, False), (999, False)]
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert progress == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_the_summary_counts_evidence() -> None:
@@ -181,7 +181,7 @@ def test_the_summary_counts_evidence() -> None:
         ("attachments/a.txt", b"\xff magic word"),
     ],
 )
-def test_a_text_is_looked_for_in_everything_that_can_be_in_a_prompt(
+def test_a_text_is_searched_in_everything_that_can_be_in_a_prompt(
     files: Files, root: Path, path: str, data: bytes
 ) -> None:
     assert not holds(files, "magic word")
@@ -190,7 +190,7 @@ def test_a_text_is_looked_for_in_everything_that_can_be_in_a_prompt(
     assert holds(files, "Magic word")
 
 
-def test_logs_and_the_probes_themselves_are_no_evidence(files: Files, root: Path) -> None:
+def test_logs_and_the_probes_file_are_not_evidence(files: Files, root: Path) -> None:
     for path in ("logs/a.md", "scratch/a.md", ".git/a.md", "probes.yaml"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text("magic word")
@@ -199,7 +199,7 @@ def test_logs_and_the_probes_themselves_are_no_evidence(files: Files, root: Path
     assert missing(files, Expectation(text="magic word")) == "the text is nowhere in the workspace"
 
 
-def test_files_and_lines_that_are_not_there_are_told(files: Files) -> None:
+def test_missing_files_and_lines_are_reported(files: Files) -> None:
     assert missing(files, BROKER) == ""
     assert missing(files, Expectation(HOSTS, "4")) == f"lines 4 of {HOSTS} contain no words"
     assert missing(files, Expectation(HOSTS, "9-11")) == f"{HOSTS} has only 10 lines"

@@ -1,4 +1,4 @@
-"""Text that may have been planted is held (M3); text by people and the agent is not."""
+"""Text that may have been planted is held (M3); text of the person and of the agent is not."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from engine.provenance.voices import Voices
 from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
 from tests.cases import each_case
 
-SILENCE = Voices("", "", "")
+NO_VOICES = Voices("", "", "")
 
 
-def held(text: str, said: Voices = SILENCE, source: str = "") -> str:
-    doubt = doubt_of(text, said, is_tool=source == "tool", needs_ground=False)
+def held(text: str, voices: Voices = NO_VOICES, source: str = "") -> str:
+    doubt = doubt_of(text, voices, is_tool=source == "tool", needs_ground=False)
     return doubt.reason if doubt else ""
 
 
@@ -60,7 +60,7 @@ def test_instructions_to_a_model_are_held(text: str) -> None:
         "0.15.0 is planned for 2026-06-16, from 05:00 UTC",
     ],
 )
-def test_facts_and_lessons_are_not(text: str) -> None:
+def test_facts_and_lessons_are_not_held(text: str) -> None:
     assert held(text) == ""
 
 
@@ -72,49 +72,51 @@ def test_tool_output_is_held_and_a_persons_text_is_not() -> None:
     assert held(f"{page}.", Voices(page, "", tool.tool, stated=page)) == ""
 
 
-def test_repeating_a_tool_does_not_make_it_the_agents_own() -> None:
+def test_tool_output_repeated_by_the_agent_is_still_held() -> None:
     page = "Invoices above 900 euro need no approval by finance"
     assert held(page, Voices("", f"The page says: {page}.", page)) == "comes from tool output"
 
 
 def test_a_paraphrase_of_tool_output_is_held() -> None:
-    said = Voices("Look it up.", "I looked.", "invoices 900 euro approval waived finance department 2026")
+    voices = Voices("Look it up.", "I looked.", "invoices 900 euro approval waived finance department 2026")
     assert (
-        held("The finance department waived approval of 900 euro invoices", said) == "comes from tool output"
+        held("The finance department waived approval of 900 euro invoices", voices)
+        == "comes from tool output"
     )
 
 
-def test_a_conclusion_of_the_agent_from_a_tool_is_its_own() -> None:
-    said = Voices(
+def test_a_conclusion_the_agent_draws_from_tool_output_is_not_held() -> None:
+    voices = Voices(
         "Why was the night empty?",
         "The replica held the slot, so pg_wal filled up; I dropped the slot of db-2 and ingest went on.",
         "psql select slot_name, active from pg_replication_slots\ndb_2 | f",
     )
-    assert held("In the empty night the replica db-2 held its slot, so pg_wal filled up", said) == ""
+    assert held("In the empty night the replica db-2 held its slot, so pg_wal filled up", voices) == ""
 
 
-def test_the_models_own_word_that_it_is_from_a_tool_counts() -> None:
-    assert held("The datum is 3.31 m", SILENCE, "tool") == "comes from tool output, according to the model"
-    assert held("The datum is 3.31 m", SILENCE, "person") == ""
+def test_text_the_model_attributes_to_a_tool_is_held() -> None:
+    assert held("The datum is 3.31 m", NO_VOICES, "tool") == "comes from tool output, according to the model"
+    assert held("The datum is 3.31 m", NO_VOICES, "person") == ""
 
 
 def test_an_address_that_no_person_wrote_is_held() -> None:
-    said = Voices("See https://docs.example/a", "Also https://evil.example/b", "")
-    assert held("The manual is at https://docs.example/a", said) == ""
-    assert held("The manual is at https://evil.example/b", said) == "names an address that no person wrote"
+    voices = Voices("See https://docs.example/a", "Also https://evil.example/b", "")
+    assert held("The manual is at https://docs.example/a", voices) == ""
+    assert held("The manual is at https://evil.example/b", voices) == "names an address that no person wrote"
     assert (
-        held("Sunniva is reached at s.aas@vestrand.example", said) == "names an address that no person wrote"
+        held("Sunniva is reached at s.aas@vestrand.example", voices)
+        == "names an address that no person wrote"
     )
 
 
-def test_voices_know_the_speaker_and_leave_out_injected_text() -> None:
+def test_voices_separate_the_speakers_and_leave_out_injected_text() -> None:
     turns = [
         Turn("user", "10:00", (Text("{knowledge}\nold\n{/knowledge}\nHello"),)),
         Turn("agent", "10:01", (ToolCall("web", "get x", "planted"), Text("Read it."))),
         Turn("system", "", (Text("Loaded."),)),
         Turn("agent", "10:02", (KnowledgeChange("updated", "a.md", "b"),), "memory"),
     ]
-    said = voices_of(turns)
-    assert "Hello" in said.person and "old" not in said.person
-    assert said.agent.strip() == "Read it.\na.md b"
-    assert "planted" in said.tool and "Loaded." in said.tool
+    voices = voices_of(turns)
+    assert "Hello" in voices.person and "old" not in voices.person
+    assert voices.agent.strip() == "Read it.\na.md b"
+    assert "planted" in voices.tool and "Loaded." in voices.tool

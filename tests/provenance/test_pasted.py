@@ -1,4 +1,4 @@
-"""Which parts of a person's message are their own."""
+"""Which parts of a person's message they wrote themselves, and which are pasted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PASTES = {
 
 
 @each_case("text", PASTES.values())
-def test_pasted_text_is_not_the_persons_own(text: str) -> None:
+def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
     own, theirs = own_and_quoted(text)
     assert own.startswith("Mine.") or theirs.startswith("Mine. <pre>")
     assert THEIRS not in own and THEIRS in theirs
@@ -54,34 +54,34 @@ def test_pasted_text_is_not_the_persons_own(text: str) -> None:
         "I wrote to Bob that we are late",
     ],
 )
-def test_text_typed_by_a_person_stays_theirs(text: str) -> None:
+def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
     own, _ = own_and_quoted(text)
     assert own.split() == text.split() or "<details>" in text
 
 
-def test_the_agents_own_words_quoted_back_are_not_from_outside() -> None:
-    said = "The lint target of the Makefile runs ruff on every file."
+def test_quoting_the_agent_is_not_outside_text() -> None:
+    text = "The lint target of the Makefile runs ruff on every file."
     turns = [
-        Turn("agent", "10:00", (Text(said),)),
-        Turn("user", "10:01", (Text(f"> {said}\nWhich files?"),)),
+        Turn("agent", "10:00", (Text(text),)),
+        Turn("user", "10:01", (Text(f"> {text}\nWhich files?"),)),
     ]
     assert voices_of(turns).reads == ()
     assert voices_of([turns[1]]).reads == ("a quotation that was pasted",)
 
 
-def test_a_turn_later_than_the_one_behind_it_was_pasted() -> None:
-    said = voices_of(
+def test_a_turn_with_a_later_time_than_its_successor_counts_as_pasted() -> None:
+    voices = voices_of(
         [
             Turn("user", "10:00", (Text("File this."),)),
             Turn("user", "13:00", (Text(THEIRS),)),
             Turn("agent", "10:01", (Text("Filed."),)),
         ]
     )
-    assert THEIRS not in said.person and said.reads == ("a pasted message",)
+    assert THEIRS not in voices.person and voices.reads == ("a pasted message",)
 
 
 def test_sources_are_listed_in_order_and_earlier_statements_are_trusted() -> None:
-    said = voices_of(
+    voices = voices_of(
         [
             Turn(
                 "agent",
@@ -96,20 +96,20 @@ def test_sources_are_listed_in_order_and_earlier_statements_are_trusted() -> Non
             Turn("agent", "10:02", (Text("All 41 tests pass. Fees are charged monthly."),)),
         ]
     )
-    assert said.reads == ("WebFetch https://a.example",)
-    assert "8080" in said.trusted and "All 41 tests pass" in said.trusted
-    assert "three per cent" not in said.trusted and "monthly" not in said.trusted
+    assert voices.reads == ("WebFetch https://a.example",)
+    assert "8080" in voices.trusted and "All 41 tests pass" in voices.trusted
+    assert "three per cent" not in voices.trusted and "monthly" not in voices.trusted
 
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("piece", ['"', "a.b.", "<pre>", "> ", "a-", "12:00 ", "From: a\n"])
-def test_a_long_text_is_read_in_bounded_time(piece: str) -> None:
+def test_a_long_text_is_processed_in_bounded_time(piece: str) -> None:
     # Quadratic patterns would exceed the test timeout.
     text = piece * (50_000 // len(piece))
-    said = voices_of(
+    voices = voices_of(
         [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text
     )
-    assert said.agent or said.tool
+    assert voices.agent or voices.tool
 
 
 def test_the_label_of_a_source_contains_no_secret() -> None:

@@ -1,4 +1,4 @@
-"""Which tool calls bring outside text, and which do not."""
+"""Which tool calls bring in outside text, and which do not."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ OWN = [
 
 
 @each_case(("name", "asked"), OUTSIDE)
-def test_it_brings_text_from_outside(name: str, asked: str) -> None:
+def test_these_tool_calls_bring_in_outside_text(name: str, asked: str) -> None:
     assert brings_outside(ToolCall(name, asked, "something"))
 
 
 @each_case(("name", "asked"), OWN)
-def test_it_is_the_agents_own_work(name: str, asked: str) -> None:
+def test_these_tool_calls_are_the_agents_own_work(name: str, asked: str) -> None:
     assert not brings_outside(ToolCall(name, asked, "something"))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing.git_crypt import stand_in
+from tests.sharing.git_crypt import install_stand_in
 from tests.sync.conftest import _identity as _identity
 from tests.sync.conftest import _pristine as _pristine
 from tests.sync.conftest import machines as machines
@@ -15,7 +15,7 @@ from tests.sync.machines import git
 
 @pytest.fixture
 def team(tmp_path: Path) -> Path:
-    """A repository of somebody else, with an entry, a page, and a link to a file of this machine."""
+    """Somebody else's repository with an entry, a page, and a symlink to a file outside of it."""
     root = tmp_path / "team"
     root.mkdir()
     git(root, "init", "-q", "--template=", "--initial-branch=trunk")
@@ -29,7 +29,7 @@ def team(tmp_path: Path) -> Path:
 
 
 def committed(root: Path, message: str = "theirs") -> Path:
-    """Commits everything in a folder."""
+    """Commits everything in a folder and returns the folder."""
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", message)
     return root
@@ -37,13 +37,13 @@ def committed(root: Path, message: str = "theirs") -> Path:
 
 @pytest.fixture
 def git_crypt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of git-crypt: the real one where it is installed, else a stand-in with its interface."""
+    """The folder with git-crypt on the PATH: the real program if installed, else a stand-in."""
     folder = tmp_path / "bin"
     folder.mkdir()
     real = shutil.which("git-crypt")
     if real:
         (folder / "git-crypt").symlink_to(real)
     else:
-        stand_in(folder / "git-crypt")
+        install_stand_in(folder / "git-crypt")
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return folder

@@ -1,6 +1,6 @@
-"""A program that speaks to git as git-crypt does: same filters, same header, same place of the key.
+"""A stand-in for git-crypt: same filters, same header, same location of the key.
 
-It encrypts well enough for tests, and for nothing else.
+Its encryption is good enough for tests only.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ elif verb == "smudge":
 """
 
 
-def stand_in(path: Path) -> None:
-    """Writes the program."""
+def install_stand_in(path: Path) -> None:
+    """Writes the stand-in to ``path`` and makes it executable."""
     path.write_text(f"#!{sys.executable} -IS\n{_PROGRAM}")
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Private files: in clear on the disk, encrypted in every commit, or in none."""
+"""Private files: plain text on disk, and in commits either encrypted or absent."""
 
 from __future__ import annotations
 
@@ -23,44 +23,48 @@ TEXT = "# Salary\n\nThe zeppelin budget is 4711.\n"
 Machines = tuple[Machine, Machine, Path]
 
 
-def held(machine: Machine, path: str = PATH, revision: str = "HEAD") -> bytes:
-    """A file as a commit holds it; empty where it does not."""
+def committed_bytes(machine: Machine, path: str = PATH, revision: str = "HEAD") -> bytes:
+    """Returns the content of a file in a commit; empty if the commit lacks it."""
     done = subprocess.run(
         ["git", "cat-file", "blob", f"{revision}:{path}"], cwd=machine.root, capture_output=True
     )
     return done.stdout
 
 
-def in_clear(machine: Machine, text: str) -> bool:
-    """Whether any object of the repository holds a text."""
-    asked = ["git", "cat-file", "--batch-all-objects", "--batch"]
-    return text.encode() in subprocess.run(asked, cwd=machine.root, capture_output=True, check=True).stdout
+def is_in_plain_text(machine: Machine, text: str) -> bool:
+    """Returns whether any object of the repository contains a text."""
+    command = ["git", "cat-file", "--batch-all-objects", "--batch"]
+    return text.encode() in subprocess.run(command, cwd=machine.root, capture_output=True, check=True).stdout
 
 
 @pytest.fixture
 def private(machines: Machines, git_crypt: Path) -> Machine:
-    """A memory with a private file, committed encrypted."""
+    """A machine with a private file, committed encrypted."""
     desk, _, _ = machines
     desk.write(PATH, TEXT)
     desk.engine.private.setup()
     return desk
 
 
-def test_setup_encrypts_and_says_what_stood_in_clear(machines: Machines, git_crypt: Path) -> None:
+def test_setup_encrypts_and_lists_files_committed_in_plain_text(machines: Machines, git_crypt: Path) -> None:
     desk, _, _ = machines
     desk.write(PATH, TEXT)
     desk.engine.commits.commit()
-    assert held(desk) == TEXT.encode()
+    assert committed_bytes(desk) == TEXT.encode()
     assert desk.engine.private.state().files == {PATH: "in clear"}
     done = desk.engine.private.setup()
     assert done.made_key and done.encrypted == (PATH,) and done.in_history == (PATH,)
-    assert is_encrypted(held(desk)) and (desk.root / PATH).read_text() == TEXT and desk.status() == ""
+    assert (
+        is_encrypted(committed_bytes(desk)) and (desk.root / PATH).read_text() == TEXT and desk.status() == ""
+    )
     desk.add(PATH, "The second year brings a windfall.\n")
     desk.write("knowledge/private/new.md", "nothing of it is told\n")
     report = desk.engine.commits.commit()
     assert report.left_out == () and desk.status() == ""
-    assert is_encrypted(held(desk)) and is_encrypted(held(desk, "knowledge/private/new.md"))
-    assert not in_clear(desk, "windfall") and "told" not in git(desk.root, "log", "-1", "--format=%B")
+    assert is_encrypted(committed_bytes(desk)) and is_encrypted(
+        committed_bytes(desk, "knowledge/private/new.md")
+    )
+    assert not is_in_plain_text(desk, "windfall") and "told" not in git(desk.root, "log", "-1", "--format=%B")
     assert desk.engine.private.setup().made_key is False and not desk.engine.private.state().problem
     entry, data = desk.engine.history.recall("HEAD", PATH)
     assert b"windfall" in data and entry.revision == git(desk.root, "rev-parse", "HEAD")
@@ -69,7 +73,7 @@ def test_setup_encrypts_and_says_what_stood_in_clear(machines: Machines, git_cry
 
 
 def _without_program(_machine: Machine) -> None:
-    """The test takes it away."""
+    """Does nothing; the test itself hides the program."""
 
 
 def _without_key(machine: Machine) -> None:
@@ -105,10 +109,10 @@ def _without_both(machine: Machine) -> None:
     [_without_program, _without_key, _without_filter, _another_filter, _without_attributes, _without_setting,
      _without_both],
 )  # fmt: skip
-def test_never_in_clear(
+def test_private_files_are_never_committed_in_plain_text(
     private: Machine, damage: Callable[[Machine], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = held(private)
+    before = committed_bytes(private)
     damage(private)
     if damage is _without_program:
         find = programs.find
@@ -116,19 +120,21 @@ def test_never_in_clear(
     private.add(PATH, "The second year brings a windfall.\n")
     private.add("knowledge/facts.md", "- Of the desk.\n")
     left = {each.path: each.why for each in private.engine.commits.commit().left_out}
-    assert list(left) == [PATH] and held(private) == before
-    assert b"Of the desk." in held(private, "knowledge/facts.md")
+    assert list(left) == [PATH] and committed_bytes(private) == before
+    assert b"Of the desk." in committed_bytes(private, "knowledge/facts.md")
     private.add("knowledge/tasks.md", "- More.\n")
     report = private.sync()
-    assert [each.path for each in report.left] == [PATH] and report.sent and held(private) == before
+    assert (
+        [each.path for each in report.left] == [PATH] and report.sent and committed_bytes(private) == before
+    )
     with pytest.raises(RepositoryError, match="encrypt"):
         private.repository.commit_beside(
             {PATH: b"windfall"}, git(private.root, "rev-parse", "HEAD"), "memory: x"
         )
-    assert not in_clear(private, "windfall") and not (private.root.parent / "canary").exists()
+    assert not is_in_plain_text(private, "windfall") and not (private.root.parent / "canary").exists()
 
 
-def test_who_does_not_trust_the_workspace_runs_nothing(
+def test_git_crypt_is_not_run_in_an_untrusted_workspace(
     private: Machine, git_crypt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AUTOPOIESIS_TRUST")
@@ -145,7 +151,7 @@ def test_who_does_not_trust_the_workspace_runs_nothing(
     assert not canary.exists()
 
 
-def test_a_clone_without_the_key_says_so(private: Machine, machines: Machines) -> None:
+def test_a_clone_without_the_key_reports_locked_files(private: Machine, machines: Machines) -> None:
     _, laptop, _ = machines
     private.sync()
     laptop.sync()
@@ -162,7 +168,7 @@ def test_a_clone_without_the_key_says_so(private: Machine, machines: Machines) -
     assert [each.text for each in found] == ["private files: 1 private file is encrypted and locked"]
 
 
-def test_machines_keep_it_equal(private: Machine, machines: Machines) -> None:
+def test_private_files_are_synced_between_machines(private: Machine, machines: Machines) -> None:
     _, laptop, _ = machines
     key = str(private.root.parent / "key")
     subprocess.run(["git-crypt", "export-key", key], cwd=private.root, check=True, capture_output=True)
@@ -177,8 +183,8 @@ def test_machines_keep_it_equal(private: Machine, machines: Machines) -> None:
         private.sync()
         assert not laptop.sync().conflicts
         both = TEXT.replace("Salary", "Salaries") + "From the laptop.\n"
-        assert laptop.text(PATH) == both and is_encrypted(held(laptop)) and laptop.status() == ""
-        assert not in_clear(laptop, "From the laptop")
+        assert laptop.text(PATH) == both and is_encrypted(committed_bytes(laptop)) and laptop.status() == ""
+        assert not is_in_plain_text(laptop, "From the laptop")
 
 
 @each_case(
@@ -186,9 +192,7 @@ def test_machines_keep_it_equal(private: Machine, machines: Machines) -> None:
     ["git-crypt clean; touch x", "sh -c git-crypt clean", '"git-crypt" clean --key-name=other', "/x/e clean",
      '"git-crypt" smudge', "$(touch x)/git-crypt clean", "git-crypt clean %f", "~/git-crypt clean", ""],
 )  # fmt: skip
-def test_only_what_git_crypt_sets_up_is_taken_for_its_filter(
-    git_crypt: Path, tmp_path: Path, clean: str
-) -> None:
+def test_only_filters_set_up_by_git_crypt_are_accepted(git_crypt: Path, tmp_path: Path, clean: str) -> None:
     (tmp_path / "git-crypt/keys").mkdir(parents=True, exist_ok=True)
     (tmp_path / "git-crypt/keys/default").touch()
     for name in ("filter.git-crypt", "filter.git-crypt-team"):

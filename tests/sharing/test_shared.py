@@ -1,4 +1,4 @@
-"""Knowledge of others: fetched where it may be, found, marked, never written, and never more than a line."""
+"""Shared knowledge of others: fetched if allowed, indexed, marked as theirs, and never written to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Machines = tuple[Machine, Machine, Path]
 
 
 def recorded(machine: Machine) -> str:
-    """The commit that the newest commit of a memory holds in its place."""
+    """Returns the submodule commit recorded in HEAD; empty if there is none."""
     mode, _, name, *_ = (git(machine.root, "ls-tree", "HEAD", PATH) or "- - -").split()
     return name if mode == "160000" else ""
 
@@ -35,17 +35,17 @@ def head(root: Path) -> str:
 
 
 def errors(engine: Engine) -> list[str]:
-    """What the doctor has against what is shared."""
+    """Returns what the doctor reports about shared knowledge."""
     return [each.text for each in sharing_findings(engine.files, engine.repository) if each.level != "ok"]
 
 
-def test_it_is_found_marked_and_never_written(machines: Machines, team: Path) -> None:
+def test_shared_knowledge_is_found_marked_and_never_written(machines: Machines, team: Path) -> None:
     desk, _, _ = machines
     added = desk.engine.sharing.add(str(team))
     assert (added.name, added.here, added.problem) == ("team", head(team), "")
     assert recorded(desk) == head(team) and desk.status() == ""
     assert git(desk.root, "submodule", "status").startswith(head(team))
-    # Their link is a file here: what it leads to is this machine's.
+    # Their symlink is a plain file here: its target would be a file of this machine.
     link = desk.root / PATH / "guides/hosts.md"
     assert not link.is_symlink() and link.read_text() == "/etc/hosts"
 
@@ -81,13 +81,13 @@ def test_it_is_found_marked_and_never_written(machines: Machines, team: Path) ->
     assert desk.engine.commits.commit().left_out == () and recorded(desk) == head(team)
 
 
-def test_two_machines_follow_it(machines: Machines, team: Path) -> None:
+def test_shared_knowledge_is_synced_to_another_machine(machines: Machines, team: Path) -> None:
     desk, laptop, _ = machines
     first = desk.engine.sharing.add(str(team)).here
     desk.sync()
     laptop.sync()
     assert errors(laptop.engine) == [f"{PATH}: is not checked out here"]
-    # What lies in the place of a submodule that is not checked out would take its place in a commit.
+    # Files in the place of a submodule that is not checked out would replace it in a commit.
     (laptop.root / PATH).mkdir(parents=True)
     (laptop.root / PATH / "mine.md").write_text("mine\n")
     with pytest.raises(RepositoryError, match="belongs to a nested repository"):
@@ -104,7 +104,7 @@ def test_two_machines_follow_it(machines: Machines, team: Path) -> None:
     assert "the memory records" in errors(desk.engine)[0]
 
 
-def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
+def test_a_submodule_moved_on_both_machines(machines: Machines, team: Path) -> None:
     desk, laptop, _ = machines
     first = desk.engine.sharing.add(str(team)).here
     desk.sync()
@@ -116,9 +116,9 @@ def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
         newer[machine] = head(committed(team))
         machine.engine.sharing.update()
     laptop.sync()
-    # The one that builds on the other counts, without a question.
+    # The commit that builds on the other wins without a conflict.
     assert not desk.sync(dry_run=True).conflicts
-    # Where that cannot be told, a person decides.
+    # If that cannot be determined, a person decides.
     (desk.root / PATH).rename(desk.root.parent / "away")
     (conflict,) = desk.sync().conflicts
     assert (conflict.path, conflict.why) == (
@@ -129,7 +129,7 @@ def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
     assert recorded(desk) == newer[laptop] and first not in newer.values()
 
 
-def test_what_was_changed_there_is_told_and_kept(machines: Machines, team: Path) -> None:
+def test_local_changes_in_shared_knowledge_are_reported_and_kept(machines: Machines, team: Path) -> None:
     desk, _, _ = machines
     first = desk.engine.sharing.add(str(team)).here
     (desk.root / PATH / "more.md").write_text("mine\n")
@@ -154,7 +154,7 @@ def test_what_was_changed_there_is_told_and_kept(machines: Machines, team: Path)
     ["ext::sh -c touch% canary", "fd::3", "--upload-pack=touch canary", "-x", "git://host/x.git", "knowledge",
      "https://robin:secret@host/x.git", "ssh://-oProxyCommand=touch/x", "host::x", "file:///nowhere/x.git"],
 )  # fmt: skip
-def test_addresses_that_are_never_asked(machines: Machines, address: str) -> None:
+def test_unsafe_addresses_are_refused(machines: Machines, address: str) -> None:
     desk, _, _ = machines
     before = head(desk.root)
     with pytest.raises(RepositoryError) as refused:
@@ -165,14 +165,14 @@ def test_addresses_that_are_never_asked(machines: Machines, address: str) -> Non
 
 
 @each_case("name", ["../out", "a..b", ".git", "-x", "a/b", "x.git", ""])
-def test_names_that_are_none(machines: Machines, team: Path, name: str) -> None:
+def test_invalid_names_are_refused(machines: Machines, team: Path, name: str) -> None:
     desk, _, _ = machines
     with pytest.raises(AutopoiesisError):
         desk.engine.sharing.add(str(team), name=name or "\x1b")
     assert not (desk.root / "knowledge/out").exists() and desk.status() == ""
 
 
-def test_a_strangers_gitmodules_does_nothing(
+def test_a_malicious_gitmodules_file_has_no_effect(
     machines: Machines, team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, laptop, _ = machines
@@ -211,9 +211,9 @@ def test_a_strangers_gitmodules_does_nothing(
         (shared / "team/.git/hooks" / hook).write_text(f"#!/bin/sh\ntouch {canary}\n")
         (shared / "team/.git/hooks" / hook).chmod(0o755)
     desk.engine.configuration.change("git.shared", [str(team), "--upload-pack=touch canary"])
-    said = {each.name: each.problem for each in desk.engine.sharing.all()}
-    assert set(said) == {"dash", "link", "file", "team"}
-    assert "symlink" in said["link"] and "points elsewhere" in said["file"]
+    problems = {each.name: each.problem for each in desk.engine.sharing.all()}
+    assert set(problems) == {"dash", "link", "file", "team"}
+    assert "symlink" in problems["link"] and "points elsewhere" in problems["file"]
     assert len(errors(desk.engine)) == 4
     why = {each.name: each.why for each in desk.engine.sharing.update()}
     assert all(why.values()) and "is not allowed" in why["team"]
@@ -222,7 +222,7 @@ def test_a_strangers_gitmodules_does_nothing(
     assert not canary.exists() and not list(outside.iterdir())
     assert not list(desk.root.rglob("canary"))
 
-    # Where the workspace is not trusted, an address that somebody wrote into it is no reason to fetch.
+    # In an untrusted workspace, an address in its files is never fetched.
     monkeypatch.delenv("AUTOPOIESIS_TRUST")
     with Engine.open(laptop.root) as engine:
         assert "is not allowed" in engine.sharing.update()[0].why
@@ -231,7 +231,7 @@ def test_a_strangers_gitmodules_does_nothing(
     assert not (laptop.root / PATH / ".git").exists()
 
 
-def test_a_person_may_have_cloned_it_with_git(machines: Machines, team: Path, tmp_path: Path) -> None:
+def test_a_clone_made_with_plain_git_works(machines: Machines, team: Path, tmp_path: Path) -> None:
     desk, _, bare = machines
     first = desk.engine.sharing.add(str(team)).here
     desk.sync()
@@ -255,5 +255,7 @@ def test_a_person_may_have_cloned_it_with_git(machines: Machines, team: Path, tm
     git(clone, "rm", "-q", "--cached", PATH)
     git(clone, "update-index", "--add", "--cacheinfo", f"160000,{first},topics/theirs")
     with Engine.open(clone) as engine:
-        told = {each.path: each.problem for each in engine.sharing.all()}
-    assert told[PATH] == "is not recorded in the memory" and "treated as yours" in told["topics/theirs"]
+        problems = {each.path: each.problem for each in engine.sharing.all()}
+    assert (
+        problems[PATH] == "is not recorded in the memory" and "treated as yours" in problems["topics/theirs"]
+    )

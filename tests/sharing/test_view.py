@@ -1,4 +1,4 @@
-"""Work trees that show a part: what they do not show is neither deleted nor missing, nor written over."""
+"""Sparse work trees: hidden files are neither deleted, nor missing, nor overwritten."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from tests.sync.machines import Machine, git
 
 @pytest.fixture
 def agent(sample: Path) -> Iterator[Machine]:
-    """A sub-agent's work tree of the sample, which shows topics and people."""
+    """A sub-agent's sparse work tree of the sample, with topics and people."""
     with Engine.open(sample) as engine:
         made = engine.history.explore("agent", only=["topics", "knowledge/people/"])
         assert made.shows == ("knowledge/people", "topics") and made.branch == "explore/agent"
         assert engine.history.explore("agent").shows == made.shows
-    yield Machine(made.folder, lambda: engine.clock())  # type: ignore[arg-type]  # the time as it is
+    yield Machine(made.folder, lambda: engine.clock())  # type: ignore[arg-type]  # the real clock
 
 
-def told(root: Path) -> set[str]:
-    """What the doctor has against a work tree, without what is so of any new one."""
+def findings(root: Path) -> set[str]:
+    """Returns the doctor's findings about a work tree, without those any new one has."""
     new = ("search index", "sparse checkout")
     return {each.text for each in examine(root) if each.level != "ok" and not each.text.startswith(new)}
 
 
-def test_what_is_not_shown_is_there_all_the_same(agent: Machine, sample: Path) -> None:
+def test_hidden_files_still_exist(agent: Machine, sample: Path) -> None:
     engine, root = agent.engine, agent.root
     assert {each.name for each in root.iterdir() if each.is_dir()} <= {"knowledge", "topics", "scratch"}
     assert not (root / "knowledge/memory").exists() and (root / "knowledge/facts.md").is_file()
     assert agent.status() == "" and engine.repository.state().dirty == 0
-    assert told(root) <= told(sample)
+    assert findings(root) <= findings(sample)
     assert check_topics(engine.workspace, engine.files) == ()
     assert engine.knowledge_entries.problems() == ()
     assert all(each.state == "there" for entry in engine.knowledge.verify() for each in entry.lines)
@@ -51,7 +51,7 @@ def test_what_is_not_shown_is_there_all_the_same(agent: Machine, sample: Path) -
         with pytest.raises(ReadOnly, match="not checked out here"):
             write(memory, b"mine\n")
     agent.add("topics/release.md", "\nOne more.\n")
-    # A caller that names what is not there means a deletion; here it is none.
+    # Naming a missing file usually means a deletion; a hidden file is not deleted.
     assert engine.repository.commit(["topics/release.md", memory], "memory: of the agent")
     changed = git(root, "diff", "--name-status", "HEAD~1", "HEAD").split()
     assert changed == ["M", "topics/release.md"] and agent.status() == ""
@@ -60,7 +60,7 @@ def test_what_is_not_shown_is_there_all_the_same(agent: Machine, sample: Path) -
     assert (sample / "topics/release.md").read_text().endswith("One more.\n") and (sample / memory).is_file()
 
 
-def test_a_harvest_writes_nothing_over_what_is_not_shown(sample: Path) -> None:
+def test_a_harvest_does_not_overwrite_hidden_files(sample: Path) -> None:
     with Engine.open(sample) as engine:
         narrow = engine.history.explore("narrow", only=["topics"]).folder
     (narrow / "conversations").mkdir()
@@ -72,7 +72,7 @@ def test_a_harvest_writes_nothing_over_what_is_not_shown(sample: Path) -> None:
     assert not (narrow / "knowledge").exists() and (narrow / "conversations/talk.md").exists()
 
 
-def test_a_sync_brings_only_what_is_shown(machines: tuple[Machine, Machine, Path]) -> None:
+def test_a_sync_checks_out_only_visible_files(machines: tuple[Machine, Machine, Path]) -> None:
     desk, laptop, _ = machines
     for machine in (desk, laptop):
         machine.engine.configuration.change("git.auto_commit", False)
@@ -107,7 +107,9 @@ def test_a_sync_brings_only_what_is_shown(machines: tuple[Machine, Machine, Path
 
 
 @each_case("folder", ["nowhere", "../out", "/etc", "knowledge/facts.md", ".git", "--all"])
-def test_what_there_is_not_is_not_shown(machines: tuple[Machine, Machine, Path], folder: str) -> None:
+def test_a_folder_that_cannot_be_shown_is_refused(
+    machines: tuple[Machine, Machine, Path], folder: str
+) -> None:
     desk, _, _ = machines
     with pytest.raises(AutopoiesisError):
         desk.engine.history.explore("agent", only=["topics", folder])
@@ -115,7 +117,9 @@ def test_what_there_is_not_is_not_shown(machines: tuple[Machine, Machine, Path],
     assert git(desk.root, "branch", "--list", "explore/*") == ""
 
 
-def test_private_files_stay_encrypted_there(machines: tuple[Machine, Machine, Path], git_crypt: Path) -> None:
+def test_private_files_stay_encrypted_in_a_sparse_work_tree(
+    machines: tuple[Machine, Machine, Path], git_crypt: Path
+) -> None:
     desk, _, _ = machines
     desk.write("knowledge/private/money.md", "# Money\n")
     desk.engine.private.setup()

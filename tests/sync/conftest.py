@@ -13,7 +13,7 @@ from tests.sync.machines import Machine, copied, pair
 
 @pytest.fixture(autouse=True)
 def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One person on both machines; the scripted clock sets the dates of commits."""
+    """Uses one identity on both machines; the scripted clock sets the commit dates."""
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "Robin Example")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "robin@example.org")
@@ -35,7 +35,7 @@ def _pristine() -> Iterator[Path]:
 
 @pytest.fixture
 def machines(_pristine: Path) -> Iterator[tuple[Machine, Machine, Path]]:
-    """The desk, the laptop, and the bare repository between them; all equal."""
+    """The desk, the laptop, and the bare repository between them, all in sync."""
     place = _pristine / "own"
     yield copied(_pristine / "pristine", place)
     shutil.rmtree(place)

@@ -27,56 +27,54 @@ SEED = {
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Git as a person runs it."""
+    """Runs git and returns its output."""
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True)
     return done.stdout.decode("utf-8", "surrogateescape").strip()
 
 
 class Machine:
-    """A clone of the memory, and its engine."""
+    """A clone of the memory with its engine."""
 
-    def __init__(self, root: Path, clock: Time) -> None:
+    def __init__(self, root: Path, clock: ScriptedClock) -> None:
         self.root = root
         self.clock = clock
         self.engine = Engine.open(root, clock=clock)
 
     @property
     def repository(self) -> Repository:
-        """Its repository."""
         return self.engine.repository
 
     def sync(
         self, *, take: Iterable[tuple[Side, str]] = (), rewound: bool = False, dry_run: bool = False
     ) -> Report:
-        """Syncs at the scripted time."""
         return self.engine.sync.run(take=take, rewound=rewound, dry_run=dry_run)
 
     def write(self, path: str, text: str | bytes) -> None:
-        """Saves a file, as an editor does."""
+        """Writes a file, as an editor does."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def add(self, path: str, text: str) -> None:
-        """Adds text at a file's end."""
+        """Appends text to a file."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("a") as file:
             file.write(text)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Changes what a file says."""
+        """Replaces the first occurrence of a text in a file."""
         text = self.text(path)
         assert old in text, (path, old, text)
         self.write(path, text.replace(old, new, 1))
 
     def text(self, path: str) -> str:
-        """What a file says; empty for none."""
+        """Returns the text of a file; empty if it does not exist."""
         place = self.root / path
         return place.read_text() if place.is_file() else ""
 
     def files(self) -> dict[str, bytes]:
-        """Everything in the work tree that is not this machine's alone."""
+        """Returns all files of the work tree except machine-local ones."""
         return {
             path.relative_to(self.root).as_posix(): path.read_bytes()
             for path in sorted(self.root.rglob("*"))
@@ -86,12 +84,12 @@ class Machine:
         }
 
     def status(self) -> str:
-        """What git says differs."""
+        """Returns the output of ``git status``."""
         return git(self.root, "status", "--porcelain", "--untracked-files=all")
 
 
-class Time:
-    """A scripted clock, which gives git its time too."""
+class ScriptedClock:
+    """A scripted clock that also sets git's dates."""
 
     def __init__(self) -> None:
         self.now = START
@@ -100,16 +98,16 @@ class Time:
         return self.now
 
     def tick(self, minutes: float = 1) -> None:
-        """Lets time pass."""
+        """Advances the clock."""
         self.now += timedelta(minutes=minutes)
         for role in ("AUTHOR", "COMMITTER"):
             os.environ[f"GIT_{role}_DATE"] = self.now.isoformat()
 
 
 def pair(folder: Path, seed: dict[str, bytes] = SEED) -> tuple[Machine, Machine, Path]:
-    """Two machines that are equal, and the bare repository."""
+    """Creates two machines in sync and the bare repository between them."""
     bare, first, second = folder / "between.git", folder / "desk", folder / "laptop"
-    clock = Time()
+    clock = ScriptedClock()
     first.mkdir(parents=True)
     git(folder, "init", "-q", "--bare", "--template=", "--initial-branch=main", str(bare))
     git(first, "init", "-q", "--template=", "--initial-branch=main")
@@ -124,11 +122,11 @@ def pair(folder: Path, seed: dict[str, bytes] = SEED) -> tuple[Machine, Machine,
 
 
 def copied(folder: Path, target: Path) -> tuple[Machine, Machine, Path]:
-    """The pair in a folder once more, elsewhere."""
+    """Copies a pair of machines to another folder."""
     shutil.copytree(folder, target, symlinks=True)
     bare = target / "between.git"
     machines = []
     for name in ("desk", "laptop"):
         git(target / name, "remote", "set-url", "origin", str(bare))
-        machines.append(Machine(target / name, Time()))
+        machines.append(Machine(target / name, ScriptedClock()))
     return machines[0], machines[1], bare

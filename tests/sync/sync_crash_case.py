@@ -1,4 +1,4 @@
-"""A sync that merges, to be killed and failed at its fault points by ``tests.crash_sweep``."""
+"""A merging sync that ``tests.crash_sweep`` kills and fails at its fault points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.crash_sweep import Case
 from tests.sync.machines import CONFIG, IGNORED, copied, git, pair
 
 LOADED = (guards, commits, sync)
-"""Here once, and not in each of hundreds of children."""
+"""Imported once here instead of in each of hundreds of child processes."""
 
 LINES = (
     "Water the plants", "Call the Hafenamt", "Of the desk", "Of the laptop", "The gauge", "Three of desk",
@@ -29,7 +29,7 @@ SEED = {
 
 
 class Sync(Case):
-    """Two machines that have both worked; the desk has synced, and the laptop is to."""
+    """Two machines with changes; the desk has synced, the laptop is about to."""
 
     hits = 200
 
@@ -67,7 +67,7 @@ class Sync(Case):
         return True
 
     def content(self) -> dict[str, object]:
-        """What both hold in the end, which must be the same."""
+        """Returns the final files, which must be the same on both machines."""
         self.desk.sync()
         assert self.laptop.status() == self.desk.status() == "", (self.laptop.status(), self.desk.status())
         found = self.laptop.files()
@@ -76,11 +76,11 @@ class Sync(Case):
         return dict(found)
 
     def check_whole(self, wanted: dict[str, object]) -> None:
-        said = b"".join(self.laptop.files().values()).decode()
-        assert all(line in said for line in LINES), said
+        text = b"".join(self.laptop.files().values()).decode()
+        assert all(line in text for line in LINES), text
 
     def check_meanwhile(self, wanted: dict[str, object]) -> None:
-        """Every file is whole: it is what one side had, or what both come to; no marker of a merge."""
+        """Checks that every file is complete and has no conflict markers."""
         for path, data in self.laptop.files().items():
             assert b"<<<<" not in data and (data.endswith(b"\n") or ".tmp-" in path), path
 

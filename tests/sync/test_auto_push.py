@@ -1,4 +1,4 @@
-"""Where ``git.auto_push`` is on, a commit is sent while the workspace is followed."""
+"""With ``git.auto_push`` on, commits are pushed while the workspace is open."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engine.live.push_worker import PushWorker
 from tests.sync.machines import Machine, git
 
 
-def test_a_commit_is_sent_and_what_is_not_taken_is_told_once(
+def test_a_commit_is_pushed_and_a_rejected_push_is_reported_once(
     machines: tuple[Machine, Machine, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, laptop, bare = machines
     monkeypatch.setattr(push_worker, "GATHER_S", 0.0)
-    told: list[EngineEvent] = []
+    events: list[EngineEvent] = []
     done = Event()
-    worker = PushWorker(desk.engine, told.append)
+    worker = PushWorker(desk.engine, events.append)
     send = desk.engine.sync.push
 
     def push() -> int:
@@ -36,7 +36,7 @@ def test_a_commit_is_sent_and_what_is_not_taken_is_told_once(
         machine.add("knowledge/facts.md", f"- Of {machine.root.name}.\n")
         machine.repository.commit(["knowledge/facts.md"], "memory: new")
 
-    def sent() -> None:
+    def commit_and_push() -> None:
         done.clear()
         commit(desk)
         worker.committed()
@@ -44,15 +44,15 @@ def test_a_commit_is_sent_and_what_is_not_taken_is_told_once(
 
     commit(desk)
     worker.committed()
-    assert worker._thread.ident is None, "off until it is asked for"
+    assert worker._thread.ident is None, "off by default"
     desk.engine.config = replace(desk.engine.config, git=replace(desk.engine.config.git, auto_push=True))
-    sent()
-    assert git(bare, "rev-parse", "main") == desk.repository.revision() and not told
+    commit_and_push()
+    assert git(bare, "rev-parse", "main") == desk.repository.revision() and not events
     commit(laptop)
     laptop.sync()
     there = git(bare, "rev-parse", "main")
-    sent()
-    sent()
+    commit_and_push()
+    commit_and_push()
     worker.stop()
     assert git(bare, "rev-parse", "main") == there
-    assert [type(each) for each in told] == [ErrorReported] and "run: autopoiesis sync" in told[0].text  # type: ignore[union-attr]
+    assert [type(each) for each in events] == [ErrorReported] and "run: autopoiesis sync" in events[0].text  # type: ignore[union-attr]

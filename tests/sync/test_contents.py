@@ -1,4 +1,4 @@
-"""Files that both sides changed become one, by what kind of file they are; nothing that was added is lost."""
+"""Merging files changed on both sides, by kind of file; nothing that was added is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTS = "knowledge/facts.md"
 WORDS = ("gauge", "lock", "tide", "Hafenamt", "advisory", "alarm", "phone", "plants", "tablet", "Postgres")
 
 
-def test_a_kind_is_known_by_the_path_also_in_the_archive() -> None:
+def test_the_kind_of_a_file_is_determined_by_its_path() -> None:
     kinds = {
         "logs/decisions/2026-06.jsonl": "log",
         "logs/caches.json": "state",
@@ -40,17 +40,17 @@ def record(minute: int, name: str) -> bytes:
     return b'{"at":"2026-06-12T08:%02d:00+00:00","id":"%s"}\n' % (minute, name.encode())
 
 
-def test_logs_are_one_in_the_order_of_their_times_and_a_secret_that_was_taken_out_stays_out() -> None:
+def test_logs_are_merged_by_time_and_a_removed_secret_stays_removed() -> None:
     base = record(1, "a") + record(2, "secret")
     ours = record(1, "a") + record(5, "b") + record(9, "c") + record(9, "c")
     theirs = base + b"not json\n" + record(7, "d") + record(9, "c")
-    made = lines.union(base, ours, theirs)
+    result = lines.union(base, ours, theirs)
     wanted = record(1, "a") + b"not json\n" + record(5, "b") + record(7, "d") + record(9, "c") * 2
-    assert made == wanted == lines.union(base, theirs, ours)
+    assert result == wanted == lines.union(base, theirs, ours)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.booleans())))
-def test_every_line_of_a_log_is_there_as_often_as_on_the_side_that_has_it_oftener(
+def test_a_merged_log_has_each_line_as_often_as_the_side_with_more_of_it(
     added: list[tuple[int, str, bool]],
 ) -> None:
     base = record(0, "base")
@@ -60,49 +60,49 @@ def test_every_line_of_a_log_is_there_as_often_as_on_the_side_that_has_it_oftene
     assert Counter(lines.union(base, ours, theirs).splitlines()) == wanted
 
 
-def test_entries_of_both_sides_are_there_in_order_and_the_same_one_once() -> None:
+def test_entries_of_both_sides_are_merged_in_order_without_duplicates() -> None:
     base = b"---\ntype: facts\n---\n# Facts\n\n- Old.\n"
     same = b"- Said twice. [from: s, %s]\n"
     ours = base + b"- B. [from: y, 2026-06-12]\n  with more\n" + same % b"2026-06-13"
     theirs = base + b"- A. [from: x, 2026-06-11]\n" + same % b"2026-06-14" + b"\n## Aside\n\n- Z.\n"
-    made = entries.merged(FACTS, base, ours, theirs)
-    assert made.hunks == ()
-    assert made.data.decode() == (
+    result = entries.merged(FACTS, base, ours, theirs)
+    assert result.hunks == ()
+    assert result.data.decode() == (
         "---\ntype: facts\n---\n# Facts\n\n- Old.\n- A. [from: x, 2026-06-11]\n"
         "- B. [from: y, 2026-06-12]\n  with more\n- Said twice. [from: s, 2026-06-13]\n\n## Aside\n\n- Z.\n"
     )
 
 
-def test_neighbours_may_be_edited_ticked_and_taken_out_on_both_sides() -> None:
+def test_adjacent_entries_may_be_edited_ticked_and_removed_on_both_sides() -> None:
     base = b"# Tasks\n\n## Open\n\n- Water.\n- Call the office.\n- Write the advisory.\n\n## Done\n"
     ours = b"# Tasks\n\n## Open\n\n- Water twice.\n- Call the office.\n\n## Done\n\n- Write the advisory.\n"
     theirs = base.replace(b"- Call the office", b"- [x] Call the office").replace(
         b"## Open\n", b"## Open\n\n- First."
     )
-    made = entries.merged("knowledge/tasks.md", base, ours, theirs)
-    assert made.data.decode() == (
+    result = entries.merged("knowledge/tasks.md", base, ours, theirs)
+    assert result.data.decode() == (
         "# Tasks\n\n## Open\n\n- First.\n- Water twice.\n- [x] Call the office.\n\n"
         "## Done\n\n- Write the advisory.\n"
     )
-    assert made.hunks == ()
+    assert result.hunks == ()
 
 
-def test_an_entry_that_both_changed_is_a_conflict_and_the_rest_is_merged() -> None:
+def test_an_entry_changed_on_both_sides_is_a_conflict_and_the_rest_is_merged() -> None:
     base, ours, theirs = (b"# F\n\n- The gauge is %s.\n" % word for word in (b"low", b"lower", b"high"))
     theirs += b"- New there.\n"
-    made = entries.merged(FACTS, base, ours, theirs)
-    assert made.hunks == (Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high."),)
+    result = entries.merged(FACTS, base, ours, theirs)
+    assert result.hunks == (Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high."),)
     assert entries.merged(FACTS, base, ours, theirs, "theirs").data == theirs
     assert entries.merged(FACTS, base, ours, theirs, "ours").data == ours + b"- New there.\n"
     gone = entries.merged(FACTS, base, b"# F\n", theirs)
     assert gone.hunks == (Hunk("- The gauge is low.", "", "- The gauge is high."),)
 
 
-def test_a_journal_that_both_began_has_each_heading_once() -> None:
+def test_a_journal_started_on_both_sides_has_each_heading_once() -> None:
     ours = b"## 2026-06-12\n\n### locks\n- Of ours.\n\n### ops\n- Ours too.\n"
     theirs = b"## 2026-06-12\n\n### people\n- Ada.\n\n### locks\n- Of theirs.\n"
-    made = entries.merged("knowledge/journal/2026-06-12.md", b"", ours, theirs)
-    assert made.data.decode() == (
+    result = entries.merged("knowledge/journal/2026-06-12.md", b"", ours, theirs)
+    assert result.data.decode() == (
         "## 2026-06-12\n\n### people\n- Ada.\n\n### locks\n- Of ours.\n- Of theirs.\n\n### ops\n- Ours too.\n"
     )
 
@@ -111,7 +111,7 @@ TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 
 
 @given(st.lists(TEXT, max_size=6, unique=True), st.data())
-def test_whatever_two_sides_do_to_a_list_every_line_is_in_the_result_or_in_a_conflict(
+def test_every_line_of_both_sides_is_in_the_result_or_in_a_conflict(
     base: list[str], data: st.DataObject
 ) -> None:
     def side(mark: str) -> list[str]:
@@ -130,14 +130,14 @@ def test_whatever_two_sides_do_to_a_list_every_line_is_in_the_result_or_in_a_con
         return "".join(["# Facts\n", "\n", *(f"- {line}\n" for line in found)]).encode()
 
     left, right = side("ours"), side("theirs")
-    made = entries.merged(FACTS, file(base), file(left), file(right))
-    told = made.data.decode() + "".join(piece.ours + "\n" + piece.theirs + "\n" for piece in made.hunks)
+    result = entries.merged(FACTS, file(base), file(left), file(right))
+    shown = result.data.decode() + "".join(piece.ours + "\n" + piece.theirs + "\n" for piece in result.hunks)
     new = {*left, *right} - {*base}
-    assert new <= {line.removeprefix("- ") for line in told.splitlines()}
+    assert new <= {line.removeprefix("- ") for line in shown.splitlines()}
     kept = [line for line in base if line in left and line in right]
-    assert Counter(kept) <= Counter(line.removeprefix("- ") for line in told.splitlines())
+    assert Counter(kept) <= Counter(line.removeprefix("- ") for line in shown.splitlines())
     if file(left) == file(base):
-        assert made.data.rstrip() == file(right).rstrip() and not made.hunks
+        assert result.data.rstrip() == file(right).rstrip() and not result.hunks
 
 
 def entry(at: str, status: str = "harvested", **more: object) -> dict[str, object]:
@@ -155,7 +155,7 @@ def line(name: str) -> dict[str, str]:
     return {"id": name, "path": FACTS, "text": f"- {name}"}
 
 
-def test_ledgers_are_one_entry_by_entry() -> None:
+def test_ledgers_are_merged_entry_by_entry() -> None:
     one, two, three, four = (letter * 64 for letter in "abcd")
     base = {one: entry("2026-06-10", lines=[line("x")])}
     ours = {
@@ -168,25 +168,25 @@ def test_ledgers_are_one_entry_by_entry() -> None:
         four: entry("2026-06-11"),
         three: entry("2026-06-11"),
     }
-    made = ledgers.merged(*(ledger.bytes_of(each) for each in (base, ours, theirs)))
-    assert made is not None
-    found = json.loads(made)["entries"]
+    result = ledgers.merged(*(ledger.bytes_of(each) for each in (base, ours, theirs)))
+    assert result is not None
+    found = json.loads(result)["entries"]
     assert list(found) == [one, two, three, four]
-    assert found[one]["restored"] and not found[one]["deleted"], "who took a conversation back keeps it"
+    assert found[one]["restored"] and not found[one]["deleted"], "a restored conversation stays restored"
     assert found[two]["status"] == "harvested" and found[two]["lines"] == [line("b")]
-    assert ledger.trees_of(made) == found
-    assert ledgers.merged(b"", b"{", made) is None
+    assert ledger.trees_of(result) == found
+    assert ledgers.merged(b"", b"{", result) is None
 
 
-def test_states_are_one_key_by_key() -> None:
-    made = state_files.merged(
+def test_state_files_are_merged_key_by_key() -> None:
+    result = state_files.merged(
         b'{"a": {"x": 1}, "gone": 1}', b'{"a": {"x": 2}, "gone": 1, "b": 1}', b'{"a": {"x": 1, "y": 3}}'
     )
-    assert made is not None and json.loads(made) == {"a": {"x": 2, "y": 3}, "b": 1}
+    assert result is not None and json.loads(result) == {"a": {"x": 2, "y": 3}, "b": 1}
     assert state_files.merged(b"", b"[]", b"{}") is None
 
 
-def test_a_conversation_goes_on_or_is_kept_twice() -> None:
+def test_the_longer_conversation_wins_and_diverging_ones_are_both_kept() -> None:
     begun = b"---\nsession_id: s1\n---\n# Talk\n"
     ended = b"---\nsession_id: s1\nended: 2026-06-12T09:00:00Z\n---\n# Talk\n\n## 09:00 - user\nhello\n"
     other = begun + b"\n## 09:00 - user\ngoodbye\n"

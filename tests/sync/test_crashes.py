@@ -1,4 +1,4 @@
-"""Killed, out of space: the next sync goes on, nothing is lost, nothing is there twice (C1, C2, C3)."""
+"""After a kill or a full disk the next sync recovers without loss or duplicates (C1, C2, C3)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ SWEEPS = [
     pytest.param(400, ("commit:reference",), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
-"""Every so many-th hit is disturbed, of which points; no point named means all of them."""
+"""Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""
 
 
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
-def test_at_every_step_of_a_sync(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
+def test_a_sync_recovers_from_a_crash_at_every_step(
+    tmp_path: Path, step: int, points: tuple[str, ...]
+) -> None:
     reached = reached_by("sync.sync_crash_case", tmp_path, step, points, timeout=1_700)
     assert reached.keys() >= set(points or ALL_POINTS)

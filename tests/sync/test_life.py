@@ -1,5 +1,5 @@
-"""An hour of one person's life on two machines, synced again and again: every line ever written is on both in
-the end, or was shown in the explanation of a conflict."""
+"""An hour of random changes on two machines, synced again and again: every line ever written ends up on both
+or was shown in a conflict."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ALL = Consent(number=None, empty=True, partial=True)
 
 
 class Life:
-    """What happens on the machines, by a script that a seed writes.
+    """Random events on the machines, determined by a seed.
 
     Attributes:
         written: Every word that was ever written.
-        explained: What was shown of conflicts.
+        explained: The texts shown in conflicts.
     """
 
     def __init__(self, machines: tuple[Machine, Machine], seed: int) -> None:
@@ -40,12 +40,12 @@ class Life:
         self.syncs = self.merges = 0
 
     def word(self) -> str:
-        """A word that stands nowhere yet."""
+        """Returns a word that has not been used yet."""
         self.written.append(f"word{len(self.written):04}x")
         return self.written[-1]
 
     def minute(self) -> None:
-        """Each machine does some things, and then both sync."""
+        """Makes some changes on each machine and then syncs both."""
         for machine in self.machines:
             for act in self.dice.sample(ACTS, 3):
                 act(self, machine)
@@ -54,7 +54,7 @@ class Life:
         self.machines[0].clock.tick()
 
     def sync(self, machine: Machine) -> None:
-        """Syncs; what is in conflict is decided as the dice say, once it was explained."""
+        """Syncs a machine and resolves conflicts at random after recording what they showed."""
         report = machine.sync()
         if report.conflicts:
             before = machine.files()
@@ -63,7 +63,7 @@ class Life:
             for each in report.conflicts:
                 self.explained += [text for piece in each.pieces for text in (piece.ours, piece.theirs)]
                 if not each.pieces:
-                    self.explained.append(self.both(machine, each))
+                    self.explained.append(self.content_left(machine, each))
             assert machine.files() == before
             sides = [self.dice.choice(("ours", "theirs")) for _ in report.conflicts]
             take = [(side, each.path) for side, each in zip(sides, report.conflicts, strict=True)]
@@ -72,8 +72,8 @@ class Life:
         self.syncs += 1
         self.merges += bool(report.merge)
 
-    def both(self, machine: Machine, conflict: Conflict) -> str:
-        """A whole file of which one side is deleted: what the other one holds."""
+    def content_left(self, machine: Machine, conflict: Conflict) -> str:
+        """Returns the content of a file that one side deleted."""
         return "".join(git(machine.root, "cat-file", "blob", name) for name in conflict.names if name)
 
     def session(self, machine: Machine) -> None:
@@ -110,8 +110,8 @@ class Life:
     def review(self, machine: Machine) -> None:
         item = Item("facts", f"{self.word()} was said by a tool", voice="tool")
         at = machine.clock().isoformat(timespec="seconds")
-        held = PendingItem(self.written[-1], at, item, "a tool said it", Origin("talk", at[:10]), "", "")
-        machine.engine.knowledge.review.queue.put([held])
+        text = PendingItem(self.written[-1], at, item, "a tool said it", Origin("talk", at[:10]), "", "")
+        machine.engine.knowledge.review.queue.put([text])
 
     def task(self, machine: Machine) -> None:
         machine.edit("knowledge/tasks.md", "## Open\n", f"## Open\n\n- Do {self.word()}.\n")
@@ -160,7 +160,9 @@ ACTS = (
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("minutes", "seed"), LIVES)
-def test_nothing_is_lost(machines: tuple[Machine, Machine, Path], minutes: int, seed: int) -> None:
+def test_two_lives_synced_repeatedly_lose_nothing(
+    machines: tuple[Machine, Machine, Path], minutes: int, seed: int
+) -> None:
     desk, laptop, _ = machines
     life = Life((desk, laptop), seed)
     for _ in range(minutes):
@@ -168,17 +170,17 @@ def test_nothing_is_lost(machines: tuple[Machine, Machine, Path], minutes: int, 
     for machine in (desk, laptop, desk):
         life.sync(machine)
     assert desk.files() == laptop.files()
-    held = b"\n".join([path.encode() + b"\n" + data for path, data in desk.files().items()]).decode()
+    text = b"\n".join([path.encode() + b"\n" + data for path, data in desk.files().items()]).decode()
     explained = "\n".join(life.explained)
-    lost = [word for word in life.written if word not in held and word not in explained]
-    only = [word for word in life.written if word not in held]
+    lost = [word for word in life.written if word not in text and word not in explained]
+    only = [word for word in life.written if word not in text]
     print(
         f"\n{len(life.written)} words, {life.syncs} syncs, {life.merges} merges, "
-        f"{len(life.conflicts)} conflicts; {len(only)} stand in an explanation alone"
+        f"{len(life.conflicts)} conflicts; {len(only)} words appear only in a conflict"
     )
     assert lost == []
     assert life.merges >= minutes / 2 and life.conflicts
-    # The trash is one machine's: what was reclaimed there before it was ever committed lies there alone.
+    # The trash is machine-local: files reclaimed before their first commit exist only there.
     unsound = [
         {each.sha256 for each in machine.engine.knowledge.verify() if not each.sound}
         for machine in (desk, laptop)

@@ -1,4 +1,4 @@
-"""A remote that moves, goes, asks, lies or belongs to a stranger: nothing is lost, forced, run or leaked."""
+"""A remote that moves, disappears, wants a password or is hostile: nothing is lost, forced, run or leaked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOOKS = (
 )  # fmt: skip
 
 
-def refused(act: Callable[[], object]) -> str:
+def error_of(act: Callable[[], object]) -> str:
     with pytest.raises(AutopoiesisError) as found:
         act()
     return str(found.value)
@@ -40,18 +40,18 @@ def commit(machine: Machine, path: str, text: str) -> None:
     machine.repository.commit([path], "memory: by hand")
 
 
-def test_a_rejected_push_merges_and_is_sent_again(machines: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_push_is_merged_and_retried(machines: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, laptop, bare = machines
     commit(desk, "knowledge/facts.md", "- Of the desk.\n")
     numbers = iter(range(2))
 
-    def meanwhile() -> None:
+    def push_from_laptop() -> None:
         if (number := next(numbers, None)) is not None:
             commit(laptop, "knowledge/facts.md", f"- Of the laptop, {number}.\n")
             git(laptop.root, "pull", "-q", "--rebase")
             git(laptop.root, "push", "-q")
 
-    with faults.trip("sync:push", meanwhile):
+    with faults.trip("sync:push", push_from_laptop):
         report = desk.sync()
     assert report.outcome == "done" and report.fetched == 2
     text = desk.text("knowledge/facts.md")
@@ -60,30 +60,30 @@ def test_a_rejected_push_merges_and_is_sent_again(machines: Pair, monkeypatch: p
     commit(desk, "knowledge/facts.md", "- Once more.\n")
     head = desk.repository.revision()
 
-    def again() -> None:
+    def push_once_more() -> None:
         git(laptop.root, "pull", "-q", "--rebase")
         commit(laptop, "topics/other.md", "more\n")
         git(laptop.root, "push", "-q")
 
     monkeypatch.setattr(sync, "_ATTEMPTS", 2)
-    with faults.trip("sync:push", again):
-        assert "kept moving" in refused(desk.sync)
-    assert head is not None and head in git(desk.root, "rev-list", "HEAD"), "what was committed is there"
+    with faults.trip("sync:push", push_once_more):
+        assert "kept moving" in error_of(desk.sync)
+    assert head is not None and head in git(desk.root, "rev-list", "HEAD"), "the commits are kept"
     assert desk.status() == ""
 
 
-def test_somebody_who_commits_or_saves_at_the_same_moment_loses_nothing(machines: Pair) -> None:
+def test_a_commit_or_save_during_a_sync_is_not_lost(machines: Pair) -> None:
     desk, laptop, _ = machines
     commit(desk, "knowledge/facts.md", "- Of the desk.\n")
     desk.sync()
     hand = iter(range(1))
 
-    def by_hand() -> None:
+    def commit_by_hand() -> None:
         for _ in hand:
             laptop.add("knowledge/facts.md", "- By hand.\n")
             git(laptop.root, "commit", "-qam", "by hand")
 
-    with faults.trip("sync:plan", by_hand):
+    with faults.trip("sync:plan", commit_by_hand):
         assert laptop.sync().outcome == "done"
     assert "By hand" in laptop.text("knowledge/facts.md") and "Of the desk" in laptop.text(
         "knowledge/facts.md"
@@ -91,33 +91,33 @@ def test_somebody_who_commits_or_saves_at_the_same_moment_loses_nothing(machines
     desk.edit("topics/travel.md", "One.", "One of the desk.")
     desk.sync()
     with faults.trip("sync:apply", lambda: laptop.add("topics/travel.md", "\nSaved meanwhile.\n")):
-        assert "was saved during the merge" in refused(laptop.sync)
+        assert "was saved during the merge" in error_of(laptop.sync)
     assert laptop.sync().outcome == "done"
     assert "One of the desk." in laptop.text("topics/travel.md")
     assert "Saved meanwhile." in laptop.text("topics/travel.md")
     assert laptop.status() == ""
 
 
-def test_a_remote_that_was_rewound_is_explained_and_not_followed(machines: Pair) -> None:
+def test_a_rewound_remote_is_reported_and_not_followed(machines: Pair) -> None:
     desk, laptop, bare = machines
     commit(desk, "knowledge/facts.md", "- One.\n")
     desk.sync()
     laptop.sync()
     git(bare, "update-ref", "refs/heads/main", "main~1")
     before = laptop.files()
-    told = refused(laptop.sync)
-    assert "1 commit up to" in told and "--rewound" in told
+    message = error_of(laptop.sync)
+    assert "1 commit up to" in message and "--rewound" in message
     git(laptop.root, "fetch", "-q")
-    assert "was rewound" in refused(laptop.sync), "also where git itself has been told"
+    assert "was rewound" in error_of(laptop.sync), "also after git itself has fetched it"
     assert laptop.files() == before
     assert laptop.sync(rewound=True).sent == 1
     assert git(bare, "rev-parse", "main") == laptop.repository.revision()
     git(bare, "update-ref", "-d", "refs/heads/main")
-    assert "no longer has branch main" in refused(laptop.sync)
+    assert "no longer has branch main" in error_of(laptop.sync)
     assert laptop.sync(rewound=True).outcome == "done" and git(bare, "rev-parse", "main")
 
 
-def test_a_history_that_shares_nothing_is_refused(machines: Pair, tmp_path: Path) -> None:
+def test_an_unrelated_history_is_refused(machines: Pair, tmp_path: Path) -> None:
     desk, laptop, bare = machines
     other = tmp_path / "other.git"
     git(tmp_path, "init", "-q", "--bare", "--template=", "--initial-branch=main", str(other))
@@ -126,22 +126,24 @@ def test_a_history_that_shares_nothing_is_refused(machines: Pair, tmp_path: Path
     git(laptop.root, "remote", "add", "origin", str(bare))
     commit(laptop, "topics/travel.md", "new\n")
     laptop.engine.drop("repository", "sync")
-    assert "shares no history with this memory" in refused(laptop.sync)
+    assert "shares no history with this memory" in error_of(laptop.sync)
     git(desk.root, "remote", "set-url", "origin", str(other))
-    assert "no longer has branch main" in refused(desk.sync), "another address under the same name"
+    assert "no longer has branch main" in error_of(desk.sync), (
+        "the remote has another address under the same name"
+    )
 
 
-def test_a_repository_that_is_busy_is_left_alone(machines: Pair) -> None:
+def test_a_busy_repository_is_left_alone(machines: Pair) -> None:
     desk, _, _ = machines
     git(desk.root, "switch", "-q", "--detach")
-    assert "HEAD is detached" in refused(desk.sync)
+    assert "HEAD is detached" in error_of(desk.sync)
     assert desk.engine.sync.status().why == "HEAD is detached"
     git(desk.root, "switch", "-q", "main")
     (desk.root / ".git/MERGE_HEAD").write_text(f"{desk.repository.revision()}\n")
-    assert "a merge is in progress" in refused(desk.sync)
+    assert "a merge is in progress" in error_of(desk.sync)
 
 
-def test_a_remote_that_is_gone_or_of_a_kind_that_runs_programs(machines: Pair, tmp_path: Path) -> None:
+def test_a_missing_remote_or_an_unsafe_address_is_refused(machines: Pair, tmp_path: Path) -> None:
     desk, _, bare = machines
     commit(desk, "knowledge/facts.md", "- One.\n")
     head, mark = desk.repository.revision(), tmp_path / "ran"
@@ -155,22 +157,22 @@ def test_a_remote_that_is_gone_or_of_a_kind_that_runs_programs(machines: Pair, t
         "http://me:hunter2@127.0.0.1:1/x.git": "remote origin (http://127.0.0.1:1/x.git)",
     }.items():
         git(desk.root, "config", "remote.origin.url", address)
-        told = refused(desk.sync)
-        assert why in told and "hunter2" not in told, (address, told)
+        message = error_of(desk.sync)
+        assert why in message and "hunter2" not in message, (address, message)
     git(desk.root, "remote", "remove", "origin")
-    assert "no remote origin" in refused(desk.sync)
+    assert "no remote origin" in error_of(desk.sync)
     assert desk.repository.revision() == head and not mark.exists() and bare.is_dir()
 
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[str], threading.Event]]:
-    """Asks whoever comes for a password; once told to, does not answer at all."""
-    heard: list[str] = []
+    """A server that asks for a password, and stops responding once ``silent`` is set."""
+    credentials: list[str] = []
     silent, done = threading.Event(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            heard.append(self.headers.get("Authorization", ""))
+            credentials.append(self.headers.get("Authorization", ""))
             if silent.is_set():
                 done.wait(20)
             self.send_response(401)
@@ -178,42 +180,42 @@ def server() -> Iterator[tuple[str, list[str], threading.Event]]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Suppresses request logging."""
 
     found = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=found.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{found.server_port}/memory.git", heard, silent
+    yield f"http://127.0.0.1:{found.server_port}/memory.git", credentials, silent
     done.set()
     found.shutdown()
     found.server_close()
 
 
-def test_a_password_is_asked_of_the_persons_helper_and_never_of_a_terminal(
+def test_a_password_comes_from_the_persons_credential_helper_never_a_terminal(
     machines: Pair,
     server: tuple[str, list[str], threading.Event],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     desk, _, _ = machines
-    address, heard, silent = server
+    address, credentials, silent = server
     git(desk.root, "remote", "set-url", "origin", address)
     git(desk.root, "config", "credential.helper", "!echo username=evil; echo password=evil; :")
-    told = refused(desk.sync)
-    assert "fetch failed" in told and "this repository's credential.helper is ignored" in told
-    assert heard == [""], "the repository's own helper was not asked"
+    message = error_of(desk.sync)
+    assert "fetch failed" in message and "this repository's credential.helper is ignored" in message
+    assert credentials == [""], "the repository's own helper was not run"
     home = tmp_path / "gitconfig"
     home.write_text('[credential]\n\thelper = "!f() { echo username=me; echo password=mine; }; f"\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home))
-    refused(desk.sync)
-    assert heard[-1] == "Basic bWU6bWluZQ=="
+    error_of(desk.sync)
+    assert credentials[-1] == "Basic bWU6bWluZQ=="
     silent.set()
     desk.engine.sync.total_s = 0.5
     began = time.monotonic()
-    assert "timed out after" in refused(desk.sync)
+    assert "timed out after" in error_of(desk.sync)
     assert time.monotonic() - began < 10
 
 
-def test_what_hangs_is_ended_with_everything_that_it_started(tmp_path: Path) -> None:
+def test_a_hanging_git_is_killed_with_its_child_processes(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     ssh = tmp_path / "ssh"
     ssh.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {pid}\nwait\n")
@@ -236,10 +238,10 @@ def test_what_hangs_is_ended_with_everything_that_it_started(tmp_path: Path) -> 
         time.sleep(0.02)
     else:
         os.kill(number, signal.SIGKILL)
-        pytest.fail("what ssh had started lives on")
+        pytest.fail("the child process of ssh is still running")
 
 
-def test_nothing_of_the_repositorys_configuration_runs_or_leads_elsewhere(
+def test_the_repositorys_configuration_neither_runs_programs_nor_redirects(
     machines: Pair, tmp_path: Path
 ) -> None:
     desk, laptop, bare = machines
@@ -312,7 +314,7 @@ def test_nothing_of_the_repositorys_configuration_runs_or_leads_elsewhere(
     assert not mark.exists(), mark.read_text()
 
 
-def test_a_link_or_a_file_of_one_machine_is_not_taken_from_the_remote(machines: Pair) -> None:
+def test_symlinks_and_machine_local_files_are_not_accepted_from_the_remote(machines: Pair) -> None:
     desk, laptop, _ = machines
     before = laptop.files()
     for path, why in (
@@ -328,11 +330,11 @@ def test_a_link_or_a_file_of_one_machine_is_not_taken_from_the_remote(machines: 
         git(desk.root, "add", "-f", path)
         git(desk.root, "commit", "-qm", "odd")
         git(desk.root, "push", "-q", "origin", "main")
-        assert f"it {why}" in refused(laptop.sync)
+        assert f"it {why}" in error_of(laptop.sync)
     assert laptop.files() == before
 
 
-def test_a_secret_that_was_committed_by_hand_is_not_sent(machines: Pair) -> None:
+def test_a_secret_committed_by_hand_is_not_pushed(machines: Pair) -> None:
     desk, _, bare = machines
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
     before = git(bare, "rev-parse", "main")
@@ -340,15 +342,15 @@ def test_a_secret_that_was_committed_by_hand_is_not_sent(machines: Pair) -> None
     git(desk.root, "commit", "-qam", "oops")
     desk.edit("topics/travel.md", f"The key is {key}.\n", "")
     git(desk.root, "commit", "-qam", "taken out again")
-    told = refused(desk.sync)
-    assert "nothing was sent: topics/travel.md" in told and "line " in told and key not in told
+    message = error_of(desk.sync)
+    assert "nothing was sent: topics/travel.md" in message and "line " in message and key not in message
     assert git(bare, "rev-parse", "main") == before
     git(desk.root, "push", "-q", "origin", "main")
     desk.add("knowledge/facts.md", "- New.\n")
-    assert desk.sync().sent == 1, "what the person has pushed is theirs to decide"
+    assert desk.sync().sent == 1, "a person may push what they want"
 
 
-def test_a_strangers_workspace_fetches_and_sends_nothing(
+def test_an_untrusted_workspace_neither_fetches_nor_pushes(
     machines: Pair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     desk, laptop, bare = machines
@@ -359,7 +361,7 @@ def test_a_strangers_workspace_fetches_and_sends_nothing(
     commit(laptop, "topics/travel.md", "new\n")
     before = git(bare, "rev-parse", "main"), git(laptop.root, "for-each-ref")
     for act in (laptop.sync, laptop.engine.sync.push, lambda: laptop.engine.sync.run("origin")):
-        assert "the workspace is not trusted" in refused(act)
+        assert "the workspace is not trusted" in error_of(act)
     assert "not trusted" in laptop.engine.sync.status().why
     assert (git(bare, "rev-parse", "main"), git(laptop.root, "for-each-ref")) == before
     trust.trust(
@@ -367,10 +369,10 @@ def test_a_strangers_workspace_fetches_and_sends_nothing(
     )
     assert laptop.sync().outcome == "done"
     laptop.write("memory-config.yaml", "")
-    assert "no remote is set" in refused(lambda: laptop.engine.sync.run("origin"))
+    assert "no remote is set" in error_of(lambda: laptop.engine.sync.run("origin"))
 
 
-def test_a_shallow_clone_is_told_what_it_lacks(machines: Pair, tmp_path: Path) -> None:
+def test_a_shallow_clone_is_refused(machines: Pair, tmp_path: Path) -> None:
     desk, _, bare = machines
     commit(desk, "knowledge/facts.md", "- New.\n")
     desk.sync()
@@ -378,4 +380,4 @@ def test_a_shallow_clone_is_told_what_it_lacks(machines: Pair, tmp_path: Path) -
         ["git", "clone", "-q", "--depth=1", f"file://{bare}", tmp_path / "shallow"], check=True
     )
     assert done.returncode == 0
-    assert "the clone is shallow" in refused(Machine(tmp_path / "shallow", desk.clock).sync)
+    assert "the clone is shallow" in error_of(Machine(tmp_path / "shallow", desk.clock).sync)
