@@ -63,7 +63,7 @@ class Flush(Case):
     def check_whole(self, wanted: dict[str, object]) -> None:
         assert len(wanted) == 5 and sum(data.count(b"\n- ") for data in self.desk.memory().values()) == 5
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Everything ends up in memory's files and in the log exactly once."""
         for path, data in self.desk.memory().items():
             if path.startswith("scratch"):

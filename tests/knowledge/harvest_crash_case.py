@@ -78,7 +78,7 @@ class Harvest(Case):
         assert wanted["uncommitted"] == [], wanted["uncommitted"]
         assert len(wanted["lines"]) == 3, wanted["lines"]  # type: ignore[arg-type]
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Every missing conversation can be restored, and nothing is there twice."""
         desk = self.desk
         for name in ("one", "two", "zero"):

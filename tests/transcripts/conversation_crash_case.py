@@ -114,8 +114,8 @@ class Conversation(Case):
         self.pristine.mkdir()
         (self.pristine / "memory-config.yaml").write_bytes(b"")
 
-    def renew(self) -> None:
-        super().renew()
+    def reset(self) -> None:
+        super().reset()
         self.step.write_text("0")
 
     def work(self) -> bool:
