@@ -99,7 +99,7 @@ def test_a_question_is_given_up_when_the_workspace_is_closed(desk: Desk) -> None
     said: list[str] = []
     engine = desk.engine
     commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, said.append)
-    provider.meanwhile = lambda: threading.Timer(0.05, commits.give_up).start()
+    provider.on_chat = lambda: threading.Timer(0.05, commits.give_up).start()
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- New.\n")
     assert commits.commit().commits[0].message == LISTED
     assert "the workspace was closed" in said[0]

@@ -421,7 +421,7 @@ def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     provider = Provider(None)
     extractor = Extractor(Limits(deadline_s=60), provider)
     asked = threading.Event()
-    provider.meanwhile = asked.set
+    provider.on_chat = asked.set
     found: list[Extraction] = []
     thread = threading.Thread(target=lambda: found.append(extractor.extract(source)))
     thread.start()
