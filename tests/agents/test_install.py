@@ -155,7 +155,9 @@ def test_generated_settings_survive_install_and_uninstall(
 
 
 @each_case("contract", [CLAUDE_CODE, CODEX, GEMINI, OPENCODE])
-def test_every_agent_gets_hooks_and_an_mcp_server(contract: Contract, where: Where, programs: Programs) -> None:
+def test_every_agent_gets_hooks_and_an_mcp_server(
+    contract: Contract, where: Where, programs: Programs
+) -> None:
     assert [each.state for each in install_state(contract, where, programs)] == ["no", "no"]
     files = [change.file.path for change in install(contract, where, programs, mcp=True)]
     hooks = "untrusted" if contract.trust_file else "installed"
