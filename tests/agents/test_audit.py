@@ -96,9 +96,9 @@ def test_a_judgement_by_the_person_overrides_the_recorded_use(engine: Engine, ag
 def test_judging_an_unknown_section_or_uncaptured_prompt_is_an_error(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
     *_, prompt, start = audit.entries()
-    for telling, numbers in ((start, ()), (prompt, (99,))):
+    for entry, numbers in ((start, ()), (prompt, (99,))):
         with pytest.raises(AutopoiesisError, match="no such section"):
-            audit.judge(telling, numbers, True)
+            audit.judge(entry, numbers, True)
     engine.configuration.change("hooks.capture", "false")
     agent.fire("UserPromptSubmit", prompt="Why did we choose SVG for the chart?")
     with pytest.raises(AutopoiesisError, match="not in a transcript yet"):

@@ -212,7 +212,7 @@ def test_rules_are_injected_once_and_held_for_every_prompt(engine: Engine, agent
     assert shown is not None and rule.id in shown.held
 
 
-def test_a_rule_is_repeated_beside_a_prompt_that_is_about_it(engine: Engine, agent: Agent) -> None:
+def test_a_rule_is_repeated_with_a_prompt_that_is_about_it(engine: Engine, agent: Agent) -> None:
     engine.rules.add("Never push to main without a review.")
     engine.rules.add(
         "Just check whether the branch works when a session goes on after a warning about the state."
