@@ -1,4 +1,4 @@
-"""Many small cases in one test: starting and reporting a test costs more than most of them."""
+"""Many small cases in one test, because starting and reporting a test costs more than most of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Test = Callable[..., None]
 
 
 def each_case(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Test], Test]:
-    """Runs a test with one case after the other; a failure names its case.
+    """Run a test once per case; a failure names its case.
 
-    It is called as ``pytest.mark.parametrize`` is. What fixtures give is the same for all cases, so it is for
-    tests that change none of it.
+    Called like ``pytest.mark.parametrize``. All cases share the same fixture values, so use it only for
+    tests that do not modify them.
 
     Args:
-        names: Of the arguments.
-        cases: Their values; a tuple each, where there is more than one name.
+        names: Argument names.
+        cases: Argument values; tuples if there is more than one name.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     rows = [dict(zip(keys, case if len(keys) > 1 else (case,), strict=True)) for case in cases]
-    assert rows, "there is no case"
+    assert rows, "no cases"
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test)
@@ -31,8 +31,8 @@ def each_case(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Tes
                 try:
                     test(*args, **given, **row)
                 except BaseException as error:
-                    told = ", ".join(f"{name}={value!r:.200}" for name, value in row.items())
-                    error.add_note(f"case: {told}")
+                    described = ", ".join(f"{name}={value!r:.200}" for name, value in row.items())
+                    error.add_note(f"case: {described}")
                     raise
 
         signature = inspect.signature(test)

@@ -1,4 +1,4 @@
-"""Fixtures that several packages of tests share."""
+"""Fixtures shared by several test packages."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from hypothesis import settings
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
-# The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
-# looks for new ones.
+# The same examples on every machine and in every run, so that only a code change can break a test;
+# `make explore` searches for new ones.
 settings.register_profile("same", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
 
 if sys.dont_write_bytecode:
-    # Compiling the tests and the program anew in each of hundreds of processes would take minutes. Where no
-    # bytecode is wanted beside the source, it stays with pytest's own cache.
+    # Recompiling the tests and the program in each of hundreds of processes would take minutes. If bytecode
+    # is not wanted next to the sources, it goes to pytest's cache.
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# What collecting makes stays, and tests make little that goes round in circles: it is seldom looked through
-# for garbage. Of a test of a screen, looking every seven hundred objects would take a fifth of its time.
+# Collected tests stay alive and tests create few reference cycles, so garbage collection can be rare. At the
+# default threshold of 700 objects it would take a fifth of the time of a screen test.
 gc.set_threshold(100_000)
 
 MEMORY = Path("/dev/shm")
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
-    # The tests make and remove a quarter of a million files, most of them of copied workspaces, and a disk
-    # takes three times as long for each. A folder goes with its test, unless that failed: see pyproject.toml.
+    # The tests create and remove a quarter of a million files, mostly in copied workspaces, and a disk takes
+    # three times as long for each. A test's folder is removed unless it failed: see pyproject.toml.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 if sys.version_info < (3, 12, 2):
-    # Up to 3.11.7 and 3.12.1, Python counts in one place for all threads how deep it is in a syntax tree. A
-    # collection of garbage lets another thread in, which may parse as well (`numpy.load` does): SystemError.
-    _parse, _one_at_a_time = ast.parse, threading.RLock()
+    # Up to 3.11.7 and 3.12.1, all threads share one counter of the nesting depth in a syntax tree. A garbage
+    # collection may switch to another thread that parses as well (`numpy.load` does): SystemError.
+    _parse, _parse_lock = ast.parse, threading.RLock()
 
     @functools.wraps(_parse)
     def _parse_alone(*args, **kwargs):  # type: ignore[no-untyped-def]
-        with _one_at_a_time:
+        with _parse_lock:
             return _parse(*args, **kwargs)
 
     ast.parse = _parse_alone
@@ -70,10 +70,10 @@ GIT_IDENTITY = {
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_wait_for_the_disk() -> Iterator[None]:
-    """A sync is asked for and not waited for, which takes milliseconds each of a hundred thousand times.
+def _fast_fsync() -> Iterator[None]:
+    """Replace ``os.fsync``, which would take milliseconds in each of a hundred thousand calls.
 
-    No test cuts the power. What is synced, and in which order, is seen in programs of their own and by the
+    No test cuts the power. What is synced, and in which order, is tested in separate processes and by the
     fault points before each sync.
     """
     with pytest.MonkeyPatch.context() as patch:
@@ -82,8 +82,8 @@ def _no_wait_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _one_zone() -> Iterator[None]:
-    """The machine's time zone is UTC, wherever the tests run; a test may set another one."""
+def _utc() -> Iterator[None]:
+    """Set the machine's time zone to UTC; a test may set another one."""
     before = os.environ.get("TZ")
     set_zone("UTC")
     yield
@@ -91,7 +91,7 @@ def _one_zone() -> Iterator[None]:
 
 
 def set_zone(name: str | None) -> None:
-    """Gives this process a time zone."""
+    """Set the time zone of this process."""
     if name is None:
         os.environ.pop("TZ", None)
     else:
@@ -100,8 +100,8 @@ def set_zone(name: str | None) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the home of whoever runs it, and none inherits their settings or keys."""
+def _isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Isolate tests from the home, settings and keys of the user who runs them."""
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text(
@@ -116,7 +116,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
             and name != "GIT_CONFIG_NOSYSTEM"
         ):
             monkeypatch.delenv(name)
-    # What tests let workspaces send goes to servers of theirs; tests of trust itself take this away.
+    # Workspaces in tests send only to the tests' own servers; the trust tests remove this variable.
     monkeypatch.setenv("AUTOPOIESIS_TRUST", "all")
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "NO_COLOR", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
@@ -129,22 +129,22 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.setenv(name, value)
         root = tmp_path_factory.mktemp("pristine") / "memory"
         initialise(root, sample=True, today=SAMPLE_DAY)
-        # One pack in place of hundreds of files: it is copied for every test that changes something.
+        # One pack instead of hundreds of files: it is copied for every test that changes something.
         subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
     return root
 
 
 @pytest.fixture
 def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
-    """A sample workspace of its own; its last day is 2026-06-12."""
+    """A private copy of the sample workspace; its last day is 2026-06-12."""
     root = tmp_path / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     yield root
 
 
 @pytest.fixture(scope="session")
-def _derived_of_sample(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The search index of the sample and what tier 2 learned from it; paths that end as in the workspace."""
+def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The sample's search index and tier 2 fit, under the same file names as in the workspace."""
     root = tmp_path_factory.mktemp("derived") / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     with Engine.open(root) as engine:
@@ -154,19 +154,19 @@ def _derived_of_sample(_pristine_sample: Path, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
-def indexed_sample(sample: Path, _derived_of_sample: list[Path]) -> Path:
-    """A sample workspace of its own in which somebody has worked before: it was indexed and learned from."""
-    for path in _derived_of_sample:
+def indexed_sample(sample: Path, _derived_files: list[Path]) -> Path:
+    """A private copy of the sample workspace that is already indexed and has a tier 2 fit."""
+    for path in _derived_files:
         shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
     return sample
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than processors: some tests wait, but each worker collects all, and makes its own sample."""
+    """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays, and is not looked through again."""
+    """Exclude the collected tests, which stay alive, from garbage collection."""
     gc.collect()
     gc.freeze()

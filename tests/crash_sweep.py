@@ -1,11 +1,11 @@
-"""Kills and fails a piece of work at its fault points, in forked children, and says which it has reached.
+"""Kill or fail an operation at its fault points, in forked children, and report the points reached.
 
-A child is killed at one point; the next one is killed where it passes the same kind of point, the one after
-it at another, and then one is left alone. Another child meets an error of the disk there and tries again.
-Whatever happened, the end is the same as that of a run which nothing disturbed.
+A child is killed at one point; the next is killed at the same kind of point during recovery, the one after
+that at another point, and the last one runs undisturbed. Another child gets a disk error there and retries.
+In every case the final state must equal that of an undisturbed run.
 
 ``python -m tests.crash_sweep MODULE[:CASE] FOLDER STEP [POINT...]`` sweeps the ``CASES`` of a module and
-prints what was reached as JSON: a program of its own, as a test runner with threads must not fork.
+prints the points reached as JSON. It is a separate program because a test runner with threads must not fork.
 """
 
 from __future__ import annotations
@@ -32,20 +32,23 @@ from engine.store import faults
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
 LOADED = (ahocorasick, filelock, numpy)
-"""Here once, and not in each of hundreds of children; modules of cases name what else theirs need."""
+"""Imported once here instead of in each of hundreds of children; case modules import what else they need."""
 
 
 def reached_by(
     cases: str, tmp_path: Path, step: int, points: Sequence[str] = (), timeout: int = 1_000
 ) -> dict[str, int]:
-    """The places that were disturbed by fault point; fails where something is found lost or doubled.
+    """Sweep cases in a separate process; fail if anything is lost or duplicated.
 
     Args:
-        cases: Where they are: a module below ``tests``, and after a colon which of its cases.
-        tmp_path: Where the workspaces are made.
-        step: The first hit of a point is disturbed, and every so many-th after it.
-        points: The points that are disturbed; all where none is named.
+        cases: A module below ``tests``, optionally followed by a colon and one of its cases.
+        tmp_path: Where the workspaces are created.
+        step: Disturb the first hit of a point and every ``step``-th after it.
+        points: Fault points to disturb; all if empty.
         timeout: In seconds.
+
+    Returns:
+        The last disturbed hit by fault point.
     """
     done = subprocess.run(
         [sys.executable, "-m", "tests.crash_sweep", f"tests.{cases}", str(tmp_path), str(step), *points],
@@ -62,49 +65,49 @@ def reached_by(
 
 
 class Case:
-    """A piece of work and the workspace it begins in: a copy at ``root`` of the one at ``pristine``."""
+    """An operation and the workspace it starts from: a copy at ``root`` of the one at ``pristine``."""
 
     hits = 400
-    """The most hits of one point that are disturbed."""
+    """Maximum number of hits of one point to disturb."""
     retried: tuple[type[Exception], ...] = (AutopoiesisError, OSError)
-    """After which errors the work is asked for again."""
+    """Errors after which the operation is retried."""
     tries = 4
 
     def __init__(self, folder: Path) -> None:
         self.pristine, self.root = folder / "pristine", folder / "w"
 
     def prepare(self) -> None:
-        """Makes what the work begins with; in a process of its own, as no lock is inherited."""
+        """Create the initial state; runs in its own process, so that no lock is inherited."""
         raise NotImplementedError
 
-    def renew(self) -> None:
-        """Puts everything back to where it begins."""
+    def reset(self) -> None:
+        """Restore the initial state."""
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self.pristine, self.root, symlinks=True)
 
     def work(self) -> bool:
-        """Does it, in a process of its own; whether it came to the end."""
+        """Run the operation in its own process; return whether it completed."""
         raise NotImplementedError
 
     def content(self) -> dict[str, object]:
-        """What stands there in the end, without times and what is a matter of order."""
+        """The final state, without times and anything that depends on order."""
         raise NotImplementedError
 
     def check_whole(self, wanted: dict[str, object]) -> None:
-        """The work did what it is for."""
+        """Check that the undisturbed operation did its job."""
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
-        """After a kill nothing is lost, and nothing is there twice."""
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
+        """Check that a kill lost and duplicated nothing."""
 
     def recover(self) -> None:
-        """What a person does after an error of the disk, where one try more is not enough."""
+        """Do what a person does after a disk error, if a retry is not enough."""
 
     def around(self) -> contextlib.AbstractContextManager[object]:
-        """What runs meanwhile."""
+        """A context manager for anything that runs during the sweep."""
         return contextlib.nullcontext()
 
     def in_child(self, fault: str = "") -> bool:
-        """Works in a process of its own; whether it was not killed."""
+        """Run the operation in a child process; return False if it was killed."""
         child = os.fork()
         if not child:
             if fault:
@@ -128,7 +131,7 @@ def _killed(child: int, what: str) -> bool:
 
 
 def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
-    """How often each fault point was reached."""
+    """Disturb a case at its fault points; return the last disturbed hit of each."""
     child = os.fork()
     if not child:
         case.prepare()
@@ -138,7 +141,7 @@ def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
     points = sorted(faults.FAULT_POINTS)
     number = 0
     with case.around():
-        case.renew()
+        case.reset()
         assert case.in_child()
         wanted = case.content()
         case.check_whole(wanted)
@@ -151,37 +154,37 @@ def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
         for point in only or points:
             for hit in range(1, case.hits, step):
                 number += 1
-                case.renew()
+                case.reset()
                 if case.in_child(f"{point}:kill:{hit}"):
                     check(point, hit, "not reached")
                     break
                 reached[point] = hit
-                case.check_meanwhile(wanted)
-                # Killed in the recovery: where it was killed before, and somewhere else.
+                case.check_after_kill(wanted)
+                # Killed during recovery: at the same point as before, and at another one.
                 other = points[(7 * number + hit) % len(points)]
                 for second in (f"{point}:kill", f"{other}:kill:{1 + number % 4}"):
                     if not case.in_child(second):
-                        case.check_meanwhile(wanted)
+                        case.check_after_kill(wanted)
                 assert case.in_child()
                 check(point, hit)
                 kind = "EIO" if "fsync" in point else "ENOSPC"
-                case.renew()
+                case.reset()
                 assert case.in_child(f"{point}:{kind}:{hit}")
-                case.check_meanwhile(wanted)
+                case.check_after_kill(wanted)
                 case.recover()
                 check(point, hit, kind)
     return reached
 
 
 def main(where: str, folder: str, step: str, *points: str) -> None:
-    """Sweeps one case after the other and prints what was reached."""
+    """Sweep the cases one after another and print the points reached."""
     module, _, name = where.partition(":")
     cases: dict[str, Callable[[Path], Case]] = importlib.import_module(module).CASES
     total: Counter[str] = Counter()
     for each in [name] if name else cases:
         place = Path(folder) / each.replace(" ", "-")
         place.mkdir()
-        # The class here and the one a case inherits from are two, as this module is loaded under two names.
+        # This module is loaded under two names, so `Case` here is not the class that cases inherit from.
         total += Counter(sweep(cases[each](place), int(step), points))
     print(json.dumps(total))
 

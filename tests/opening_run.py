@@ -1,8 +1,8 @@
-"""A run of the program that tells what it opened and started, for ``test_openers.py``.
+"""A run of the program that reports what it opened and started, for ``test_openers.py``.
 
-``python opening_run.py WORKSPACE REPORT [--sample]`` runs commands as a person would, with an audit hook of
-the interpreter, and writes what that saw as JSON, in a new workspace or in the sample one. It is a program of
-its own, so that nothing of pytest is seen.
+``python opening_run.py WORKSPACE REPORT [--sample]`` runs commands as a person would, in a new workspace or
+in the sample one, and writes the events seen by an audit hook as JSON. It is a separate program so that
+nothing done by pytest is recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    # The program under test is the one that lies beside the tests, whatever is installed.
+    # Test the program next to the tests, even if another version is installed.
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 COMMANDS = (
@@ -47,31 +47,31 @@ COMMANDS = (
     "-C {root} cache check",
 )
 SCREENS = "tcsCKvLh"
-"""Keys of the workbench that open one."""
+"""Keys that open a screen of the workbench."""
 PATIENCE_S = 30.0
 
 OPENED = {"open": 0, "os.listdir": 0, "os.scandir": 0, "os.chdir": 0, "ctypes.dlopen": 0}
-"""Where an event names the path that is opened."""
+"""By event: the index of the argument with the opened path."""
 CHANGED = {
     "os.mkdir": ((0, 2),), "os.remove": ((0, 1),), "os.rmdir": ((0, 1),), "os.rename": ((0, 2), (1, 3)),
     "os.link": ((0, 2), (1, 3)), "os.symlink": ((1, 2),), "os.chmod": ((0, 2),), "os.utime": ((0, 3),),
     "os.truncate": ((0, None),), "shutil.rmtree": ((0, 1),), "shutil.copyfile": ((1, None),),
     "shutil.move": ((1, None),),
 }  # fmt: skip
-"""Where an event names a path that is changed, and the open folder that this is relative to."""
+"""By event: the indexes of each changed path and of the open folder it is relative to."""
 STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "pty.spawn")
-SPOKEN = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto")
+NETWORK = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto")
 
 
 async def until(met: Callable[[], bool]) -> None:
-    """Waits until something is so."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(PATIENCE_S):
         while not met():
             await asyncio.sleep(0.02)
 
 
-async def shown(root: Path) -> Iterable[str]:
-    """The workbench without a terminal: a message is tried in it, and every screen opened and left.
+async def open_screens(root: Path) -> Iterable[str]:
+    """Run the workbench without a terminal: try a message, then open and leave every screen.
 
     Returns:
         The names of the screens.
@@ -98,8 +98,8 @@ async def shown(root: Path) -> Iterable[str]:
 
 
 def main(root: str, report: str, *sample: str) -> None:
-    """Runs the commands and writes the report: lists of ``[kind, what, flags]``."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+    """Run the commands and write the report: lists of ``[kind, what, flags]``."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     seen: list[tuple[str, str, int]] = []
 
     def place(path: object, folder: object = None) -> str:
@@ -114,7 +114,7 @@ def main(root: str, report: str, *sample: str) -> None:
         if event in OPENED:
             path = arguments[0]
             if isinstance(path, int) or path is None:
-                return  # open already
+                return  # already open
             flags = arguments[2] if event == "open" and isinstance(arguments[2], int) else 0
             seen.append((event, place(path), flags))
         elif event in CHANGED:
@@ -124,7 +124,7 @@ def main(root: str, report: str, *sample: str) -> None:
         elif event in STARTED:
             words = arguments[1] if event == "subprocess.Popen" else arguments
             seen.append(("start", json.dumps([os.fsdecode(str(word)) for word in words]), 0))
-        elif event in SPOKEN:
+        elif event in NETWORK:
             seen.append(("speak", f"{event} {arguments[1]}", 0))
 
     from tui.cli import cli
@@ -134,33 +134,33 @@ def main(root: str, report: str, *sample: str) -> None:
     sys.addaudithook(hook)
     ended: list[tuple[str, int, str]] = []
 
-    def typed(command: str, meanwhile: Callable[[Callable[[], str]], bool] | None = None) -> None:
-        """Runs a command; one that would not end is interrupted once ``meanwhile`` has seen enough of it."""
+    def run_command(command: str, is_done: Callable[[Callable[[], str]], bool] | None = None) -> None:
+        """Run a command; interrupt it once ``is_done`` returns true for its output."""
         sys.argv = ["autopoiesis", *command.format(root=root).split()]
         out = io.BytesIO()
         text = io.TextIOWrapper(out, "utf-8", write_through=True)
 
-        def said() -> str:
+        def output() -> str:
             return out.getvalue().decode()
 
-        def watched() -> None:
+        def wait_and_interrupt() -> None:
             until = time.monotonic() + PATIENCE_S
-            while meanwhile and not meanwhile(said) and time.monotonic() < until:
+            while is_done and not is_done(output) and time.monotonic() < until:
                 time.sleep(0.05)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-        other = threading.Thread(target=watched)
+        other = threading.Thread(target=wait_and_interrupt)
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            if meanwhile:
+            if is_done:
                 other.start()
             code = run(cli)
-            if meanwhile:
+            if is_done:
                 other.join()
-        ended.append((command, code, said()[-300:]))
+        ended.append((command, code, output()[-300:]))
 
-    def asked(said: Callable[[], str]) -> bool:
-        """Asks the server for its caches, once it has said where it is."""
-        lines = said().splitlines()
+    def query_server(output: Callable[[], str]) -> bool:
+        """Query the server's caches once it has printed its address."""
+        lines = output().splitlines()
         address = re.search(r"http://([\d.]+):(\d+)", lines[0]) if len(lines) > 1 else None
         if address is None:
             return False
@@ -172,17 +172,17 @@ def main(root: str, report: str, *sample: str) -> None:
             ended.append(("GET /api/cache", 0, client.recv(1000).decode()))
         return True
 
-    def changed(said: Callable[[], str]) -> bool:
-        """Changes a file until that is told."""
+    def trigger_watch(output: Callable[[], str]) -> bool:
+        """Change a file; return whether the change was reported."""
         with (Path(root) / "knowledge" / "watched.md").open("a") as file:
             file.write("- seen\n")
-        return "watched.md" in said()
+        return "watched.md" in output()
 
     for command in (" ".join(("init", *sample, "{root}")), *COMMANDS):
-        typed(command)
-    typed("-C {root} serve --port 0 --show-token", asked)
-    typed("-C {root} watch --json", changed)
-    ended.append(("workbench", 0, " ".join(asyncio.run(shown(Path(root))))))
+        run_command(command)
+    run_command("-C {root} serve --port 0 --show-token", query_server)
+    run_command("-C {root} watch --json", trigger_watch)
+    ended.append(("workbench", 0, " ".join(asyncio.run(open_screens(Path(root))))))
     ended.append((":topics list", 0, commandline.run_line(Path(root), "topics list")[-300:]))
     with open(report, "w") as file:
         json.dump({"seen": list(dict.fromkeys(seen)), "ended": ended}, file)

@@ -1,4 +1,4 @@
-"""What README and docs/ say is so: every command is named, every file and picture they point at exists."""
+"""README and docs/ are accurate: every command is documented, every linked file and picture exists."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_every_documented_command_exists() -> None:
             assert group.get_command(context, words[2]) or group.invoke_without_command, line
 
 
-def test_what_the_pages_point_at_exists() -> None:
+def test_every_linked_file_exists() -> None:
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             assert target.startswith("http") or (page.parent / target).is_file(), (page.name, target)
 
 
-def test_every_documented_target_of_the_makefile_exists() -> None:
+def test_every_documented_make_target_exists() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"make ([a-z]+)", TEXT):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

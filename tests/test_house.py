@@ -1,4 +1,4 @@
-"""What keeps the code easy to find one's way in: short files, no loose modules, no circles of files."""
+"""Structure rules that keep the code navigable: short files, no stray modules, no import cycles."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MOST_LINES = 400
-LOOSE = {
+MAX_LINES = 400
+TOP_LEVEL = {
     "engine": {"engine.py", "parts.py", "events.py", "errors.py", "__init__.py"},
     "tui": {"app.py", "__init__.py"},
 }
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-    for package in LOOSE
+    for package in TOP_LEVEL
     for path in (ROOT / package).rglob("*.py")
 }
 
 
 def test_no_file_is_long() -> None:
     long = {
-        name: count for name, path in FILES.items() if (count := path.read_text().count("\n")) > MOST_LINES
+        name: count for name, path in FILES.items() if (count := path.read_text().count("\n")) > MAX_LINES
     }
     assert long == {}
 
 
-@pytest.mark.parametrize("package", LOOSE)
-def test_nothing_lies_loose(package: str) -> None:
-    assert {path.name for path in (ROOT / package).glob("*.py")} == LOOSE[package]
+@pytest.mark.parametrize("package", TOP_LEVEL)
+def test_no_stray_top_level_modules(package: str) -> None:
+    assert {path.name for path in (ROOT / package).glob("*.py")} == TOP_LEVEL[package]
 
 
-def test_no_file_is_in_a_circle_not_even_for_types() -> None:
+def test_there_are_no_import_cycles_not_even_for_types() -> None:
     imports = {name: _imported(name, path) for name, path in FILES.items()}
     assert sum(map(len, imports.values())) > len(imports)
     try:
@@ -46,11 +46,11 @@ _IMPORTS = re.compile(
     r"^[ \t]*(?:from[ ]((?:engine|tui)[\w.]*)[ ]import[ ](\([^)]*\)|[^\n#]*)|import[ ]([^\n#]*))",
     re.MULTILINE,
 )
-"""The statements as ruff formats them: parsing nine hundred files takes seconds."""
+"""Import statements as formatted by ruff; parsing nine hundred files would take seconds."""
 
 
 def _imported(name: str, path: Path) -> set[str]:
-    """The modules of ours that a file imports, wherever in it."""
+    """Our modules that a file imports, at any level."""
     found: set[str] = set()
     for module, names, modules in _IMPORTS.findall(path.read_text()):
         if modules:

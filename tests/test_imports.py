@@ -1,4 +1,4 @@
-"""What a process pays for: heavy packages are imported where they are used, never on the way to a trace."""
+"""Import cost: heavy packages are imported only where they are used, never for a trace."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ HEAVY = {
 }  # fmt: skip
 
 
-def loaded_by(code: str) -> set[str]:
-    """The packages and modules that a fresh interpreter holds after running some code."""
+def modules_loaded_by(code: str) -> set[str]:
+    """The modules loaded in a fresh interpreter after running some code."""
     listing = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
     program = f"{code}\n{listing}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -22,13 +22,13 @@ def loaded_by(code: str) -> set[str]:
     return set(found)
 
 
-def test_the_command_line_is_light() -> None:
-    assert not loaded_by("import tui.cli") & (HEAVY | {"numpy", "apsw", "pydantic", "regex"})
+def test_the_command_line_imports_nothing_heavy() -> None:
+    assert not modules_loaded_by("import tui.cli") & (HEAVY | {"numpy", "apsw", "pydantic", "regex"})
 
 
-def traced(root: Path) -> set[str]:
-    """What a process loads that traces one message."""
-    return loaded_by(
+def modules_for_trace(root: Path) -> set[str]:
+    """The modules loaded in a process that traces one message."""
+    return modules_loaded_by(
         f"from engine.engine import Engine\n"
         f"with Engine.open({str(root)!r}) as engine:\n"
         f"    trace = engine.trace('Can you review the PR that just came in?')\n"
@@ -36,10 +36,10 @@ def traced(root: Path) -> set[str]:
     )
 
 
-def test_a_trace_loads_nothing_heavy_and_nothing_that_only_a_face_shows(sample: Path) -> None:
-    assert "pydantic" in traced(sample)
-    loaded = traced(sample)
-    assert "pydantic" not in loaded, "settings that have not changed are not validated again"
+def test_a_trace_loads_nothing_heavy_and_nothing_needed_only_by_an_interface(sample: Path) -> None:
+    assert "pydantic" in modules_for_trace(sample)
+    loaded = modules_for_trace(sample)
+    assert "pydantic" not in loaded, "unchanged settings are not validated again"
     shown = {
         "engine.events",
         "engine.live.feed",
@@ -49,13 +49,13 @@ def test_a_trace_loads_nothing_heavy_and_nothing_that_only_a_face_shows(sample: 
     }
     assert not loaded & (HEAVY | {"apsw", "torch"} | shown)
     (sample / "memory-config.yaml").write_text("watchers:\n  preset: spec\n")
-    loaded = traced(sample)
+    loaded = modules_for_trace(sample)
     assert "pydantic" in loaded
-    assert not loaded & (HEAVY | {"apsw", "numpy"}), "the preset of the specification does without numpy"
+    assert not loaded & (HEAVY | {"apsw", "numpy"}), "the specification's preset needs no numpy"
 
 
-def test_a_compile_loads_no_model_server_and_no_face(indexed_sample: Path) -> None:
-    loaded = loaded_by(
+def test_a_compile_loads_no_model_client_server_or_interface(indexed_sample: Path) -> None:
+    loaded = modules_loaded_by(
         f"from engine.engine import Engine\n"
         f"with Engine.open({str(indexed_sample)!r}) as engine:\n"
         f"    engine.compile('What did Odile ask for?')"
@@ -63,7 +63,7 @@ def test_a_compile_loads_no_model_server_and_no_face(indexed_sample: Path) -> No
     assert not loaded & (HEAVY - {"asyncio"})
 
 
-def test_the_engine_imports_no_face() -> None:
+def test_the_engine_imports_no_interface() -> None:
     modules = "engine.engine, engine.live.live, engine.workspace.initialise, engine.workspace.doctor"
-    loaded = loaded_by(f"import {modules}")
+    loaded = modules_loaded_by(f"import {modules}")
     assert "engine.live.live" in loaded and not loaded & {"tui", "themes", "textual", "rich", "click"}

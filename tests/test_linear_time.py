@@ -1,6 +1,6 @@
-"""Text from outside is read in linear time: no run of characters makes a parser stall.
+"""Untrusted text is parsed in linear time: no run of characters makes a parser stall.
 
-Each case is a text on which a backtracking expression would need minutes; the time limit of the test tells.
+Each case is a text on which a backtracking expression would need minutes and hit the test's time limit.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ READERS: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("start", ["", "- a", "## a", "# History ("])
-def test_a_long_run_of_anything(reader: str, start: str) -> None:
+def test_a_long_run_of_characters_does_not_stall_a_parser(reader: str, start: str) -> None:
     for run in RUNS:
         READERS[reader](f"{start}{run * (LENGTH // len(run))}b")
 
 
-def test_what_follows_a_long_line_is_still_read() -> None:
+def test_text_after_a_long_line_is_still_parsed() -> None:
     text = f"## In force\n\n- a{' ' * LENGTH}b {{#aaaaaaa told={'9' * 5_000}}}\n- the next\n"
     first, second = rules_in(text.encode()).rules
     assert (first.id, first.told, second.text) == ("aaaaaaa", 0, "the next")

@@ -1,7 +1,7 @@
-"""A whole run opens, changes and starts nothing outside the workspace, the user's folders and the program.
+"""A complete run opens, changes and starts nothing outside the workspace, the user's folders and the program.
 
-It is watched twice: by an audit hook, which sees what Python does, and, where there is strace, by the record
-of the system, which sees SQLite, git and every child as well, with the paths that links really lead to.
+It is watched twice: by an audit hook, which sees what Python does, and, where available, by strace, which
+also sees SQLite, git and every child process, with links resolved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")))
-"""What every program on a machine may read."""
+"""Folders that any program may read."""
 DEVICES = {"/dev/null", "/dev/tty", "/dev/urandom"}
 PLANTED = ("git", "rg", "ps", "sh", "python", "python3", "claude", "json.py", "tui.py", "sitecustomize.py")
 INTERRUPTED = {"-C {root} serve --port 0 --show-token": 130}
@@ -33,7 +33,7 @@ CHANGES = "mkdir|rename|unlink|rmdir|link|symlink|truncate|chmod|fchmodat|chown|
 
 @dataclass(frozen=True)
 class Watched:
-    """A run: where it took place, and what was seen."""
+    """A run: its folder and the recorded events."""
 
     place: Path
     audited: list[tuple[str, str, int]]
@@ -42,30 +42,30 @@ class Watched:
 
     @property
     def own(self) -> tuple[Path, ...]:
-        """What may be written."""
-        sockets = Path(socket_folder())  # where hooks of agents are answered, for this person alone
+        """Folders that may be written."""
+        sockets = Path(socket_folder())  # where agents' hooks are answered, private to this user
         return (*(self.place / name for name in ("memory", "home", "tmp")), sockets)
 
     @property
     def port(self) -> int:
-        """Where the server listened, and was asked by the run itself."""
+        """The port on which the server listened and was queried by the run itself."""
         found = [re.search(r"http://127\.0\.0\.1:(\d+)/", said) for _, _, said in self.ended]
         (port,) = {int(each[1]) for each in found if each}
         return port
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """What may be read."""
+        """Folders that may be read."""
         program = (ROOT, Path(sys.prefix), Path(sys.base_prefix))
         return (*self.own, *program, *(path.resolve() for path in program), *SYSTEM)
 
 
-pytestmark = pytest.mark.timeout(600)  # everything runs in the first one, below strace
+pytestmark = pytest.mark.timeout(600)  # the first test does the whole run under strace
 
 
 @pytest.fixture(scope="module", params=[(), pytest.param(("--sample",), marks=pytest.mark.thorough)])
 def watched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Watched:
-    """The run in a new workspace, and in the sample one, whose whole past the workbench then traces."""
+    """The run in a new workspace, and in the sample one, whose entire history the workbench then traces."""
     place = tmp_path_factory.mktemp("openers").resolve()
     for name in ("home", "tmp", "here", "neighbour", "trace"):
         (place / name).mkdir()
@@ -86,7 +86,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
         line = [
             strace,
             "-ff",
-            "--seccomp-bpf",  # stops at the calls that are recorded, not at all
+            "--seccomp-bpf",  # stops only at recorded calls, not at every call
             "-y",
             "-qq",
             "-s",
@@ -109,20 +109,20 @@ def watched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
             "GIT_CONFIG_NOSYSTEM": "1",
             "TZ": "UTC",
         },
-        stdin=subprocess.DEVNULL,  # what asks is told there is nobody to answer
+        stdin=subprocess.DEVNULL,  # commands that ask find no terminal
         capture_output=True,
         text=True,
         timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(report.read_text())
+    recorded = json.loads(report.read_text())
     traces = [each.read_text().splitlines() for each in sorted((place / "trace").iterdir())]
-    return Watched(place, [tuple(each) for each in told["seen"]], told["ended"], traces)
+    return Watched(place, [tuple(each) for each in recorded["seen"]], recorded["ended"], traces)
 
 
 def session_log(path: Path) -> None:
-    """A session of Claude Code as it writes them, with a call of a tool."""
+    """Write a session log as Claude Code does, with a tool call."""
     log = ClaudeCode()
     path.parent.mkdir(parents=True)
     path.write_bytes(
@@ -137,12 +137,12 @@ def session_log(path: Path) -> None:
 
 def is_below(path: str, folders: tuple[Path, ...]) -> bool:
     if Path(path).name.startswith("__editable__."):
-        return True  # no path, but how setuptools names a package that is worked on, among Python's paths
+        return True  # not a path: setuptools' name for an editable install in sys.path
     plain = Path(os.path.normpath(path))
     return any(plain == folder or folder in plain.parents for folder in folders)
 
 
-def test_the_run_did_something(watched: Watched) -> None:
+def test_the_run_completed_its_commands(watched: Watched) -> None:
     assert [each for each in watched.ended if each[1] not in (0, 1, INTERRUPTED.get(each[0]))] == []
     said = {command.removeprefix("-C {root} "): text for command, _, text in watched.ended}
     assert said["GET /api/cache"].startswith("HTTP/1.1 200") and "watched.md" in said["watch --json"]
@@ -159,7 +159,7 @@ def test_python_opens_nothing_outside(watched: Watched) -> None:
         if event in ("start", "speak", "change"):
             continue
         if event == "open" and "/" not in path and not path.startswith("__editable__."):
-            # Relative to an open folder, which was seen itself; a link would lead anywhere.
+            # Relative to an open folder, which was itself recorded; a link could lead anywhere.
             wrong += [] if flags & os.O_NOFOLLOW else [(event, path)]
         elif event == "ctypes.dlopen":
             wrong += [] if "/" not in path or is_below(path, watched.readable) else [(event, path)]
@@ -173,14 +173,16 @@ def test_python_opens_nothing_outside(watched: Watched) -> None:
     assert any(path.startswith(str(watched.place / "memory")) for _, path, _ in watched.audited)
 
 
-def test_python_changes_nothing_outside_and_speaks_to_nobody(watched: Watched) -> None:
+def test_python_changes_nothing_outside_and_makes_no_connections(watched: Watched) -> None:
     changed = [path for event, path, _ in watched.audited if event == "change"]
     assert changed and [path for path in changed if not is_below(path, watched.own)] == []
-    spoken = [what for event, what, _ in watched.audited if event == "speak" and socket_folder() not in what]
-    assert spoken == ["socket.bind ('127.0.0.1', 0)", f"socket.connect ('127.0.0.1', {watched.port})"]
+    connections = [
+        what for event, what, _ in watched.audited if event == "speak" and socket_folder() not in what
+    ]
+    assert connections == ["socket.bind ('127.0.0.1', 0)", f"socket.connect ('127.0.0.1', {watched.port})"]
 
 
-def test_python_starts_programs_by_their_full_path_and_itself_with_a_safe_one(watched: Watched) -> None:
+def test_python_starts_programs_by_full_path_and_itself_with_a_safe_sys_path(watched: Watched) -> None:
     started = [json.loads(what) for event, what, _ in watched.audited if event == "start"]
     assert any(words[0].endswith("/git") for words in started)
     assert any(words[0] == sys.executable for words in started)
@@ -191,7 +193,7 @@ def test_python_starts_programs_by_their_full_path_and_itself_with_a_safe_one(wa
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the system, as strace tells it."""
+    """A system call as reported by strace."""
 
     name: str
     arguments: str
@@ -200,7 +202,7 @@ class Call:
 
     @property
     def named(self) -> list[str]:
-        """The paths that it names."""
+        """The paths in its arguments."""
         found, folder = [], self.here
         for piece in re.finditer(r'(?:AT_FDCWD|\d+)<(/[^>]*)>|"((?:[^"\\]|\\.)*)"', self.arguments):
             if piece[1] is not None:
@@ -211,33 +213,33 @@ class Call:
 
     @property
     def opened(self) -> str:
-        """Where it really led; of one that failed, what it named."""
+        """The path actually opened; of a failed call, the path in its arguments."""
         led = re.match(r"\d+<(/[^>]*)>", self.result)
         return led[1].removesuffix(" (deleted)") if led else self.named[0]
 
     @property
     def changed(self) -> list[str]:
-        """The paths that it changes; what a symlink says is none of them."""
+        """The paths it changes; the target of a symlink is not among them."""
         return self.named[-1:] if self.name.startswith("symlink") else self.named
 
 
 @pytest.fixture(scope="module")
 def calls(watched: Watched) -> list[Call]:
     if not watched.traces:
-        pytest.skip("there is no strace")
-    return list(calls_in(watched))
+        pytest.skip("strace is not available")
+    return list(parse_traces(watched))
 
 
-def calls_in(watched: Watched) -> Iterator[Call]:
-    """Every call; where a process stands is told by itself, at the latest when it loads its libraries."""
+def parse_traces(watched: Watched) -> Iterator[Call]:
+    """Every call; a process's working directory becomes known at the latest when it loads its libraries."""
     for trace in watched.traces:
         here = str(watched.place / "here")
         for line in trace:
             found = re.fullmatch(r"(\w+)\((.*)\)\s+= (.*)", line)
             if found is None:
                 continue
-            if stands := re.search(r"AT_FDCWD<(/[^>]*)>", found[2]):
-                here = stands[1]
+            if cwd := re.search(r"AT_FDCWD<(/[^>]*)>", found[2]):
+                here = cwd[1]
             call = Call(found[1], found[2], found[3], here)
             if call.name == "chdir" and call.result == "0":
                 here = call.named[0]
@@ -248,7 +250,7 @@ def calls_in(watched: Watched) -> Iterator[Call]:
 OPENING = re.compile(r"open|openat|openat2|creat")
 
 
-def test_the_system_saw_nothing_opened_outside(watched: Watched, calls: list[Call]) -> None:
+def test_strace_shows_nothing_opened_outside(watched: Watched, calls: list[Call]) -> None:
     wrong = []
     for call in dict.fromkeys(calls):
         if OPENING.fullmatch(call.name):
@@ -256,26 +258,28 @@ def test_the_system_saw_nothing_opened_outside(watched: Watched, calls: list[Cal
             if not is_below(call.opened, watched.own if is_written else watched.readable):
                 wrong.append((call.name, call.opened, call.result))
     assert wrong == []
-    assert any("memory.db-wal" in call.arguments for call in calls), "SQLite is seen too"
+    assert any("memory.db-wal" in call.arguments for call in calls), "SQLite's files are recorded too"
 
 
-def test_the_system_saw_nothing_changed_outside(watched: Watched, calls: list[Call]) -> None:
+def test_strace_shows_nothing_changed_outside(watched: Watched, calls: list[Call]) -> None:
     changes = [(call.name, path) for call in calls if re.match(CHANGES, call.name) for path in call.changed]
     assert changes and [each for each in changes if not is_below(each[1], watched.own)] == []
 
 
-def test_the_system_saw_no_program_started_but_ours_and_git(watched: Watched, calls: list[Call]) -> None:
+def test_strace_shows_only_expected_programs_started(watched: Watched, calls: list[Call]) -> None:
     started = {call.named[0] for call in calls if call.name == "execve"}
     assert not [path for path in started if is_below(path, (watched.place,))]
     names = {Path(path).name for path in started}
     assert {"git"} < names <= {"git", "rg", "ps", Path(sys.executable).name}
 
 
-def test_the_system_saw_nobody_spoken_to(watched: Watched, calls: list[Call]) -> None:
-    spoken = [call.arguments for call in calls if call.name in ("connect", "bind")]
-    # The C library asks a daemon of the machine for names of users; hooks of agents are answered.
+def test_strace_shows_no_connection_except_to_the_server(watched: Watched, calls: list[Call]) -> None:
+    connections = [call.arguments for call in calls if call.name in ("connect", "bind")]
+    # The C library asks a system daemon for user names, and agents' hooks are answered.
     known = ("/run/", f"{socket_folder()}/")
-    spoken = [each for each in spoken if "AF_UNIX" not in each or not any(name in each for name in known)]
+    connections = [
+        each for each in connections if "AF_UNIX" not in each or not any(name in each for name in known)
+    ]
     address = re.compile(r'sin_port=htons\((\d+)\), sin_addr=inet_addr\("127\.0\.0\.1"\)')
-    ports = [int(found[1]) for each in spoken if (found := address.search(each))]
-    assert len(ports) == len(spoken) and sorted(ports) == [0, watched.port], "the server, and who asks it"
+    ports = [int(found[1]) for each in connections if (found := address.search(each))]
+    assert len(ports) == len(connections) and sorted(ports) == [0, watched.port], "the server and its client"

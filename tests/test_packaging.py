@@ -1,4 +1,4 @@
-"""What people install: the files of the package, its commands, and the library, all from a wheel."""
+"""What users install: the package's files, its commands and the library, all from a wheel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGES = ("engine", "tui", "themes")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An sdist, and a wheel made of it, from a copy of the sources."""
+    """An sdist and a wheel built from it, from a copy of the sources."""
     folder = tmp_path_factory.mktemp("built")
     for package in PACKAGES:
         shutil.copytree(
@@ -53,7 +53,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built: Path) -> None:
+def test_the_wheel_contains_exactly_the_files_of_the_package(built: Path) -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *PACKAGES],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -77,7 +77,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built: Path)
     assert not {name for name in names if name.startswith(("tests", "snapshots"))}
 
 
-def test_the_wheel_says_what_it_is_and_which_commands_it_has(built: Path) -> None:
+def test_the_wheel_has_metadata_and_commands(built: Path) -> None:
     (about,) = (built / "installed").glob("*.dist-info")
     metadata = email.message_from_bytes((about / "METADATA").read_bytes())
     assert (metadata["Name"], metadata["Version"]) == ("autopoiesis", __version__)
@@ -96,7 +96,7 @@ def test_the_wheel_says_what_it_is_and_which_commands_it_has(built: Path) -> Non
         assert module.with_suffix(".py").is_file() or (module / "__init__.py").is_file(), place
 
 
-def test_the_loop_of_the_library_runs_from_the_wheel(built: Path, indexed_sample: Path) -> None:
+def test_the_documented_library_loop_runs_from_the_wheel(built: Path, indexed_sample: Path) -> None:
     source = (built / "installed/autopoiesis/__init__.py").read_text(encoding="utf-8")
     example = (
         (ast.get_docstring(ast.parse(source)) or "")

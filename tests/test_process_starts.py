@@ -1,6 +1,6 @@
-"""No process is started past ``engine.store.programs``, which keeps the current folder off every path.
+"""No process is started without ``engine.store.programs``, which keeps the current folder off every path.
 
-The source is read for it, so that a new place is seen before anything is planted there.
+The test reads the source, so that a new violation is found before it can be exploited.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tests.cases import each_case
 ROOT = Path(__file__).parents[1]
 HELPER = "engine/store/programs.py"
 NAMES_THE_INTERPRETER = {HELPER, "engine/workspace/hooks.py", "engine/workspace/initialise.py"}
-"""Beside the helper: what tells git which interpreter runs its hooks, and says so. They start nothing."""
+"""Besides the helper: modules that tell git which interpreter runs its hooks. They start nothing."""
 
-GOES_ON = {("engine/agents/standalone.py", "os.fork")}
-"""The same program goes on in a second process: nothing is looked up."""
+FORKS = {("engine/agents/standalone.py", "os.fork")}
+"""The same program continues in a second process: nothing is looked up."""
 
 STARTS = {
     "subprocess": {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
@@ -30,21 +30,21 @@ STARTS = {
 MODULES = {"multiprocessing", "concurrent.futures.process", "webbrowser", "pty", "runpy"}
 
 
-_TELLING = re.compile(
+_SUSPICIOUS = re.compile(
     r"subprocess|executable|shutil|\bos\.(?:exec|spawn|popen|system|fork|posix|startfile)|"
     r"from os import|import os as|multiprocessing|concurrent|\bpty\b|webbrowser|runpy"
 )
-"""What a file holds that could start anything; parsing all of them takes seconds."""
+"""Present in any file that could start a process; parsing all files would take seconds."""
 
 
 def sources() -> dict[str, str]:
     paths = (path for folder in ("engine", "tui", "themes") for path in (ROOT / folder).rglob("*.py"))
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
-    return {place: text for place, text in sorted(texts.items()) if _TELLING.search(text)}
+    return {place: text for place, text in sorted(texts.items()) if _SUSPICIOUS.search(text)}
 
 
-def named(node: ast.expr) -> str:
-    """``a.b.c`` of an expression; empty for any other."""
+def dotted_name(node: ast.expr) -> str:
+    """``a.b.c`` for such an expression; empty for any other."""
     return ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
 
 
@@ -55,13 +55,13 @@ def is_start(name: str) -> bool:
     return function in STARTS.get(module, set())
 
 
-def faults(text: str, place: str) -> Iterator[str]:
+def violations(text: str, place: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(text)):
         at = f"{place}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Attribute):
-            if named(node) == "sys.executable" and place not in NAMES_THE_INTERPRETER:
+            if dotted_name(node) == "sys.executable" and place not in NAMES_THE_INTERPRETER:
                 yield f"{at} takes sys.executable; use programs.python"
-            if named(node) == "shutil.which" and place != HELPER:
+            if dotted_name(node) == "shutil.which" and place != HELPER:
                 yield f"{at} looks a program up; use programs.find"
         elif isinstance(node, ast.ImportFrom):
             names = {f"{node.module}.{each.name}" for each in node.names}
@@ -72,11 +72,15 @@ def faults(text: str, place: str) -> Iterator[str]:
             yield from (f"{at} imports {each.name}" for each in node.names if each.name in MODULES)
             starters = (each for each in node.names if each.asname and each.name in STARTS)
             yield from (f"{at} gives {each.name} another name" for each in starters)
-        elif isinstance(node, ast.Call) and is_start(named(node.func)):
+        elif isinstance(node, ast.Call) and is_start(dotted_name(node.func)):
             keywords = {each.arg for each in node.keywords}
-            if "shell" in keywords or named(node.func).endswith("_shell") or named(node.func) == "os.system":
+            if (
+                "shell" in keywords
+                or dotted_name(node.func).endswith("_shell")
+                or dotted_name(node.func) == "os.system"
+            ):
                 yield f"{at} starts a shell"
-            if "env" not in keywords and (place, named(node.func)) not in GOES_ON:
+            if "env" not in keywords and (place, dotted_name(node.func)) not in FORKS:
                 yield f"{at} starts a process without programs.surroundings"
             line = node.args[0] if node.args else None
             first = line.elts[0] if isinstance(line, ast.List) and line.elts else line
@@ -86,7 +90,7 @@ def faults(text: str, place: str) -> Iterator[str]:
 
 def test_every_start_goes_through_the_helper() -> None:
     assert HELPER in sources()
-    assert [fault for place, text in sources().items() for fault in faults(text, place)] == []
+    assert [violation for place, text in sources().items() for violation in violations(text, place)] == []
 
 
 @each_case(
@@ -106,5 +110,5 @@ def test_every_start_goes_through_the_helper() -> None:
         "import webbrowser",
     ],
 )
-def test_what_goes_past_it_is_seen(text: str) -> None:
-    assert list(faults(text, "engine/new.py"))
+def test_starts_without_the_helper_are_detected(text: str) -> None:
+    assert list(violations(text, "engine/new.py"))

@@ -1,4 +1,4 @@
-"""A moment is a day of the zone that the settings name, or else of the machine's (``days.time_zone``)."""
+"""Days are counted in the time zone from the settings (``days.time_zone``) or else the machine's."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ NIGHT = datetime(2026, 6, 12, 23, 30, tzinfo=UTC)
         ("Pacific/Pago_Pago", "2026-06-12"),
     ],
 )
-def test_a_moment_is_another_day_elsewhere(zone: str, expected: str) -> None:
+def test_the_local_day_depends_on_the_time_zone(zone: str, expected: str) -> None:
     assert local_day(NIGHT, zone).isoformat() == expected
     set_zone(zone)
-    assert local_day(NIGHT).isoformat() == expected, "the machine's zone counts where none is named"
+    assert local_day(NIGHT).isoformat() == expected, "the machine's zone is used if none is set"
     assert local_day(NIGHT, "Nowhere/Land").isoformat() == expected
 
 
@@ -58,7 +58,7 @@ def test_a_moment_is_another_day_elsewhere(zone: str, expected: str) -> None:
         (datetime(2026, 10, 25, 23, 0, tzinfo=UTC), "2026-10-26 00:00"),
     ],
 )
-def test_daylight_saving_counts(at: datetime, expected: str) -> None:
+def test_daylight_saving_time_is_respected(at: datetime, expected: str) -> None:
     assert f"{local_time(at, 'Europe/Berlin'):%Y-%m-%d %H:%M}" == expected
     set_zone("Europe/Berlin")
     assert f"{local_time(at):%Y-%m-%d %H:%M}" == expected
@@ -90,7 +90,7 @@ def test_the_end_of_a_day_is_its_last_moment(zone: str) -> None:
         ("a month ago", "2026-02-28T11:00:00"),
     ],
 )
-def test_the_past_is_told_in_days_of_the_zone(text: str, expected: str) -> None:
+def test_dates_are_parsed_in_the_time_zone(text: str, expected: str) -> None:
     now = datetime(2026, 3, 29, 10, 0, tzinfo=UTC)
     assert moment(text, now, "Europe/Berlin") == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
@@ -99,7 +99,7 @@ UNKNOWN = ("Nowhere/Land", "../../etc/passwd", "/etc/localtime", "Europe", "x" *
 
 
 @each_case("name", UNKNOWN)
-def test_an_unknown_zone_is_told_and_the_machines_counts(name: str) -> None:
+def test_an_unknown_zone_is_reported_and_the_machines_zone_used(name: str) -> None:
     assert not is_zone(name) and not is_zone("a\0b")
     config, odd = load(f"watchers:\n  nominate: either\ndays:\n  time_zone: {name}\n".encode())
     assert config.days.time_zone == name
@@ -119,7 +119,7 @@ def test_a_misspelt_zone_has_a_hint(name: str, meant: str) -> None:
     assert [problem.hint for problem in odd] == ([] if is_zone(name) else [f"did you mean {meant}?"])
 
 
-def test_the_default_names_none() -> None:
+def test_no_zone_is_set_by_default() -> None:
     assert Config().days.time_zone == "" and load(b"days:\n  time_zone: Asia/Tokyo\n")[1] == ()
 
 
@@ -132,7 +132,7 @@ def engine(sample: Path) -> Engine:
     return Engine.open(sample, clock=lambda: NIGHT)
 
 
-def test_a_prompt_knows_the_day_and_its_journal(engine: Engine) -> None:
+def test_a_prompt_contains_the_local_date_and_its_journal(engine: Engine) -> None:
     with engine:
         assert "Today is 2026-06-13." in engine.compile("What is the weather?").text
         assert {"2026-06-13.md", "2026-06-12.md"} <= journals(engine)
@@ -141,7 +141,7 @@ def test_a_prompt_knows_the_day_and_its_journal(engine: Engine) -> None:
         assert "2026-06-12.md" in journals(engine) and "2026-06-13.md" not in journals(engine)
 
 
-def test_what_is_harvested_in_the_night_belongs_to_the_day_of_the_zone(engine: Engine) -> None:
+def test_facts_harvested_at_night_get_the_local_date(engine: Engine) -> None:
     with engine:
         talk = engine.workspace.root / "conversations/night.md"
         talk.write_text("## 23:10 — user\nFact: The walrus of pier 7 sleeps on the slipway.\n")
@@ -155,12 +155,14 @@ def test_what_is_harvested_in_the_night_belongs_to_the_day_of_the_zone(engine: E
 
 
 def journals(engine: Engine) -> set[str]:
-    """The journals that a prompt holds for their day."""
+    """The names of the journals in a prompt."""
     sections = engine.compile("What is the weather?").sections
     return {Path(each.source).name for each in sections if each.slot == "journal"}
 
 
-def test_search_counts_days_from_the_day_of_the_zone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_interprets_relative_dates_in_the_time_zone(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import engine.search.index as index
 
     class Clock(datetime):
@@ -175,7 +177,7 @@ def test_search_counts_days_from_the_day_of_the_zone(engine: Engine, monkeypatch
         assert best.path == "knowledge/journal/2026-06-12.md"
 
 
-def test_a_setting_that_is_no_zone_is_refused(engine: Engine) -> None:
+def test_an_invalid_zone_setting_is_refused(engine: Engine) -> None:
     with engine:
         with pytest.raises(ConfigError, match="unknown time zone 'Europe/Berlln'") as caught:
             engine.configuration.change("days.time_zone", "Europe/Berlln")
@@ -185,15 +187,15 @@ def test_a_setting_that_is_no_zone_is_refused(engine: Engine) -> None:
         assert engine.config.days.time_zone == ""
 
 
-def test_the_feed_without_a_screen_shows_them_too() -> None:
+def test_the_plain_text_feed_shows_times_of_the_zone() -> None:
     assert described(Signal(NIGHT, "key", "email", "new"), "Asia/Tokyo").startswith("08:30 ")
     assert described(Signal(NIGHT, "key", "email", "new")).startswith("23:30 ")
-    # A turn of a restored conversation has its day as well.
+    # A turn of a restored conversation also shows its date.
     turn = TurnArrived(NIGHT, "a#0", "a", "", Turn("user", "23:30", (Text("And?"),)), past=True)
     assert described(turn, "Asia/Tokyo").startswith("2026-06-13 08:30 user ")
 
 
-def test_screens_show_the_clocks_of_the_zone() -> None:
+def test_screens_show_times_of_the_zone() -> None:
     try:
         figures.use_zone(lambda: "Asia/Tokyo")
         assert (figures.day(NIGHT), figures.clock(NIGHT)) == ("06-13", "08:30")

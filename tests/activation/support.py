@@ -1,4 +1,4 @@
-"""Small topics and a plain matcher for tests of what comes after tier 1."""
+"""Small topics and a simple matcher for tests of the stages after tier 1."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Never merge on behalf of the author.
 
 
 def topic(name: str = "t", instructions: str = "", **fields: Any) -> Topic:
-    """A topic with defaults for whatever a test does not care about."""
+    """A topic with defaults for all fields irrelevant to a test."""
     return Topic(
         name=name,
         path=f"topics/{name}.md",
@@ -102,6 +102,6 @@ class Topics:
 
 
 def workspace_files(root: Path, *, read_only: bool = False) -> Files:
-    """The write path of an empty workspace."""
+    """The files of an empty workspace."""
     (root / "memory-config.yaml").touch()
     return Files(Workspace.open(root), read_only=read_only)

@@ -1,4 +1,4 @@
-"""The index of literals finds what a search for each would, before and after it builds its automaton."""
+"""The literal index gives the same results before and after building its automaton."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ STEPS = st.lists(
 )
 
 
-def settled(index: LiteralIndex[int]) -> None:
-    """Searches until everything is in the automaton."""
+def build_automaton(index: LiteralIndex[int]) -> None:
+    """Search until everything is in the automaton."""
     for _ in range(2_000):
         if not index.searched:
             return
@@ -34,14 +34,14 @@ def settled(index: LiteralIndex[int]) -> None:
 
 
 @given(STEPS, st.text("abcüÜ中\ud800 ", max_size=20))
-def test_the_index_finds_exactly_what_a_search_for_each_would(
+def test_the_index_finds_exactly_what_individual_searches_find(
     steps: list[tuple[str, int, set[str]]], text: str
 ) -> None:
     index: LiteralIndex[int] = LiteralIndex()
     filed: dict[int, set[str]] = {}
     for step, key, literals in steps:
         if step == "grow":
-            settled(index)
+            build_automaton(index)
         elif step == "remove":
             index.remove(filed.pop(key, literals), key)
         elif key not in filed:
@@ -57,14 +57,14 @@ def test_new_literals_are_searched_until_building_pays() -> None:
     index.add((f"literal{number}" for number in range(500)), 1)
     assert index.find("literal7 ") == [1]
     assert index.searched == 500
-    settled(index)
+    build_automaton(index)
     assert index.find("literal7 ") == [1]
 
 
-def test_one_more_literal_is_found_without_building_anew() -> None:
+def test_an_added_literal_is_found_without_rebuilding() -> None:
     index: LiteralIndex[int] = LiteralIndex()
     index.add((f"literal{number:03}" for number in range(500)), 1)
-    settled(index)
+    build_automaton(index)
     index.add(["new"], 2)
     index.add(["literal007"], 3)
     assert index.searched == 1
@@ -75,17 +75,17 @@ def test_one_more_literal_is_found_without_building_anew() -> None:
     assert index.searched == 0
 
 
-def test_a_literal_that_went_and_came_back_is_found() -> None:
+def test_a_literal_added_again_after_removal_is_found() -> None:
     index: LiteralIndex[int] = LiteralIndex()
     index.add(["here"], 1)
-    settled(index)
+    build_automaton(index)
     index.remove(["here"], 1)
     assert index.find("here") == []
     index.add(["here"], 2)
     assert index.find("here") == [2]
 
 
-def test_one_message_loads_no_automaton() -> None:
+def test_a_single_message_does_not_load_the_automaton() -> None:
     script = (
         "import sys; from engine.activation.automaton import LiteralIndex; index = LiteralIndex();"
         "index.add((f'literal{n}' for n in range(300)), 1);"

@@ -1,4 +1,4 @@
-"""Code in messages: fenced, and unfenced where it is clear (spec 4.2)."""
+"""Code in messages: fenced, or clearly recognizable without a fence (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_a_fence_names_its_language(fence: str, language: str) -> None:
     assert languages(f"Look:\n\n{fence}\n") == [language]
 
 
-def test_the_place_of_a_fenced_block_is_that_of_its_code() -> None:
+def test_the_span_of_a_fenced_block_is_its_code() -> None:
     text = "a\n```py\nx = 1\n```\nb"
     block = code_blocks(Scan(text))[0]
     assert text[block.start : block.end] == "x = 1\n"
 
 
 @each_case("text", ["```text\nx\n```", "```plain\nx\n```", "`inline` code", "~~~markdown\n# x\n~~~"])
-def test_what_is_said_not_to_be_code_is_none(text: str) -> None:
+def test_fences_marked_as_text_and_inline_code_are_not_code_blocks(text: str) -> None:
     assert languages(text) == []
 
 
@@ -101,7 +101,7 @@ def test_what_is_said_not_to_be_code_is_none(text: str) -> None:
         ('resource "aws_instance" "a" {\n  ami = "x"\n}', "terraform"),
     ],
 )
-def test_unfenced_code_is_told_by_clear_syntax(text: str, language: str) -> None:
+def test_unfenced_code_is_recognized_by_clear_syntax(text: str, language: str) -> None:
     assert languages(text) == [language]
 
 
@@ -137,30 +137,30 @@ def test_unfenced_code_is_told_by_clear_syntax(text: str, language: str) -> None
         "call me (maybe)",
     ],
 )
-def test_prose_with_signs_in_it_is_no_code(text: str) -> None:
+def test_prose_with_punctuation_is_not_code(text: str) -> None:
     assert languages(text) == []
 
 
 @each_case(("alias", "name"), [("PY", "python"), ("c++", "cpp"), ("C#", "csharp"), ("golang", "go")])
-def test_aliases_are_one_language(alias: str, name: str) -> None:
+def test_aliases_map_to_one_language(alias: str, name: str) -> None:
     assert canonical(alias) == name
     assert matches_language(CodeBlock(name, 0, 1), [alias])
 
 
-def test_a_trigger_without_languages_wants_any_code() -> None:
+def test_a_trigger_without_languages_matches_any_code() -> None:
     assert matches_language(CodeBlock("", 0, 1), [])
     assert not matches_language(CodeBlock("", 0, 1), ["python"])
     assert not matches_language(CodeBlock("go", 0, 1), ["python", "rust"])
 
 
-def test_code_between_prose_is_found_in_its_place() -> None:
+def test_code_between_prose_is_located() -> None:
     text = "Can you fix this?\n\ndf = pd.read_csv('a.csv')\n\ndf.head()\nprint(df)\n\nIt is slow, I think."
     block = code_blocks(Scan(text))[0]
     assert text[block.start : block.end].startswith("df = ")
     assert text[block.start : block.end].endswith("print(df)")
 
 
-def test_two_pieces_of_code_are_two() -> None:
+def test_two_code_snippets_are_two_blocks() -> None:
     prose = "This one I have from the other team, see below."
     assert languages(f"def f(x):\n    return x\n\n{prose}\n\nSELECT a FROM b") == ["python", "sql"]
 
@@ -169,11 +169,11 @@ def test_quoted_code_is_code() -> None:
     assert languages("> def f(x):\n>     return x") == ["python"]
 
 
-def test_what_several_languages_share_is_code_of_none() -> None:
+def test_syntax_shared_by_several_languages_names_none() -> None:
     assert languages("}\n\nfoo(x);\nbar(x, y);\n}") == [""]
 
 
-def test_a_fence_without_a_language_is_named_by_its_code() -> None:
+def test_the_language_of_an_unlabelled_fence_is_detected() -> None:
     assert languages("```\nif x == 3:\n    return None\nelse:\n    raise ValueError('x')\n```") == ["python"]
 
 
@@ -194,7 +194,7 @@ print(len(found), [name for name in tables if f"engine.activation.{name}" in sys
         ("def f(x):", "1 ['code_lines']"),
     ],
 )
-def test_the_tables_are_loaded_where_there_may_be_code(text: str, expected: str) -> None:
+def test_language_tables_are_loaded_only_for_possible_code(text: str, expected: str) -> None:
     ran = subprocess.run([sys.executable, "-c", SCRIPT % text], capture_output=True, text=True, check=False)
     assert ran.stdout.strip() == expected, ran.stderr
 
@@ -218,7 +218,7 @@ def test_the_tables_are_loaded_where_there_may_be_code(text: str, expected: str)
         ('"a": ' * 80 + "\n") * 100,
     ],
 )
-def test_hostile_text_costs_little(text: str) -> None:
+def test_hostile_text_is_scanned_quickly(text: str) -> None:
     from time import process_time
 
     started = process_time()

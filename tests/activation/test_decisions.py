@@ -1,4 +1,4 @@
-"""The decision log: append-only, labelled afterwards, readable whatever happens to it (spec 5.5)."""
+"""The decision log: append-only, labelled later, and readable despite damage (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FEBRUARY = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that tests can set."""
 
     def __init__(self, now: datetime = FEBRUARY) -> None:
         self.now = now
@@ -77,20 +77,22 @@ def trace(*rows: TopicTrace, text: str = "Can you review this?", at: datetime = 
     return Trace(message=message, rows=rows, funnel=Funnel(len(rows), 0, 0, 0, 0))
 
 
-def log_of(root: Path, clock: Clock | None = None, told: list[str] | None = None) -> DecisionLog:
+def log_of(root: Path, clock: Clock | None = None, problems: list[str] | None = None) -> DecisionLog:
     return DecisionLog(
-        workspace_files(root), clock=clock or Clock(), on_problem=None if told is None else told.append
+        workspace_files(root),
+        clock=clock or Clock(),
+        on_problem=None if problems is None else problems.append,
     )
 
 
 @contextlib.contextmanager
 def broken_disk() -> Iterator[None]:
-    """Nothing can be written, neither to a new file nor to an old one."""
+    """Make all writes fail, to new and existing files."""
     with trip("append:write", fail(errno.ENOSPC)), trip("temp:write", fail(errno.ENOSPC)):
         yield
 
 
-def test_a_decision_comes_back_with_everything_that_led_to_it(tmp_path: Path) -> None:
+def test_a_decision_is_read_back_with_all_its_fields(tmp_path: Path) -> None:
     gate = GateOutcome("yes", "openai", "m", True, 0.8, "said yes", 210.26, 0.0002)
     signals = Signals(1, 0, 0, 1, 1.87, 0.5, 0.25)
     log = log_of(tmp_path)
@@ -128,7 +130,7 @@ def test_a_decision_comes_back_with_everything_that_led_to_it(tmp_path: Path) ->
     assert decision.time == FEBRUARY and decision.hits and decision.asked
 
 
-def test_only_what_can_be_learned_from_is_logged() -> None:
+def test_only_informative_rows_are_logged() -> None:
     rows = (
         row("hit", score=0.0),
         row("near", score=0.075, hit=False),
@@ -140,7 +142,7 @@ def test_only_what_can_be_learned_from_is_logged() -> None:
     assert [kept.topic for kept in worth_logging(trace(*rows, direction="output"))] == ["hit", "asked"]
 
 
-def test_a_message_is_one_append(tmp_path: Path) -> None:
+def test_the_rows_of_a_message_are_one_append(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     appends: list[int] = []
     log.record(trace(row("z")), {})
@@ -175,7 +177,7 @@ def test_the_message_is_logged_up_to_five_hundred_characters(tmp_path: Path) -> 
     assert second.message == "?\x00\u2028"
 
 
-def test_an_id_names_the_decision_whenever_it_is_made(tmp_path: Path) -> None:
+def test_the_id_of_a_decision_is_deterministic(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for _ in range(2):
         log.record(trace(row("a"), row("b")), {})
@@ -212,7 +214,7 @@ def test_a_label_is_joined_to_its_decision(tmp_path: Path) -> None:
     assert record == {"label": False, "decision": name, "by": "person", "at": clock.now.isoformat()}
 
 
-def test_a_persons_label_outweighs_all_and_the_latest_of_a_kind_counts(tmp_path: Path) -> None:
+def test_a_persons_label_wins_and_the_latest_of_a_kind_counts(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
     (name,) = [decision.id for decision in log.last(1)]
@@ -231,7 +233,7 @@ def test_a_persons_label_outweighs_all_and_the_latest_of_a_kind_counts(tmp_path:
     assert both() == {(True, "person")}
 
 
-def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
+def test_a_label_accepts_a_unique_prefix_of_the_id(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(*(row(f"t{n}") for n in range(20))), {})
     first = log.last(1)[0]
@@ -247,7 +249,7 @@ def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
         assert caught.value.hint == "see: autopoiesis decisions list"
 
 
-def test_a_topic_too_far_away_to_be_logged_can_still_be_judged(tmp_path: Path) -> None:
+def test_a_topic_too_dissimilar_to_be_logged_can_still_be_labelled(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     considered = trace(row("near"), row("far", score=0.01, hit=False))
     log.record(considered, {})
@@ -261,7 +263,7 @@ def test_a_topic_too_far_away_to_be_logged_can_still_be_judged(tmp_path: Path) -
         log.ensure(considered, "unheard-of")
 
 
-def test_the_last_ones_of_a_topic(tmp_path: Path) -> None:
+def test_the_latest_decisions_of_a_topic_are_found(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for minute in range(30):
         log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
@@ -274,13 +276,13 @@ def test_the_last_ones_of_a_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("topic", ["grüße", 'quo"ted', "back\\slash", "label", "a b", "日本"])
-def test_the_last_ones_of_a_topic_of_any_name(tmp_path: Path, topic: str) -> None:
+def test_the_latest_decisions_are_found_for_any_topic_name(tmp_path: Path, topic: str) -> None:
     log = log_of(tmp_path)
     log.record(trace(row(topic), row(f"{topic}x"), row("other"), text=f'about "{topic}"'), {})
     assert [decision.topic for decision in log.last(9, topic=topic)] == [topic]
 
 
-def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_decisions_are_read_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
     for minute in range(40):
         log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)), {})
@@ -305,7 +307,7 @@ def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytes
         b"1" * 100_000 + b"\n",
     ],
 )
-def test_a_broken_line_costs_only_itself(tmp_path: Path, damage: bytes) -> None:
+def test_only_the_broken_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
@@ -321,7 +323,7 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path, damage: bytes) -> None:
     "field", ["id", "at", "message", "topic", "hits", "scores", "score", "rule", "signals", "gate_at"]
 )
 @pytest.mark.parametrize("value", [None, 7, "x", [], {}, [1], 10**400], ids=range(7))
-def test_values_of_another_type_are_broken_or_harmless(tmp_path: Path, field: str, value: object) -> None:
+def test_values_of_the_wrong_type_are_skipped_or_harmless(tmp_path: Path, field: str, value: object) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {"a": Signals()})
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
@@ -336,24 +338,24 @@ def test_values_of_another_type_are_broken_or_harmless(tmp_path: Path, field: st
         assert isinstance(decision.topic, str) and isinstance(decision.scores, dict)
 
 
-def test_a_log_that_cannot_be_written_is_told_once_and_caught_up(tmp_path: Path) -> None:
-    told: list[str] = []
-    log = log_of(tmp_path, told=told)
+def test_a_write_error_is_reported_once_and_pending_decisions_are_written_later(tmp_path: Path) -> None:
+    problems: list[str] = []
+    log = log_of(tmp_path, problems=problems)
     with broken_disk():
         assert log.record(trace(row("a")), {}) == 1
         log.record(trace(row("b")), {})
-    assert len(told) == 1 and told[0].startswith("decisions are not being logged: ")
+    assert len(problems) == 1 and problems[0].startswith("decisions are not being logged: ")
     assert log.read().decisions == ()
     log.record(trace(row("c")), {})
     assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c"]
     with broken_disk():
         log.record(trace(row("d")), {})
-    assert len(told) == 2, "it was told of again after it had worked in between"
+    assert len(problems) == 2, "reported again after it had worked in between"
     log.flush()
     assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c", "d"]
 
 
-def test_waiting_decisions_do_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_decisions_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decisions, "_PENDING_LIMIT", 2000)
     log = log_of(tmp_path)
     with broken_disk():
@@ -364,17 +366,17 @@ def test_waiting_decisions_do_not_grow_without_end(tmp_path: Path, monkeypatch: 
     assert 1 <= len(kept) < 10 and kept[0].time.minute == 45
 
 
-def test_a_read_only_workspace_can_be_read_and_decided_in(tmp_path: Path) -> None:
+def test_a_read_only_log_can_be_read_and_does_not_stop_decisions(tmp_path: Path) -> None:
     log_of(tmp_path).record(trace(row("a")), {})
-    told: list[str] = []
-    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=told.append)
+    problems: list[str] = []
+    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=problems.append)
     log.record(trace(row("b")), {})
-    assert [decision.topic for decision in log.last(9)] == ["a"] and len(told) == 1
+    assert [decision.topic for decision in log.last(9)] == ["a"] and len(problems) == 1
     with pytest.raises(ReadOnly):
         log.label(log.last(1)[0].id, True)
 
 
-def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_log_is_empty(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     assert log.read().decisions == () and log.last(5) == ()
     with pytest.raises(AutopoiesisError, match="no decision matches"):
@@ -392,7 +394,7 @@ def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
         log.read()
 
 
-def test_a_log_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_log_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
 
@@ -420,7 +422,7 @@ def test_two_processes_append_without_losing_a_line(tmp_path: Path) -> None:
     assert (len(history.decisions), history.broken) == (120, 0)
 
 
-def test_a_label_can_be_taken_back(tmp_path: Path) -> None:
+def test_a_label_can_be_withdrawn(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
     (name,) = [decision.id for decision in log.last(1)]
@@ -433,17 +435,17 @@ def test_a_label_can_be_taken_back(tmp_path: Path) -> None:
     assert both() == {(None, "")}
     log.label(name, False, "use")
     log.label(name, True)
-    assert log.label(name, None)[-2:] == (False, "use"), "what use showed counts again"
+    assert log.label(name, None)[-2:] == (False, "use"), "the label from use applies again"
     assert both() == {(False, "use")}
     log.label(name, None, "gate")
     assert both() == {(False, "use")}
     log.label(name, None, "use")
     assert both() == {(None, "")}
     lines = (tmp_path / "logs/decisions" / "2026-02.jsonl").read_bytes().splitlines()
-    assert len(lines) == 8 and log.read().broken == 0, "nothing was taken out of the log"
+    assert len(lines) == 8 and log.read().broken == 0, "nothing was removed from the log"
 
 
-def test_the_last_ones_that_nobody_has_labelled(tmp_path: Path) -> None:
+def test_the_latest_unlabelled_decisions_are_found(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for minute in range(9):
         log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
@@ -456,7 +458,7 @@ def test_the_last_ones_that_nobody_has_labelled(tmp_path: Path) -> None:
     assert log.last(2, topic="a", unlabelled=True) == found
 
 
-def test_reading_again_reads_only_what_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rereading_reads_only_new_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
     reading = log.reading()
@@ -485,7 +487,7 @@ def test_reading_again_reads_only_what_was_added(tmp_path: Path, monkeypatch: py
     assert reading.update() == history and not read
 
 
-def test_a_label_may_stand_before_its_decision(tmp_path: Path) -> None:
+def test_a_label_may_precede_its_decision(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
     log.label(log.last(1)[0].id, True)
@@ -500,7 +502,7 @@ def test_a_label_may_stand_before_its_decision(tmp_path: Path) -> None:
     assert found.useful is True and log.read().decisions == (found,)
 
 
-def test_a_log_that_became_another_one_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
     reading = log.reading()
@@ -521,14 +523,12 @@ def test_a_log_that_became_another_one_is_read_from_its_beginning(tmp_path: Path
     assert [d.topic for d in reading.update().decisions] == ["a"]
     path.write_bytes(lines[2] + lines[3][:-9])
     history = reading.update()
-    assert (len(history.decisions), history.broken) == (2, 0), "a line is read when it is whole"
+    assert (len(history.decisions), history.broken) == (2, 0), "a line is read once it is complete"
     path.write_bytes(lines[2] + lines[3])
     assert reading.update() == log.read() and reading.update().broken == 0
 
 
-def test_reading_goes_on_after_a_file_that_could_not_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_continues_after_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
     reading = log.reading()
     log.record(trace(row("a")), {})

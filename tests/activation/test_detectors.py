@@ -1,4 +1,4 @@
-"""Keywords, names, raised voices and events (spec 4.2)."""
+"""Keywords, mentions, agitation and events (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_simple_plural_counts_as_the_word(word: str, text: str, expected: list
     assert found("keywords", text, word) == expected
 
 
-def test_of_overlapping_keywords_the_longest_counts() -> None:
+def test_the_longest_of_overlapping_keywords_matches() -> None:
     assert found("keywords", "a pull request", "pull", "pull request", "request") == ["pull request"]
 
 
@@ -118,7 +118,7 @@ def test_of_overlapping_keywords_the_longest_counts() -> None:
         ("Олег", "спроси Олега и Олег", ["Олег"]),
     ],
 )
-def test_names_are_found_where_a_person_is_meant(name: str, text: str, expected: list[str]) -> None:
+def test_mentions_match_only_names_of_persons(name: str, text: str, expected: list[str]) -> None:
     scan = Scan(text)
     trigger = Trigger("mention", words=(name,))
     spans = phrase_spans(phrases_of(trigger), scan)
@@ -156,9 +156,9 @@ def test_names_are_found_where_a_person_is_meant(name: str, text: str, expected:
         ("", []),
     ],
 )
-def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected: list[str]) -> None:
-    heard = [text[start:end] for start, end in agitation_spans(Scan(text))]
-    assert [word for word in heard if word not in ("DAS",)] == expected
+def test_agitation_is_distinguished_from_abbreviations_and_code(text: str, expected: list[str]) -> None:
+    shouted = [text[start:end] for start, end in agitation_spans(Scan(text))]
+    assert [word for word in shouted if word not in ("DAS",)] == expected
 
 
 @each_case(
@@ -176,7 +176,7 @@ def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected:
         "src/main.go:12:3: UNDEFINED VARIABLE USED HERE\nfix this",
     ],
 )
-def test_constants_and_pasted_output_are_no_raised_voice(text: str) -> None:
+def test_constants_and_pasted_output_are_not_agitation(text: str) -> None:
     assert agitation_spans(Scan(text)) == []
 
 
@@ -188,7 +188,7 @@ def test_constants_and_pasted_output_are_no_raised_voice(text: str) -> None:
         ("the ACTIVE one, I said DO NOT TOUCH it", ["DO", "NOT", "TOUCH"]),
     ],
 )
-def test_what_is_shouted_beside_them_is_still_heard(text: str, expected: list[str]) -> None:
+def test_agitation_next_to_constants_is_still_detected(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in agitation_spans(Scan(text))] == expected
 
 
@@ -212,9 +212,7 @@ def test_what_is_shouted_beside_them_is_still_heard(text: str, expected: list[st
         ("what???", ("mayday",), ["???"]),
     ],
 )
-def test_urgency_words_count_unless_they_are_denied(
-    text: str, words: tuple[str, ...], expected: list[str]
-) -> None:
+def test_urgency_words_count_unless_negated(text: str, words: tuple[str, ...], expected: list[str]) -> None:
     scan = Scan(text)
     spans = sentiment_spans(Trigger("sentiment", words=words), scan, agitation_spans(scan))
     assert [text[start:end] for start, end in spans] == expected
@@ -236,7 +234,5 @@ def test_urgency_words_count_unless_they_are_denied(
         (Trigger("cron", schedule="0 8 * * *"), None, False),
     ],
 )
-def test_events_reach_the_triggers_that_wait_for_them(
-    trigger: Trigger, event: Event | None, fits: bool
-) -> None:
+def test_events_fire_the_matching_triggers(trigger: Trigger, event: Event | None, fits: bool) -> None:
     assert event_fits(trigger, event) is fits

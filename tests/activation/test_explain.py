@@ -1,4 +1,4 @@
-"""Every row says why, and what would have changed it, with exact numbers."""
+"""Every row states its reason and what would have changed it, with exact numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NO = GateOutcome("no", "openai", cached=True)
 FAILED = GateOutcome("failed", "openai", reason="no answer within 4 s")
 
 
-def told(
+def why_and_flip(
     hits: tuple[TriggerHit, ...],
     score: float,
     gate: GateOutcome | None = None,
@@ -59,7 +59,7 @@ def told(
     watchers: dict[str, Any] | None = None,
     **of: Any,
 ) -> tuple[str, str]:
-    """The why and the flip of a row."""
+    """The reason and the flip of a row."""
     known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
     step = decide(known, hits, score, settings, alone=UNRESTRICTED if direction == "input" else NO_EFFECT)
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
@@ -77,9 +77,9 @@ def likely(
     contributions: Sequence[Contribution] = (),
     **of: Any,
 ) -> tuple[str, str]:
-    """The same where the score is a probability."""
+    """The same for a score that is a probability."""
     watchers = {"policy": TABLE, **of.pop("watchers", {})}
-    return told(hits, score, gate, contributions, preset="calibrated", watchers=watchers, **of)
+    return why_and_flip(hits, score, gate, contributions, preset="calibrated", watchers=watchers, **of)
 
 
 @each_case(
@@ -99,7 +99,7 @@ def likely(
         (0.6, (0.25, 0.6), ".60"),
     ],
 )
-def test_scores_are_written_so_that_their_side_shows(
+def test_scores_are_formatted_so_that_they_differ_from_thresholds(
     value: float, against: tuple[float, ...], text: str
 ) -> None:
     assert format_score(value, *against) == text
@@ -109,7 +109,7 @@ def test_scores_are_written_so_that_their_side_shows(
     ("value", "text"),
     [(0.3, ".30"), (0.15, ".15"), (0.125, ".125"), (0, ".00"), (1, "1.00"), (0.12345, ".1235")],
 )
-def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None:
+def test_thresholds_are_formatted_as_configured(value: float, text: str) -> None:
     assert format_threshold(value) == text
 
 
@@ -124,66 +124,70 @@ def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None
         (0.0, 2, "0"),
     ],
 )
-def test_weights_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
+def test_weights_are_formatted_with_their_sign(value: float, digits: int, text: str) -> None:
     assert format_weight(value, digits) == text
 
 
-# The preset `spec`: a similarity beside the hits
+# Preset `spec`: similarity next to hits
 
 
-def test_active_by_its_row() -> None:
-    assert told(HITS, 0.31, priority="high") == (
+def test_active_by_its_policy_row() -> None:
+    assert why_and_flip(HITS, 0.31, priority="high") == (
         "active without the gate: matched “review”, “PR”; score .31 ≥ .30",
         "below .30 the gate would be asked",
     )
     alone: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.4)}}
-    assert told(HITS, 0.5, watchers=alone)[1] == "below .40 it would be dropped"
-    assert told(HIT, 0.5, activation_threshold=0.4) == (
+    assert why_and_flip(HITS, 0.5, watchers=alone)[1] == "below .40 it would be dropped"
+    assert why_and_flip(HIT, 0.5, activation_threshold=0.4) == (
         "active without the gate: matched “review”; score .50 ≥ .40, the topic's own threshold",
         "below .40 the gate would be asked",
     )
 
 
-def test_active_whatever_the_score() -> None:
-    assert told(HIT, 0.0, priority="critical") == (
+def test_active_regardless_of_the_score() -> None:
+    assert why_and_flip(HIT, 0.0, priority="critical") == (
         "active without the gate: matched “review”; critical priority needs no score",
         "without the match it would be dropped",
     )
     assert (
-        told(HIT, 0.2, priority="critical")[1] == "without the match the gate would be asked: score .20 ≥ .15"
+        why_and_flip(HIT, 0.2, priority="critical")[1]
+        == "without the match the gate would be asked: score .20 ≥ .15"
     )
-    assert told(HIT, 0.0, activation="auto")[0] == (
+    assert why_and_flip(HIT, 0.0, activation="auto")[0] == (
         "active without the gate: matched “review”; the topic is auto"
     )
     own: dict[str, Any] = {"priority": "critical", "similarity_threshold": 0.3}
-    assert told(HIT, 0.2, **own)[1] == "without the match it would be dropped"
+    assert why_and_flip(HIT, 0.2, **own)[1] == "without the match it would be dropped"
     strict: dict[str, Any] = {"nominate": "pattern"}
-    assert told(HIT, 0.9, priority="critical", watchers=strict)[1] == "without the match it would be dropped"
-    assert told(HIT, 0.9, priority="critical", direction="output")[1] == (
+    assert (
+        why_and_flip(HIT, 0.9, priority="critical", watchers=strict)[1]
+        == "without the match it would be dropped"
+    )
+    assert why_and_flip(HIT, 0.9, priority="critical", direction="output")[1] == (
         "without the match it would be dropped"
     )
 
 
 @pytest.mark.parametrize("preset", ["spec", "calibrated"])
 def test_active_by_an_event(preset: str) -> None:
-    assert told(EVENT, 0.0, preset=preset)[0] == (
+    assert why_and_flip(EVENT, 0.0, preset=preset)[0] == (
         "active without the gate: triggered by webhook “email new_message”"
     )
-    assert told(EVENT, 0.0)[1] == "without the event it would be dropped"
+    assert why_and_flip(EVENT, 0.0)[1] == "without the event it would be dropped"
 
 
-def test_dropped_by_its_row() -> None:
-    assert told(HIT, 0.12) == (
+def test_dropped_by_its_policy_row() -> None:
+    assert why_and_flip(HIT, 0.12) == (
         "dropped: matched “review”, but score .12 < .20 for medium priority",
         "would reach the gate at ≥ .20; now .12",
     )
-    assert told(HIT, 0.12, similarity_threshold=0.4)[0] == (
+    assert why_and_flip(HIT, 0.12, similarity_threshold=0.4)[0] == (
         "dropped: matched “review”, but score .12 < .40, the topic's own threshold"
     )
     own: dict[str, Any] = {"priority": "high", "similarity_threshold": 0.4}
-    assert told(HIT, 0.12, **own)[1] == "would activate at ≥ .30; now .12"
+    assert why_and_flip(HIT, 0.12, **own)[1] == "would activate at ≥ .30; now .12"
     both: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.5, gate=0.125)}}
-    assert told(HIT, 0.1249, watchers=both) == (
+    assert why_and_flip(HIT, 0.1249, watchers=both) == (
         "dropped: matched “review”, but score .1249 < .125 for medium priority",
         "would reach the gate at ≥ .125 and activate at ≥ .50; now .1249",
     )
@@ -193,93 +197,95 @@ def test_dropped_by_its_row() -> None:
 def test_a_row_without_numbers_lets_nothing_through(preset: str) -> None:
     nothing: dict[str, Any] = {"policy": {"medium": PolicyRow()}}
     hint = "set activate or gate in watchers.policy.medium to let it through"
-    assert told(HIT, 0.9, preset=preset, watchers=nothing) == (
+    assert why_and_flip(HIT, 0.9, preset=preset, watchers=nothing) == (
         "dropped: matched “review”, but watchers.policy.medium sets no threshold",
         hint,
     )
     if preset == "calibrated":
-        assert told((), 0.9, preset=preset, watchers=nothing) == (
+        assert why_and_flip((), 0.9, preset=preset, watchers=nothing) == (
             "no trigger matched, and watchers.policy.medium sets no threshold",
             hint,
         )
 
 
-def test_dropped_for_want_of_a_match() -> None:
-    assert told((), 0.04) == (
+def test_dropped_without_a_match() -> None:
+    assert why_and_flip((), 0.04) == (
         "no trigger matched, and score .04 < .15",
         "would reach the gate at ≥ .15; now .04",
     )
-    assert told((), 0.2, similarity_threshold=0.25)[0] == (
+    assert why_and_flip((), 0.2, similarity_threshold=0.25)[0] == (
         "no trigger matched, and score .20 < .25, the topic's own threshold"
     )
-    assert told((), 0.0, watchers={"similarity_threshold": 0})[1] == (
+    assert why_and_flip((), 0.0, watchers={"similarity_threshold": 0})[1] == (
         "would reach the gate at any score above 0"
     )
-    assert told((), 0.9, direction="output") == (
+    assert why_and_flip((), 0.9, direction="output") == (
         "no trigger for the agent's output matched",
         "a trigger with scope output or both would have to match",
     )
 
 
-def test_a_match_that_would_be_enough_is_named() -> None:
+def test_the_flip_mentions_that_a_match_would_be_enough() -> None:
     reach = "would reach the gate at ≥ .15; now .04"
     triggers = (pattern("review"),)
     enough = f"{reach}; a match would activate it"
-    assert told((), 0.04, activation="auto", triggers=triggers)[1] == enough
-    assert told((), 0.04, priority="critical", triggers=triggers)[1] == enough
-    assert told((), 0.04, triggers=triggers)[1] == reach
-    assert told((), 0.04, activation="auto")[1] == reach
-    assert told((), 0.04, activation="auto", triggers=(pattern("x", scope="output"),))[1] == reach
+    assert why_and_flip((), 0.04, activation="auto", triggers=triggers)[1] == enough
+    assert why_and_flip((), 0.04, priority="critical", triggers=triggers)[1] == enough
+    assert why_and_flip((), 0.04, triggers=triggers)[1] == reach
+    assert why_and_flip((), 0.04, activation="auto")[1] == reach
+    assert why_and_flip((), 0.04, activation="auto", triggers=(pattern("x", scope="output"),))[1] == reach
 
 
-def test_what_the_gate_said() -> None:
-    assert told(HIT, 0.28, YES, priority="high") == (
+def test_the_answer_of_the_gate_is_explained() -> None:
+    assert why_and_flip(HIT, 0.28, YES, priority="high") == (
         "the gate (local, .81) said yes: matched “review”; score .28 < .30",
         "a no from the gate would have kept it out",
     )
-    assert told(HIT, 0.28, NO, priority="high") == (
+    assert why_and_flip(HIT, 0.28, NO, priority="high") == (
         "the gate (openai, cached) said no: matched “review”; score .28 < .30",
         "would activate without the gate at ≥ .30; now .28",
     )
-    assert told((), 0.2, NO) == (
+    assert why_and_flip((), 0.2, NO) == (
         "the gate (openai, cached) said no: no trigger matched, but score .20 ≥ .15",
         "a yes from the gate would have activated it",
     )
 
 
-def test_when_the_gate_failed() -> None:
-    assert told(HIT, 0.2, FAILED) == (
+def test_a_failed_gate_is_explained() -> None:
+    assert why_and_flip(HIT, 0.2, FAILED) == (
         "the gate failed (no answer within 4 s), and gate.on_failure is skip: "
         "matched “review”; score .20 ≥ .20",
         "an answer would decide; with gate.on_failure: activate it would be active",
     )
-    assert told(HIT, 0.2, FAILED, verdict="active", on_failure="activate") == (
+    assert why_and_flip(HIT, 0.2, FAILED, verdict="active", on_failure="activate") == (
         "active, although the gate failed (no answer within 4 s), because gate.on_failure is activate: "
         "matched “review”; score .20 ≥ .20",
         "an answer would decide; with gate.on_failure: skip it would be dropped",
     )
     unasked = GateOutcome("failed", "openai", reason="not asked: the message is not live")
-    assert told(HIT, 0.2, unasked)[0] == (
+    assert why_and_flip(HIT, 0.2, unasked)[0] == (
         "the gate was not asked (the message is not live), and gate.on_failure is skip: "
         "matched “review”; score .20 ≥ .20"
     )
 
 
-def test_a_manual_topic() -> None:
-    assert told(HIT, 0.5, activation="manual") == (
+def test_a_manual_topic_is_explained() -> None:
+    assert why_and_flip(HIT, 0.5, activation="manual") == (
         "only by hand: matched “review”; score .50 ≥ .20",
         "switch it on by hand, or set activation: gated",
     )
-    assert told((), 0.5, activation="manual")[0] == ("only by hand: no trigger matched, but score .50 ≥ .15")
-    assert told((), 0.1, activation="manual", triggers=(pattern("x"),))[1] == (
+    assert why_and_flip((), 0.5, activation="manual")[0] == (
+        "only by hand: no trigger matched, but score .50 ≥ .15"
+    )
+    assert why_and_flip((), 0.1, activation="manual", triggers=(pattern("x"),))[1] == (
         "would wait for a person at ≥ .15; now .10"
     )
 
 
-# The preset `calibrated`: the score is the probability, hits included
+# Preset `calibrated`: the score is a probability that includes the hits
 
 
-def test_likely_enough_without_a_match() -> None:
+def test_probable_enough_without_a_match() -> None:
     assert likely((), 0.81, contributions=FOR) == (
         "active without the gate: score .81 ≥ .60, from vectors +1.9, words +1.2",
         "below .60 the gate would be asked",
@@ -288,7 +294,7 @@ def test_likely_enough_without_a_match() -> None:
     assert likely((), 0.81, activation="auto")[0] == "active without the gate: score .81 ≥ .60"
 
 
-def test_likely_enough_with_a_match() -> None:
+def test_probable_enough_with_a_match() -> None:
     why, flip = likely(HIT, 0.81, contributions=MATCHED)
     assert (
         why == "active without the gate: matched “review”; score .81 ≥ .60, from trigger +2.4, vectors +1.9"
@@ -308,12 +314,12 @@ def test_likely_enough_with_a_match() -> None:
         (0.8, -1.0, "score about .92: still active"),
     ],
 )
-def test_what_a_match_was_worth(score: float, weight: float, outcome: str) -> None:
+def test_the_flip_says_what_the_match_contributed(score: float, weight: float, outcome: str) -> None:
     _why, flip = likely(HIT, score, contributions=(Contribution("trigger", weight),))
     assert flip == f"below .60 the gate would be asked; without the match it would {outcome}"
 
 
-def test_what_cannot_be_computed_is_not_claimed() -> None:
+def test_the_flip_claims_nothing_that_cannot_be_computed() -> None:
     threshold = "below .60 the gate would be asked"
     assert likely(HIT, 0.81, contributions=FOR)[1] == threshold
     assert likely(HIT, 1.0, contributions=MATCHED)[1] == threshold
@@ -321,14 +327,14 @@ def test_what_cannot_be_computed_is_not_claimed() -> None:
     assert likely(EVENT, 0.9)[1] == ""
 
 
-def test_where_only_a_match_counts_its_absence_is_certain() -> None:
+def test_if_only_a_match_nominates_the_flip_without_it_is_certain() -> None:
     around: dict[str, Any]
     for around in ({"watchers": {"nominate": "pattern"}}, {"direction": "output"}):
         assert likely(HIT, 0.9, activation="auto", **around)[1] == "without the match it would be dropped"
     assert likely(EVENT, 0.9, watchers={"nominate": "pattern"})[1] == "without the event it would be dropped"
 
 
-def test_active_on_a_match_whatever_the_probability() -> None:
+def test_active_on_a_match_regardless_of_the_probability() -> None:
     assert likely(HIT, 0.3, contributions=MATCHED, priority="critical") == (
         "active without the gate: matched “review”; a match is enough at critical priority",
         "without the match it would score about .04: dropped",
@@ -346,7 +352,7 @@ def test_active_on_a_match_whatever_the_probability() -> None:
     )
 
 
-def test_a_threshold_at_nought_needs_no_score() -> None:
+def test_a_threshold_of_zero_needs_no_score() -> None:
     always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.0)}}
     assert likely((), 0.0, watchers=always) == (
         "active without the gate: medium priority needs no score",
@@ -358,14 +364,14 @@ def test_a_threshold_at_nought_needs_no_score() -> None:
     )
 
 
-def test_a_match_may_be_too_little() -> None:
+def test_a_match_may_not_be_enough() -> None:
     assert likely(HIT, 0.18, contributions=AGAINST) == (
         "dropped: matched “review”, but score .18 < .25 for medium priority, from message −1.2, words +.4",
         "would reach the gate at ≥ .25 and activate at ≥ .60; now .18",
     )
 
 
-def test_not_likely_enough() -> None:
+def test_not_probable_enough() -> None:
     assert likely((), 0.07, contributions=AGAINST) == (
         "no trigger matched, and score .07 < .25 for medium priority, from message −1.2, words +.4",
         "would reach the gate at ≥ .25 and activate at ≥ .60; now .07",
@@ -385,7 +391,7 @@ def test_not_likely_enough() -> None:
     )
 
 
-def test_own_thresholds_and_those_of_the_settings_are_named() -> None:
+def test_thresholds_of_topics_and_settings_are_named() -> None:
     assert likely((), 0.2, similarity_threshold=0.4)[0] == (
         "no trigger matched, and score .20 < .40, the topic's own threshold"
     )
@@ -403,7 +409,7 @@ def test_own_thresholds_and_those_of_the_settings_are_named() -> None:
     assert likely((), 0.6, **closed)[1] == "below .50 it would be dropped"
 
 
-def test_what_the_gate_said_between_the_thresholds() -> None:
+def test_the_answer_of_the_gate_between_the_thresholds_is_explained() -> None:
     assert likely(HIT, 0.48, YES, MATCHED) == (
         "the gate (local, .81) said yes: matched “review”; score .48 is between .25 and .60, "
         "from trigger +2.4, vectors +1.9",
@@ -426,12 +432,12 @@ def test_what_the_gate_said_between_the_thresholds() -> None:
     )
 
 
-def test_a_match_that_kept_a_topic_from_activating_is_not_called_still_active() -> None:
+def test_a_match_that_prevented_activation_is_not_called_still_active() -> None:
     flip = likely(HIT, 0.55, YES, (Contribution("trigger", -1.0),))[1]
     assert flip.endswith("without the match it would score about .77: active without the gate")
 
 
-def test_only_a_person_activates_it() -> None:
+def test_a_manual_topic_names_the_person_and_the_probability() -> None:
     assert likely(HIT, 0.7, contributions=MATCHED, activation="manual") == (
         "only by hand: matched “review”; score .70 ≥ .60, from trigger +2.4, vectors +1.9",
         "switch it on by hand, or set activation: gated",
@@ -452,9 +458,9 @@ def test_only_a_person_activates_it() -> None:
         ("calibrated", 0.7, "with watchers.nominate: either it would be active: score .70 ≥ .60"),
     ],
 )
-def test_where_only_a_match_nominates(preset: str, score: float, flip: str) -> None:
+def test_a_score_that_may_not_nominate_is_explained(preset: str, score: float, flip: str) -> None:
     watchers = {"nominate": "pattern", **({"policy": TABLE} if preset == "calibrated" else {})}
-    assert told((), score, preset=preset, watchers=watchers) == (
+    assert why_and_flip((), score, preset=preset, watchers=watchers) == (
         "no trigger matched, and only a match nominates (watchers.nominate: pattern)",
         flip,
     )
@@ -463,12 +469,12 @@ def test_where_only_a_match_nominates(preset: str, score: float, flip: str) -> N
 # Both presets
 
 
-def test_switched_by_hand() -> None:
-    assert told(HITS, 0.5, forced=True) == (
+def test_topics_switched_by_hand_are_explained() -> None:
+    assert why_and_flip(HITS, 0.5, forced=True) == (
         "switched on by hand",
         "without the switch the gate would be asked: score .50 ≥ .20",
     )
-    assert told(HITS, 0.5, forced=False)[0] == "switched off by hand"
+    assert why_and_flip(HITS, 0.5, forced=False)[0] == "switched off by hand"
     flips = {
         likely(HIT, 0.81, forced=False)[1],
         likely(HIT, 0.02, forced=True)[1],
@@ -484,7 +490,7 @@ def test_switched_by_hand() -> None:
 
 
 @given(score=st.floats(0.001, 0.999), weight=st.floats(-8, 8))
-def test_a_contribution_taken_out_can_be_put_back(score: float, weight: float) -> None:
+def test_removing_a_contribution_is_reversible(score: float, weight: float) -> None:
     left = without(score, weight)
     assert left is not None
     if abs(weight) > 1e-6:
@@ -507,7 +513,7 @@ ROW = st.builds(PolicyRow, activate=THRESHOLD, gate=THRESHOLD, matched=THRESHOLD
     nominate=st.sampled_from(["either", "pattern"]),
     weight=st.none() | st.floats(-4, 4),
 )
-def test_every_number_of_a_flip_is_true(
+def test_every_number_in_a_flip_is_correct(
     preset: str,
     row: PolicyRow,
     own: tuple[float | None, float | None],
@@ -536,7 +542,7 @@ KINDS = {"activate": "activate", "reach the gate": "ask", "wait for a person": "
 def check(
     flip: str, known: Topic, hits: tuple[TriggerHit, ...], score: float, watchers: WatcherSettings
 ) -> None:
-    """Asks the policy whether what a flip claims would happen."""
+    """Check the claims of a flip against the policy."""
     for does, mark in re.findall(r"(activate|reach the gate|wait for a person) at ≥ ([\d.]+)", flip):
         at = float(mark)
         assert decide(known, hits, at, watchers).kind == KINDS[does] or at == 0, flip
@@ -555,13 +561,13 @@ def check(
 
 
 def thresholds(known: Topic, watchers: WatcherSettings) -> list[float]:
-    """Every threshold that may play a part."""
+    """All thresholds that may be relevant."""
     row = watchers.row(known.priority)
     marks = (row.activate, row.gate, row.matched, known.similarity_threshold, known.activation_threshold)
     return [mark for mark in marks if mark is not None]
 
 
-def test_matches_are_short_different_and_on_one_line() -> None:
+def test_listed_matches_are_short_distinct_and_on_one_line() -> None:
     hits = [
         TriggerHit(0, "pattern", "PR\n#41"),
         TriggerHit(0, "pattern", "pr #41"),
@@ -579,7 +585,7 @@ def test_matches_are_short_different_and_on_one_line() -> None:
 
 
 def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any) -> TopicTrace:
-    """A row of a trace."""
+    """A trace row."""
     told = {"hits": (), "gate": None, "gate_at": 0.25, "activate_at": 0.6, "rule": "", **fields}
     return TopicTrace(
         topic=name, priority="medium", activation="gated", scores=(), score=score, threshold=0.25,
@@ -616,6 +622,6 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
         ),
     ],
 )
-def test_nothing_active_says_what_came_nearest(rows: list[TopicTrace], text: str) -> None:
+def test_the_summary_names_the_closest_topic_if_none_is_active(rows: list[TopicTrace], text: str) -> None:
     funnel = Funnel(len(rows), sum(1 for row in rows if row.hits), 0, 0, 0)
     assert explain.summary(rows, funnel, "input", empty=False) == f"nothing active: {text}"

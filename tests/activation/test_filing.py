@@ -1,4 +1,4 @@
-"""Triggers are found by what they wait for, and none is left out that would have fired."""
+"""Triggers are indexed by what they match, and no trigger that would fire is left out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MESSAGES = [
 
 
 def fires(trigger: Trigger, message: Message) -> bool:
-    """Asks the detector itself."""
+    """Run the detector itself."""
     scan = Scan(message.text)
     if trigger.type == "glob":
         return any(path_matches(path, trigger.match) for path in message.paths)
@@ -79,7 +79,7 @@ def index_of(triggers: list[Trigger]) -> tuple[TriggerIndex, list[Rule]]:
     return index, rules
 
 
-def test_the_messages_tell_the_triggers_apart() -> None:
+def test_the_messages_distinguish_the_triggers() -> None:
     fired = [[fires(trigger, message) for message in MESSAGES] for trigger in TRIGGERS]
     assert all(
         any(row) or trigger.words == ("brainfuck",) for row, trigger in zip(fired, TRIGGERS, strict=True)
@@ -88,7 +88,7 @@ def test_the_messages_tell_the_triggers_apart() -> None:
 
 
 @each_case("message", MESSAGES)
-def test_whatever_fires_is_a_candidate(message: Message) -> None:
+def test_every_firing_trigger_is_a_candidate(message: Message) -> None:
     index, rules = index_of(TRIGGERS)
     candidates = index.candidates(View(message))
     firing = [rule for rule in rules if fires(rule.trigger, message)]
@@ -106,7 +106,7 @@ def test_few_candidates_do_not_fire() -> None:
 
 
 @each_case("trigger", TRIGGERS)
-def test_a_trigger_that_is_removed_waits_nowhere(trigger: Trigger) -> None:
+def test_a_removed_trigger_is_no_longer_indexed(trigger: Trigger) -> None:
     index, rules = index_of([trigger, trigger])
     index.remove(rules[0])
     found = [rule for message in MESSAGES for rule in index.candidates(View(message))]

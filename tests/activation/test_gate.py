@@ -1,4 +1,4 @@
-"""All questions of a message at once, one deadline, no failure that stops the work (N1)."""
+"""All questions about a message run concurrently with one deadline; no failure stops the work (N1)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Answerer = Callable[[GateQuestion, float], Awaitable[GateOutcome]]
 
 
 class Scripted:
-    """A provider that does what a test says."""
+    """A provider scripted by a test."""
 
     name = "scripted"
     model = "m"
@@ -59,16 +59,16 @@ def gate(provider: Any, cache: GateCache | None = None, **settings: Any) -> Gate
 
 
 def answers_of(outcomes: Sequence[GateOutcome | None]) -> tuple[GateOutcome, ...]:
-    """The outcomes of questions that were all put."""
+    """The outcomes, all of which must exist."""
     assert None not in outcomes
     return tuple(outcome for outcome in outcomes if outcome)
 
 
-async def asked(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+async def ask(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
     return answers_of(await asking.ask(questions))
 
 
-def waited(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+def ask_and_wait(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
     return answers_of(asking.ask_and_wait(questions))
 
 
@@ -77,7 +77,7 @@ async def test_outcomes_come_in_the_order_of_the_questions() -> None:
         await asyncio.sleep(0.02 if asked.topic == "a" else 0)
         return GateOutcome("yes" if asked.topic == "a" else "no", "scripted", reason=asked.topic)
 
-    outcomes = await asked(gate(Scripted(answer)), [question("a"), question("b"), question("c")])
+    outcomes = await ask(gate(Scripted(answer)), [question("a"), question("b"), question("c")])
     assert [(outcome.answer, outcome.reason) for outcome in outcomes] == [
         ("yes", "a"),
         ("no", "b"),
@@ -85,7 +85,7 @@ async def test_outcomes_come_in_the_order_of_the_questions() -> None:
     ]
 
 
-async def test_questions_are_asked_at_once_up_to_the_limit() -> None:
+async def test_questions_are_asked_concurrently_up_to_the_limit() -> None:
     under_way = most = 0
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
@@ -96,11 +96,11 @@ async def test_questions_are_asked_at_once_up_to_the_limit() -> None:
         under_way -= 1
         return GateOutcome("yes", "scripted")
 
-    outcomes = await asked(gate(Scripted(answer), concurrency=3), [question(str(n)) for n in range(7)])
+    outcomes = await ask(gate(Scripted(answer), concurrency=3), [question(str(n)) for n in range(7)])
     assert len(outcomes) == 7 and most == 3
 
 
-async def test_one_deadline_for_all_and_those_in_time_count() -> None:
+async def test_all_questions_share_a_deadline_and_answers_in_time_count() -> None:
     cancelled: list[str] = []
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
@@ -114,18 +114,18 @@ async def test_one_deadline_for_all_and_those_in_time_count() -> None:
         raise AssertionError
 
     provider = Scripted(answer)
-    outcomes = await asked(
+    outcomes = await ask(
         gate(provider, deadline_s=0.5, concurrency=2),
         [question("slow"), question("quick"), question("slower"), question("never")],
     )
     assert [outcome.answer for outcome in outcomes] == ["failed", "yes", "failed", "failed"]
     assert outcomes[0].reason == "no answer within 0.5 s"
     assert cancelled == ["slow", "slower"]
-    assert provider.asked == ["slow", "quick", "slower"], "the last one never had its turn"
+    assert provider.asked == ["slow", "quick", "slower"], "the last one was never started"
     assert all(timeout <= 0.5 for timeout in provider.timeouts)
 
 
-async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
+async def test_a_provider_that_ignores_cancellation_is_abandoned() -> None:
     stop = asyncio.Event()
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
@@ -136,7 +136,7 @@ async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
                 continue
         return GateOutcome("yes", "scripted")
 
-    outcomes = await asked(gate(Scripted(answer), deadline_s=0.05), [question()])
+    outcomes = await ask(gate(Scripted(answer), deadline_s=0.05), [question()])
     assert outcomes[0].answer == "failed" and not stop.is_set()
     stop.set()
     await asyncio.sleep(0)
@@ -150,13 +150,13 @@ async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
         (RecursionError("deep"), "unexpected RecursionError"),
     ],
 )
-async def test_a_failing_provider_is_an_outcome(error: Exception, reason: str) -> None:
+async def test_a_failing_provider_gives_a_failed_outcome(error: Exception, reason: str) -> None:
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
         if asked.topic == "bad":
             raise error
         return GateOutcome("yes", "scripted")
 
-    bad, good = await asked(gate(Scripted(answer)), [question("bad"), question("good")])
+    bad, good = await ask(gate(Scripted(answer)), [question("bad"), question("good")])
     assert (bad.answer, bad.reason, bad.provider) == ("failed", reason, "scripted")
     assert good.answer == "yes"
 
@@ -172,7 +172,7 @@ async def test_cancelling_cancels_the_questions() -> None:
             cancelled.set()
         raise AssertionError
 
-    task = asyncio.ensure_future(asked(gate(Scripted(answer), deadline_s=600), [question()]))
+    task = asyncio.ensure_future(ask(gate(Scripted(answer), deadline_s=600), [question()]))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -180,11 +180,11 @@ async def test_cancelling_cancels_the_questions() -> None:
     assert cancelled.is_set()
 
 
-async def test_an_answer_is_remembered_for_an_equal_question(tmp_path: Path) -> None:
+async def test_an_answer_is_cached_for_an_equal_question(tmp_path: Path) -> None:
     provider = Scripted(yes(cost=0.5))
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    (first,) = await asked(asking, [question(message="Review  this\n please")])
-    (second,) = await asked(asking, [question(message="Review this please ")])
+    (first,) = await ask(asking, [question(message="Review  this\n please")])
+    (second,) = await ask(asking, [question(message="Review this please ")])
     assert (first.cached, first.cost_usd) == (False, 0.5)
     assert (second.cached, second.cost_usd, second.latency_ms) == (True, 0.0, 0.0)
     assert (second.answer, second.reason) == ("yes", "because")
@@ -192,16 +192,16 @@ async def test_an_answer_is_remembered_for_an_equal_question(tmp_path: Path) -> 
 
 
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:
-    await asked(gate(Scripted(yes()), GateCache(workspace_files(tmp_path))), [question("a"), question("b")])
+    await ask(gate(Scripted(yes()), GateCache(workspace_files(tmp_path))), [question("a"), question("b")])
     restarted = Scripted(yes())
-    outcomes = await asked(
+    outcomes = await ask(
         gate(restarted, GateCache(workspace_files(tmp_path))), [question("b"), question("c")]
     )
     assert [outcome.cached for outcome in outcomes] == [True, False]
     assert restarted.asked == ["c"]
 
 
-async def test_failures_are_not_remembered(tmp_path: Path) -> None:
+async def test_failures_are_not_cached(tmp_path: Path) -> None:
     provider = Scripted(yes())
     answers = [GateOutcome("failed", "scripted", reason="nonsense"), GateOutcome("no", "scripted")]
 
@@ -210,21 +210,21 @@ async def test_failures_are_not_remembered(tmp_path: Path) -> None:
 
     provider = Scripted(answer)
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    assert [(await asked(asking, [question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
+    assert [(await ask(asking, [question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
     assert len(provider.asked) == 2
 
 
-async def test_what_is_known_is_told_without_asking_anybody(tmp_path: Path) -> None:
+async def test_cached_answers_are_returned_without_asking(tmp_path: Path) -> None:
     provider = Scripted(yes())
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    await asked(asking, [question("a")])
+    await ask(asking, [question("a")])
     known, unknown = answers_of(asking.known([question("a"), question("b")]))
     assert (known.answer, known.cached) == ("yes", True)
     assert (unknown.answer, unknown.reason) == ("failed", "not asked: the message is not live")
     assert provider.asked == ["a"]
 
 
-def test_what_makes_a_question_another_one() -> None:
+def test_the_cache_key_depends_on_every_part_of_a_question() -> None:
     keys = {
         question_key(question(), "i"),
         question_key(question(message="Review this"), "i"),
@@ -242,35 +242,35 @@ def test_what_makes_a_question_another_one() -> None:
     assert len(question_key(question(message="\ud800"), "i")) == 40
 
 
-async def test_a_provider_without_identity_is_never_remembered(tmp_path: Path) -> None:
+async def test_answers_of_a_provider_without_identity_are_not_cached(tmp_path: Path) -> None:
     provider = Scripted(yes(), identity="")
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
     for _ in range(2):
-        await asked(asking, [question()])
+        await ask(asking, [question()])
     assert len(provider.asked) == 2
 
 
 def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
     asking = gate(Scripted(yes()))
-    assert waited(asking, [question()])[0].answer == "yes"
+    assert ask_and_wait(asking, [question()])[0].answer == "yes"
     answers: list[str] = []
 
     async def busy() -> None:
-        thread = threading.Thread(target=lambda: answers.append(waited(asking, [question()])[0].answer))
+        thread = threading.Thread(target=lambda: answers.append(ask_and_wait(asking, [question()])[0].answer))
         thread.start()
         while thread.is_alive():
             await asyncio.sleep(0.001)
-        answers.append(waited(asking, [question()])[0].answer)  # in the thread of the loop itself
+        answers.append(ask_and_wait(asking, [question()])[0].answer)  # in the event loop's own thread
 
     asyncio.run(busy())
     asking.close()
     assert answers == ["yes", "yes"]
 
 
-def test_waiting_goes_on_after_the_gate_was_closed() -> None:
+def test_waiting_works_again_after_the_gate_was_closed() -> None:
     asking = gate(Scripted(yes()))
     for _ in range(2):
-        assert waited(asking, [question()])[0].answer == "yes"
+        assert ask_and_wait(asking, [question()])[0].answer == "yes"
         asking.close()
     asking.close()
 
@@ -283,14 +283,14 @@ def test_waiting_ends_even_when_the_loop_is_blocked() -> None:
         return GateOutcome("yes", "scripted")
 
     asking = gate(Scripted(answer), deadline_s=0.01)
-    (outcome,) = waited(asking, [question()])
+    (outcome,) = ask_and_wait(asking, [question()])
     assert (outcome.answer, outcome.reason) == ("failed", "no answer within 0.01 s")
     assert not blocked.is_set()
     blocked.set()
     asking.close()
 
 
-def test_closing_while_somebody_waits_ends_the_waiting() -> None:
+def test_closing_the_gate_ends_pending_waits() -> None:
     begun = threading.Event()
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
@@ -300,7 +300,7 @@ def test_closing_while_somebody_waits_ends_the_waiting() -> None:
 
     asking = gate(Scripted(answer), deadline_s=600)
     outcomes: list[GateOutcome] = []
-    waiting = threading.Thread(target=lambda: outcomes.extend(waited(asking, [question()])))
+    waiting = threading.Thread(target=lambda: outcomes.extend(ask_and_wait(asking, [question()])))
     waiting.start()
     assert begun.wait(30)
     asking.close()
@@ -308,21 +308,21 @@ def test_closing_while_somebody_waits_ends_the_waiting() -> None:
     assert [outcome.reason for outcome in outcomes] == ["cancelled: the gate was closed"]
 
 
-def test_a_closed_loop_gives_nothing_and_forgets_no_coroutine() -> None:
+def test_a_closed_loop_returns_none_and_closes_the_coroutine() -> None:
     loop = LoopThread()
     loop.close()
     assert loop.run(asyncio.sleep(0, "result"), timeout=1) is None
 
 
-def test_a_gate_that_calculates_needs_no_loop() -> None:
+def test_the_local_gate_needs_no_event_loop() -> None:
     asking = gate(LocalGate())
     threads = threading.active_count()
     strong = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
-    assert [outcome.answer for outcome in waited(asking, [strong, question()])] == ["yes", "no"]
+    assert [outcome.answer for outcome in ask_and_wait(asking, [strong, question()])] == ["yes", "no"]
     assert threading.active_count() == threads
 
 
-async def test_a_person_is_given_the_time_of_the_setting_for_persons() -> None:
+async def test_a_person_has_their_own_deadline_setting() -> None:
     given: list[float] = []
 
     async def asker(asked: GateQuestion, timeout: float) -> bool | None:
@@ -330,13 +330,13 @@ async def test_a_person_is_given_the_time_of_the_setting_for_persons() -> None:
         return {"a": True, "b": False, "c": None}[asked.topic]
 
     asking = gate(AskGate(asker), deadline_s=0.1, ask_deadline_s=20)
-    outcomes = await asked(asking, [question("a"), question("b"), question("c")])
+    outcomes = await ask(asking, [question("a"), question("b"), question("c")])
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
     assert "no answer in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
 
 
-async def test_a_persons_answer_is_remembered(tmp_path: Path) -> None:
+async def test_a_persons_answer_is_cached(tmp_path: Path) -> None:
     put: list[str] = []
 
     async def asker(asked: GateQuestion, timeout: float) -> bool | None:
@@ -344,18 +344,18 @@ async def test_a_persons_answer_is_remembered(tmp_path: Path) -> None:
         return False
 
     asking = gate(AskGate(asker), GateCache(workspace_files(tmp_path)))
-    outcomes = [(await asked(asking, [question()]))[0] for _ in range(2)]
+    outcomes = [(await ask(asking, [question()]))[0] for _ in range(2)]
     assert [outcome.cached for outcome in outcomes] == [False, True]
     assert put == ["t"]
 
 
-async def test_without_a_face_there_is_nobody_to_ask() -> None:
-    (outcome,) = await asked(gate(AskGate()), [question()])
+async def test_without_an_interface_asking_a_person_fails() -> None:
+    (outcome,) = await ask(gate(AskGate()), [question()])
     assert outcome.answer == "failed"
     assert outcome.reason.startswith("no one to ask; ")
 
 
-def test_a_profile_shows_enough_of_the_topic_to_decide_by() -> None:
+def test_a_profile_contains_enough_of_the_topic_to_decide() -> None:
     profile = profile_of(
         topic(
             "pr",

@@ -1,4 +1,4 @@
-"""Remembered gate answers: on disk, bounded, and never worth an error."""
+"""Cached gate answers: on disk, bounded, and never a cause of errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lines(root: Path) -> list[bytes]:
     return (root / CACHE_PATH).read_bytes().splitlines()
 
 
-def test_an_answer_comes_back_as_remembered(tmp_path: Path) -> None:
+def test_an_answer_is_read_back_as_cached(tmp_path: Path) -> None:
     GateCache(workspace_files(tmp_path)).put([("k1", YES), ("k2", GateOutcome("no", "ask"))])
     cache = GateCache(workspace_files(tmp_path))
     assert cache.get("k1") == GateOutcome(
@@ -30,14 +30,14 @@ def test_an_answer_comes_back_as_remembered(tmp_path: Path) -> None:
     assert cache.get("k3") is None
 
 
-def test_a_message_is_one_append(tmp_path: Path) -> None:
+def test_the_answers_to_a_message_are_one_append(tmp_path: Path) -> None:
     cache = GateCache(workspace_files(tmp_path))
     cache.put([("k1", YES), ("k2", YES)])
     cache.put([])
     assert len(lines(tmp_path)) == 2
 
 
-def test_it_keeps_the_most_recently_used_and_the_file_stays_bounded(tmp_path: Path) -> None:
+def test_the_most_recently_used_answers_are_kept_and_the_file_is_bounded(tmp_path: Path) -> None:
     cache = GateCache(workspace_files(tmp_path), limit=10)
     cache.put([("kept", YES)])
     for number in range(45):
@@ -49,7 +49,7 @@ def test_it_keeps_the_most_recently_used_and_the_file_stays_bounded(tmp_path: Pa
     assert restarted.get("kept") is not None
 
 
-def test_the_same_question_again_replaces_its_answer(tmp_path: Path) -> None:
+def test_a_new_answer_replaces_the_old_one(tmp_path: Path) -> None:
     cache = GateCache(workspace_files(tmp_path))
     cache.put([("k", YES)])
     cache.put([("k", GateOutcome("no", "openai"))])
@@ -72,7 +72,7 @@ def test_the_same_question_again_replaces_its_answer(tmp_path: Path) -> None:
         b'{"key": "k9", "answer": "yes", "prov',
     ],
 )
-def test_damage_costs_only_the_damaged_lines(tmp_path: Path, damage: bytes) -> None:
+def test_only_damaged_lines_are_lost(tmp_path: Path, damage: bytes) -> None:
     GateCache(workspace_files(tmp_path)).put([("k1", YES)])
     path = tmp_path / CACHE_PATH
     path.write_bytes(path.read_bytes() + damage)
@@ -82,31 +82,31 @@ def test_damage_costs_only_the_damaged_lines(tmp_path: Path, damage: bytes) -> N
     assert GateCache(workspace_files(tmp_path)).get("k2") is not None
 
 
-def test_a_disk_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
-    told: list[str] = []
-    cache = GateCache(workspace_files(tmp_path, read_only=True), on_problem=told.append)
+def test_a_write_error_is_reported_once(tmp_path: Path) -> None:
+    problems: list[str] = []
+    cache = GateCache(workspace_files(tmp_path, read_only=True), on_problem=problems.append)
     cache.put([("k1", YES)])
     cache.put([("k2", YES)])
     assert cache.get("k1") is not None and cache.get("k2") is not None
-    assert len(told) == 1 and told[0].startswith("gate answers are kept in memory only: ")
+    assert len(problems) == 1 and problems[0].startswith("gate answers are kept in memory only: ")
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    told: list[str] = []
-    cache = GateCache(workspace_files(tmp_path), on_problem=told.append)
+def test_a_full_disk_leaves_the_file_unchanged(tmp_path: Path) -> None:
+    problems: list[str] = []
+    cache = GateCache(workspace_files(tmp_path), on_problem=problems.append)
     cache.put([("k1", YES)])
     with trip("append:write", fail(errno.ENOSPC)):
         cache.put([("k2", YES)])
-    assert len(lines(tmp_path)) == 1 and len(told) == 1
+    assert len(lines(tmp_path)) == 1 and len(problems) == 1
     cache.put([("k3", YES)])
     assert len(lines(tmp_path)) == 2
 
 
-def test_something_else_in_the_place_of_the_file(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_a_folder_in_place_of_the_cache_file_is_tolerated(tmp_path: Path) -> None:
+    problems: list[str] = []
     (tmp_path / CACHE_PATH).mkdir(parents=True)
-    cache = GateCache(workspace_files(tmp_path), on_problem=told.append)
+    cache = GateCache(workspace_files(tmp_path), on_problem=problems.append)
     assert cache.get("k") is None
     cache.put([("k", YES)])
     assert cache.get("k") is not None
-    assert len(told) == 1
+    assert len(problems) == 1

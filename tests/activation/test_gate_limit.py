@@ -1,4 +1,4 @@
-"""Only so many calls a message: who is asked about, and what becomes of the others."""
+"""The limit on calls per message: which topics are asked about, and how the others are decided."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tests.cases import each_case
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
 
 
-class Probable:
-    """A calibrated tier 2 that says what a test wants."""
+class FixedProbabilities:
+    """A calibrated tier 2 with fixed probabilities."""
 
     deciding = "probability"
 
@@ -63,7 +63,7 @@ def watching(
     return WatcherPipeline(
         Topics(tuple(topic(name, "Words.") for name in probabilities)),
         PlainMatcher(),
-        Probable(probabilities),
+        FixedProbabilities(probabilities),
         Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
         WatcherSettings(
             preset="calibrated",
@@ -75,25 +75,25 @@ def watching(
     )
 
 
-def told(trace: Trace, name: str) -> tuple[str, str]:
+def verdict_and_rule(trace: Trace, name: str) -> tuple[str, str]:
     row = trace.row(name)
     assert row is not None
     return row.verdict, row.rule
 
 
-def test_the_least_certain_are_asked_about_and_the_others_decided_by_their_score() -> None:
+def test_the_least_certain_are_asked_about_and_others_decided_by_score() -> None:
     provider = Scripted(yes(cost=0.001))
     trace = watching(provider, max_calls_per_message=1).process("hello")
     assert provider.asked == ["middle"]
-    assert told(trace, "middle") == ("active", "medium <.60")
-    assert told(trace, "high") == ("active", "not asked")
-    assert told(trace, "low") == ("dropped", "not asked")
-    assert told(trace, "sure") == ("active", "medium ≥.60")
-    assert told(trace, "out") == ("dropped", "medium <.20")
+    assert verdict_and_rule(trace, "middle") == ("active", "medium <.60")
+    assert verdict_and_rule(trace, "high") == ("active", "not asked")
+    assert verdict_and_rule(trace, "low") == ("dropped", "not asked")
+    assert verdict_and_rule(trace, "sure") == ("active", "medium ≥.60")
+    assert verdict_and_rule(trace, "out") == ("dropped", "medium <.20")
     assert trace.funnel.asked == 1 and trace.cost_usd == pytest.approx(0.001)
 
 
-def test_a_row_that_was_not_asked_about_says_so() -> None:
+def test_a_row_that_was_not_asked_about_explains_this() -> None:
     trace = watching(Scripted(yes()), max_calls_per_message=1).process("hello")
     high, low = trace.row("high"), trace.row("low")
     assert high is not None and low is not None and high.gate is None and low.gate is None
@@ -122,14 +122,14 @@ def test_a_row_that_was_not_asked_about_says_so() -> None:
         (9, {"middle", "high", "low", "lowest"}),
     ],
 )
-def test_the_setting_says_how_many(calls: int, asked: set[str]) -> None:
+def test_the_limit_is_configurable(calls: int, asked: set[str]) -> None:
     provider = Scripted(yes())
     trace = watching(provider, max_calls_per_message=calls).process("hello")
     assert set(provider.asked) == asked and trace.funnel.asked == len(asked)
     assert (trace.gate_ms > 0) is bool(asked)
 
 
-def test_remembered_answers_cost_no_call(tmp_path: Path) -> None:
+def test_cached_answers_do_not_count_as_calls(tmp_path: Path) -> None:
     provider = Scripted(yes())
     pipeline = watching(provider, root=tmp_path, max_calls_per_message=2)
     pipeline.process("hello")
@@ -141,7 +141,7 @@ def test_remembered_answers_cost_no_call(tmp_path: Path) -> None:
     assert len(provider.asked) == 4
 
 
-def test_a_gate_that_calculates_is_asked_about_everything() -> None:
+def test_the_local_gate_is_asked_about_every_candidate() -> None:
     trace = watching(LocalGate(), max_calls_per_message=0).process("hello")
     assert {row.topic: row.verdict for row in trace.rows if row.gate} == {
         "high": "active",
@@ -152,24 +152,26 @@ def test_a_gate_that_calculates_is_asked_about_everything() -> None:
     assert [row.gate.probability for row in trace.rows if row.gate] == [0.55, 0.41, 0.25, 0.21]
 
 
-def test_a_list_is_one_call() -> None:
+def test_a_list_counts_as_one_call() -> None:
     model = Model(replied("1, 3"))
     trace = watching(ListGate(model), max_calls_per_message=1).process("hello")
     assert len(model.asked) == 1 and trace.funnel.asked == 4
-    assert set(trace.active) == {"sure", "high", "low"}, "they are numbered in the order of the topics"
+    assert set(trace.active) == {"sure", "high", "low"}, "numbered in the order of the topics"
 
 
-def test_what_is_not_live_is_decided_as_if_it_were(tmp_path: Path) -> None:
+def test_past_messages_are_decided_under_the_same_limit(tmp_path: Path) -> None:
     provider = Scripted(yes())
     pipeline = watching(provider, root=tmp_path, max_calls_per_message=1)
     trace = pipeline.process("hello", ask=False)
-    assert told(trace, "middle")[0] == "failed"
-    assert told(trace, "high") == ("active", "not asked")
+    assert verdict_and_rule(trace, "middle")[0] == "failed"
+    assert verdict_and_rule(trace, "high") == ("active", "not asked")
     live = pipeline.process("hello")
-    assert told(live, "middle") == ("active", "medium <.60") and told(live, "low") == ("dropped", "not asked")
+    assert verdict_and_rule(live, "middle") == ("active", "medium <.60") and verdict_and_rule(
+        live, "low"
+    ) == ("dropped", "not asked")
 
 
-def test_such_decisions_are_logged(tmp_path: Path) -> None:
+def test_decisions_without_a_gate_call_are_logged(tmp_path: Path) -> None:
     log = DecisionLog(workspace_files(tmp_path))
     watching(Scripted(yes()), decisions=log, max_calls_per_message=1).process("hello")
     logged = {decision.topic: decision for decision in log.read().decisions}
@@ -182,7 +184,7 @@ def test_such_decisions_are_logged(tmp_path: Path) -> None:
     assert logged["high"].signals[-1] == pytest.approx(0.2007), "the log-odds of .55"
 
 
-def test_with_the_table_of_the_specification_what_is_only_similar_is_dropped() -> None:
+def test_with_the_spec_preset_unasked_similar_topics_are_dropped() -> None:
     texts = {
         "hit": "Ship what was built.",
         "near": "Roll back the canary when the error rate is rising fast.",
@@ -214,19 +216,19 @@ def test_with_the_table_of_the_specification_what_is_only_similar_is_dropped() -
     assert hit.why.endswith(": score .00 < .15, midway between its thresholds; matched “deploy”")
 
 
-def test_the_middle_of_the_thresholds_decides() -> None:
+def test_unasked_topics_are_decided_by_the_midpoint_of_their_thresholds() -> None:
     step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
     assert unasked(step, 0.15).kind == "activate" and unasked(step, 0.149).kind == "drop"
     no_upper = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
     assert unasked(no_upper, 1.0).kind == "drop"
 
 
-def test_the_order_is_by_distance_from_the_middle() -> None:
+def test_topics_are_ordered_by_distance_from_the_midpoint() -> None:
     step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
     assert distance(step, 0.15) == 0 < distance(step, 0.2) < distance(step, 0.29)
     similar = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
     assert distance(similar, 0.5) < distance(similar, 0.2), "the most similar first"
-    assert distance(step, 0.0) < distance(similar, 0.2), "a match before what is only similar"
+    assert distance(step, 0.0) < distance(similar, 0.2), "matched topics before merely similar ones"
 
 
 async def test_equally_uncertain_topics_are_asked_about_in_a_fixed_order() -> None:

@@ -1,4 +1,4 @@
-"""The gate that calculates: its fixed rule, what it learns from, and that it answers alike every time."""
+"""The local gate: its fixed rule, what it learns from, and that its answers are deterministic."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def hit(matched: str, kind: str = "pattern") -> TriggerHit:
 
 @each_case("score", [0.0, 0.05, 0.28, 0.9])
 @each_case("matched", [["review"], ["PR"], ["review", "PR"]])
-def test_a_short_request_with_a_matching_word_passes_on_little_similarity(
+def test_a_short_request_with_a_matching_word_passes_with_little_similarity(
     score: float, matched: list[str]
 ) -> None:
     assert answer(pr_topic(), SPEC_MESSAGE, [hit(text) for text in matched], score) == "yes"
 
 
 @pytest.mark.parametrize("score", [0.0, 0.02])
-def test_one_incidental_word_in_a_long_unrelated_message_does_not(score: float) -> None:
+def test_one_incidental_word_in_a_long_unrelated_message_does_not_pass(score: float) -> None:
     assert answer(pr_topic(), UNRELATED, [hit("review")], score) == "no"
 
 
-def test_function_words_alone_carry_no_similarity() -> None:
-    # TF-IDF over few topics rates "the" and "a" so highly that such a message can reach .5.
+def test_function_words_alone_do_not_count_as_similarity() -> None:
+    # With few topics, TF-IDF rates "the" and "a" so highly that such a message can reach .5.
     assert answer(pr_topic(), UNRELATED, [hit("review")], 0.5) == "no"
     assert signals_of(pr_topic(), "is it the one or the other?", [], 0.9).similar == 0
 
@@ -81,7 +81,7 @@ def test_similarity_alone_needs_clearly_more_than_the_threshold(score: float, ex
 
 
 @each_case("kind", ["language", "sentiment", "url", "glob"])
-def test_a_fact_about_the_whole_message_is_enough(kind: str) -> None:
+def test_a_trigger_about_the_whole_message_is_enough(kind: str) -> None:
     assert (
         answer(topic("deutsch", "Answer in German."), "Wie ist das Wetter?", [hit("x", kind)], 0.0) == "yes"
     )
@@ -95,7 +95,7 @@ def test_a_trigger_made_for_the_output_is_enough_on_output_only() -> None:
     assert answer(both, long_answer, [hit("print ")], 0.0, "output") == "no"
 
 
-def test_more_different_matches_count_more_and_the_same_match_twice_does_not() -> None:
+def test_distinct_matches_count_more_and_repeated_ones_do_not() -> None:
     known = pr_topic()
     one = signals_of(known, UNRELATED, [hit("review")], 0.1)
     assert signals_of(known, UNRELATED, [hit("review"), hit("Review ")], 0.1) == one
@@ -103,12 +103,12 @@ def test_more_different_matches_count_more_and_the_same_match_twice_does_not() -
     assert (one.more, many.more) == (0, 2)
 
 
-def test_signals_of_nothing_are_nothing() -> None:
+def test_signals_of_an_empty_message_are_zero() -> None:
     assert signals_of(topic(), "", [], 0.0) == Signals()
     assert signals_of(topic(), "?!", [hit("?")], 0.0).density == 1.0
 
 
-def test_the_probability_is_the_reason() -> None:
+def test_the_reason_states_the_probability() -> None:
     known = pr_topic()
     question = GateQuestion(
         SPEC_MESSAGE, known.name, "", "", signals_of(known, SPEC_MESSAGE, [hit("review")], 0.05)
@@ -123,7 +123,7 @@ def test_the_probability_is_the_reason() -> None:
     assert isinstance(LocalGate(), InstantGate)
 
 
-async def test_asking_is_deciding() -> None:
+async def test_ask_gives_the_same_answer_as_decide() -> None:
     question = GateQuestion("m", "t", "", "", Signals(word=1, share=0.5, density=0.5))
     gate = LocalGate()
     assert await gate.ask(question, timeout=1) == gate.decide(question)
@@ -145,7 +145,7 @@ def decision(number: int, useful: bool | None, signals: Signals) -> Decision:
 
 
 def decisions(count: int, seed: int = 0) -> list[Decision]:
-    """Decisions of a person for whom only the share of known words matters."""
+    """Decisions labelled as if only the share of known words mattered."""
     rng = random.Random(seed)
     made = []
     for number in range(count):
@@ -162,7 +162,7 @@ def learned(count: int, *, calibrated: bool = False) -> LocalGateModel:
     return model
 
 
-def test_it_learns_what_the_labels_say() -> None:
+def test_the_model_learns_from_labels() -> None:
     model = learned(200)
     assert model.labels == 200
     known = dict(zip(Signals._fields, model.weights, strict=True))
@@ -172,7 +172,7 @@ def test_it_learns_what_the_labels_say() -> None:
     assert right > 260
 
 
-def test_its_probabilities_are_calibrated() -> None:
+def test_probabilities_are_calibrated() -> None:
     model = learned(200)
     unseen = decisions(2000, seed=2)
     for low in (0.2, 0.4, 0.6):
@@ -180,7 +180,7 @@ def test_its_probabilities_are_calibrated() -> None:
         assert abs(sum(bool(d.useful) for d in inside) / len(inside) - (low + 0.1)) < 0.2
 
 
-def test_equal_labels_give_an_equal_model_whatever_their_order() -> None:
+def test_the_order_of_labels_does_not_matter() -> None:
     made = decisions(80)
     shuffled = [*made[40:], *made[:40], made[3]]
     first = fit_local_gate(made)
@@ -189,7 +189,7 @@ def test_equal_labels_give_an_equal_model_whatever_their_order() -> None:
     assert first is not None and other is not None and other.fingerprint != first.fingerprint
 
 
-def test_noise_gives_the_base_rate_not_confidence() -> None:
+def test_random_labels_give_the_base_rate_without_confidence() -> None:
     rng = random.Random(9)
     made = [
         decision(number, number % 3 == 0, Signals(1, 0, 0, 0, rng.random(), rng.random(), rng.random()))
@@ -214,7 +214,7 @@ def test_too_little_to_learn_from_gives_no_model(made: list[Decision]) -> None:
     assert fit_local_gate(made) is None
 
 
-def test_a_model_is_trusted_from_enough_labels() -> None:
+def test_a_model_is_used_once_it_has_enough_labels() -> None:
     against = LocalGateModel(weights=(0.0,) * 8, bias=-5.0, labels=49)
     question = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
     assert LocalGate(against, min_labels=50).decide(question).answer == "yes"
@@ -223,7 +223,7 @@ def test_a_model_is_trusted_from_enough_labels() -> None:
 
 
 def calibrated_decisions(count: int, seed: int = 0) -> list[Decision]:
-    """Decisions whose probability is right half of the time it says so: the truth is one logit lower."""
+    """Decisions whose probability is overconfident: the truth is one logit lower."""
     rng = random.Random(seed)
     made = []
     for number in range(count):
@@ -240,14 +240,14 @@ def calibrated(probability: float, **signals: float) -> GateQuestion:
 
 
 @each_case(("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")])
-def test_a_calibrated_score_answers_for_itself(probability: float, expected: str) -> None:
+def test_without_a_model_a_calibrated_score_decides(probability: float, expected: str) -> None:
     for signals in ({}, {"word": 1.0, "share": 1.0, "density": 1.0}):
         outcome = LocalGate().decide(calibrated(probability, **signals))
         assert (outcome.answer, outcome.probability, outcome.model) == (expected, probability, "fixed rule")
         assert outcome.reason == f"fixed rule: {format_score(probability, 0.5)} from tiers 1 and 2"
 
 
-def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
+def test_labels_correct_an_overconfident_calibrated_score() -> None:
     model = learned(400, calibrated=True)
     assert model.calibrated
     known = dict(zip(Signals._fields, model.weights, strict=True))
@@ -259,7 +259,7 @@ def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
     assert gate.decide(calibrated(0.9, share=0.5)).answer == "yes"
 
 
-def test_a_model_answers_only_questions_of_its_kind() -> None:
+def test_a_model_is_used_only_for_its_kind_of_score() -> None:
     about_raw, about_calibrated = learned(200), learned(400, calibrated=True)
     raw = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
     assert LocalGate(about_calibrated).decide(raw) == LocalGate().decide(raw)
@@ -267,21 +267,23 @@ def test_a_model_answers_only_questions_of_its_kind() -> None:
     assert LocalGate(about_raw).decide(raw).model == "fitted to 200 labels"
 
 
-def test_decisions_with_one_signal_less_are_learned_from_as_before() -> None:
+def test_decisions_with_one_signal_fewer_can_be_learned_from() -> None:
     made = decisions(200)
     older = [each._replace(signals=each.signals[:7]) for each in made]
     assert fit_local_gate(older) == learned(200)
     assert fit_local_gate([*older[:100], *made[100:]]) == learned(200)
 
 
-def test_the_kind_of_the_latest_decision_is_learned_from() -> None:
+def test_the_model_is_fitted_for_the_kind_of_the_latest_decision() -> None:
     older, newer = decisions(200), calibrated_decisions(60)
     later = datetime(2026, 3, 1, tzinfo=UTC).isoformat()
     newer = [each._replace(id=f"new{each.id}", at=later) for each in newer]
     model = fit_local_gate([*older, *newer])
     assert model is not None and model.calibrated and model.labels == 60
     unlabelled = newer[0]._replace(useful=None)
-    assert fit_local_gate([*older, unlabelled]) is None, "the old ones say nothing about a probability"
+    assert fit_local_gate([*older, unlabelled]) is None, (
+        "old decisions carry no information about a probability"
+    )
     latest = (each._replace(at=f"{later[:4]}-04-01") for each in older)
     assert fit_local_gate([*newer, *latest]) == learned(200)
 
@@ -310,24 +312,24 @@ def test_a_model_survives_a_restart(tmp_path: Path) -> None:
         b"[" * 20_000,
     ],
 )
-def test_a_broken_model_file_is_no_model(tmp_path: Path, data: bytes) -> None:
+def test_a_broken_model_file_is_ignored(tmp_path: Path, data: bytes) -> None:
     files = workspace_files(tmp_path)
     files.replace(MODEL_PATH, data.replace(b"FORM", json.dumps(list(Signals._fields)).encode()))
     assert load_model(files) is None
 
 
-def test_something_else_in_the_place_of_the_model_file_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_model_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / MODEL_PATH).mkdir(parents=True)
     assert load_model(workspace_files(tmp_path)) is None
 
 
-def test_the_rule_is_documented_as_it_is() -> None:
+def test_the_documentation_states_the_weights_of_the_fixed_rule() -> None:
     text = " ".join((gate_local.__doc__ or "").split())
     for number in (*FIXED_RULE.weights, -FIXED_RULE.bias):
         assert f"{number:g}".lstrip("0") in text
 
 
-def test_plural_and_singular_are_one_word() -> None:
+def test_plural_and_singular_are_the_same_word() -> None:
     assert content_words("Please look at the PRs, and the reviews!") == {"look", "pr", "review"}
     assert content_words("class") == {"class"}
     assert content_words("") == frozenset()

@@ -1,4 +1,4 @@
-"""The same message gives the same trace in another process, and what the gate answered is known there."""
+"""Another process gives the same trace for a message and knows the cached gate answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGE = (
 
 
 def trace(workspace: Path, seed: int) -> dict[str, Any]:
-    """The trace of the message, told by a process of its own."""
+    """The trace of the message from a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "tui.cli", "-C", str(workspace), "trace", MESSAGE, "--json"],
         cwd=REPOSITORY,
@@ -30,26 +30,26 @@ def trace(workspace: Path, seed: int) -> dict[str, Any]:
         check=True,
         capture_output=True,
     )
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    trace: dict[str, Any] = json.loads(done.stdout)
+    return trace
 
 
-def without_times(told: dict[str, Any]) -> dict[str, Any]:
-    """A trace without when it was made, how long it took, and whether answers were cached."""
+def without_times(trace: dict[str, Any]) -> dict[str, Any]:
+    """A trace without timestamps, durations and cache flags."""
     rows = [
         {
             **row,
             "gate": row["gate"] and {**row["gate"], "latency_ms": 0.0, "cached": False},
             "why": row["why"].replace(", cached)", ")"),
         }
-        for row in told["rows"]
+        for row in trace["rows"]
     ]
-    message = {**told["message"], "at": ""}
-    return {**told, "message": message, "rows": rows, "tier1_ms": 0.0, "tier2_ms": 0.0, "gate_ms": 0.0}
+    message = {**trace["message"], "at": ""}
+    return {**trace, "message": message, "rows": rows, "tier1_ms": 0.0, "tier2_ms": 0.0, "gate_ms": 0.0}
 
 
 def configure(workspace: Path, preset: str, gate: str = "") -> None:
-    """Chooses the preset, and other settings of the gate."""
+    """Set the preset and, if given, the gate's settings."""
     config = workspace / "memory-config.yaml"
     text = re.sub(r"preset: \w+", f"preset: {preset}", config.read_text())
     if gate:
@@ -58,14 +58,14 @@ def configure(workspace: Path, preset: str, gate: str = "") -> None:
     assert f"preset: {preset}" in text and gate in text
 
 
-def test_two_processes_tell_the_same(sample: Path) -> None:
+def test_two_processes_give_the_same_trace(sample: Path) -> None:
     configure(sample, "calibrated")
     first, second = trace(sample, 1), trace(sample, 4242)
     assert without_times(first) == without_times(second)
     assert first["funnel"]["tier1"] > 2 and len(first["rows"]) > 5
 
 
-def test_what_the_gate_answered_is_known_after_a_restart(
+def test_gate_answers_are_cached_across_restarts(
     sample: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
@@ -92,6 +92,6 @@ def test_what_the_gate_answered_is_known_after_a_restart(
     assert not any(row["gate"]["cached"] for row in asked)
     assert len(prompts) == len(asked)
     second = trace(sample, 4242)
-    assert len(prompts) == len(asked), "nobody was asked again"
+    assert len(prompts) == len(asked), "no question was asked again"
     assert all(row["gate"]["cached"] for row in second["rows"] if row["gate"])
     assert without_times(first) == without_times(second)

@@ -1,4 +1,4 @@
-"""Messages that people labelled are gathered from the decision log, once per change."""
+"""Messages labelled by people are gathered from the decision log, once per change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARCH = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that tests can set."""
 
     def __init__(self) -> None:
         self.now = FEBRUARY
@@ -37,7 +37,7 @@ class Clock:
 
 
 class Workspace:
-    """A decision log that knows how often it was read."""
+    """A decision log that counts how often it was read."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -48,7 +48,7 @@ class Workspace:
         self._count = 0
 
     def decide(self, text: str, topic: str = "refund", direction: Direction = "input") -> str:
-        """Logs a decision, as a message does; gives its id."""
+        """Log a decision as for a message; return its id."""
         self._count += 1
         row = TopicTrace(
             topic=topic,
@@ -75,7 +75,7 @@ class Workspace:
         return name
 
     def gather(self) -> dict[str, Labelled]:
-        """What a process that has just started finds."""
+        """Gather as a newly started process would."""
         log = DecisionLog(self.files, clock=self.clock)
         original = log.read
 
@@ -95,7 +95,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_without_a_log_there_is_nothing(workspace: Workspace) -> None:
+def test_without_a_log_nothing_is_gathered(workspace: Workspace) -> None:
     assert workspace.gather() == {}
     assert not (workspace.root / LABELLED_PATH).exists()
 
@@ -119,7 +119,7 @@ def test_other_labels_and_the_agents_own_output_do_not_count(workspace: Workspac
     assert workspace.gather() == {}
 
 
-def test_a_label_taken_back_or_changed_is_followed(workspace: Workspace) -> None:
+def test_withdrawn_and_changed_labels_are_applied(workspace: Workspace) -> None:
     first, second = workspace.label("money back"), workspace.label("a refund")
     assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
     workspace.log.label(first, None)
@@ -130,7 +130,7 @@ def test_a_label_taken_back_or_changed_is_followed(workspace: Workspace) -> None
     assert workspace.gather() == {}
 
 
-def test_of_many_the_latest_count_once(workspace: Workspace) -> None:
+def test_only_the_latest_of_many_messages_are_kept_without_duplicates(workspace: Workspace) -> None:
     for number in range(MESSAGES_LIMIT + 6):
         workspace.label(f"message {number}")
     workspace.label("message 10")
@@ -140,7 +140,7 @@ def test_of_many_the_latest_count_once(workspace: Workspace) -> None:
     assert found.useful.count("message 10") == 1
 
 
-def test_the_log_is_read_again_only_for_a_label(workspace: Workspace) -> None:
+def test_the_log_is_reread_only_for_a_new_label(workspace: Workspace) -> None:
     workspace.label("money back")
     expected = workspace.gather()
     assert workspace.reads == 1
@@ -161,7 +161,7 @@ def test_a_log_without_labels_is_read_once(workspace: Workspace) -> None:
     assert workspace.reads == 1
 
 
-def test_a_new_month_goes_on_where_the_last_ended(workspace: Workspace) -> None:
+def test_a_new_month_continues_where_the_last_ended(workspace: Workspace) -> None:
     first = workspace.label("in february")
     workspace.gather()
     workspace.clock.now = MARCH
@@ -174,7 +174,7 @@ def test_a_new_month_goes_on_where_the_last_ended(workspace: Workspace) -> None:
     assert workspace.reads == 2
 
 
-def test_the_place_moves_on_when_much_was_added(
+def test_the_stored_position_advances_after_many_decisions(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(labelled, "_UNREAD_LIMIT", 3_000)
@@ -196,7 +196,7 @@ def test_the_place_moves_on_when_much_was_added(
     assert workspace.reads == 1
 
 
-def test_a_label_that_was_half_written_is_found_when_it_is_whole(workspace: Workspace) -> None:
+def test_a_partly_written_label_is_found_once_complete(workspace: Workspace) -> None:
     workspace.label("money back")
     name = workspace.decide("a refund")
     whole = workspace.month().read_bytes()
@@ -210,7 +210,7 @@ def test_a_label_that_was_half_written_is_found_when_it_is_whole(workspace: Work
         assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
 
 
-def test_an_unfinished_last_line_does_not_make_every_process_read_the_log(workspace: Workspace) -> None:
+def test_an_unfinished_last_line_does_not_cause_repeated_reads(workspace: Workspace) -> None:
     workspace.label("money back")
     with workspace.month().open("ab") as file:
         file.write(b'{"id": "cut off')
@@ -223,7 +223,7 @@ def test_an_unfinished_last_line_does_not_make_every_process_read_the_log(worksp
 
 @contextmanager
 def other_log(workspace: Workspace) -> Iterator[Workspace]:
-    """Another log in place of this one's february."""
+    """Replace this workspace's February log with another one."""
     other = workspace.root / "other"
     other.mkdir()
     yield Workspace(other)
@@ -232,8 +232,8 @@ def other_log(workspace: Workspace) -> Iterator[Workspace]:
 
 
 @pytest.mark.parametrize("count", [1, 3, 30])
-def test_another_log_in_its_place_is_read(workspace: Workspace, count: int) -> None:
-    """Shorter, as long, or longer; in the same inode, as file systems reuse them."""
+def test_a_replaced_log_is_read_again(workspace: Workspace, count: int) -> None:
+    """The new log may be shorter, equally long or longer, and reuses the inode as file systems do."""
     for number in range(3):
         workspace.label(f"message {number}")
     workspace.gather()
@@ -244,7 +244,7 @@ def test_another_log_in_its_place_is_read(workspace: Workspace, count: int) -> N
     assert workspace.gather() == {"refund": Labelled((), expected)}
 
 
-def test_a_longer_log_without_a_label_behind_the_place_is_another_log_all_the_same(
+def test_a_longer_replaced_log_without_a_new_label_is_detected(
     workspace: Workspace,
 ) -> None:
     for number in range(3):
@@ -257,7 +257,7 @@ def test_a_longer_log_without_a_label_behind_the_place_is_another_log_all_the_sa
     assert workspace.gather() == {"refund": Labelled(("another",))}
 
 
-def test_a_line_changed_in_place_is_seen(workspace: Workspace) -> None:
+def test_a_line_changed_in_place_is_detected(workspace: Workspace) -> None:
     workspace.label("money back")
     workspace.gather()
     data = workspace.month().read_bytes()
@@ -266,8 +266,8 @@ def test_a_line_changed_in_place_is_seen(workspace: Workspace) -> None:
     assert workspace.gather() == {"refund": Labelled(("yenom kcab",))}
 
 
-def test_a_month_that_is_gone_or_comes_back_is_seen(workspace: Workspace) -> None:
-    """Though the label of a decision may stand in another month's file."""
+def test_a_removed_or_restored_month_is_detected(workspace: Workspace) -> None:
+    """Even though the label of a decision may be in another month's file."""
     name = workspace.decide("in february")
     workspace.clock.now = MARCH
     workspace.label("in march")
@@ -306,7 +306,7 @@ DAMAGES: tuple[bytes, ...] = (
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
-def test_a_damaged_memory_is_gathered_again(workspace: Workspace, damage: bytes) -> None:
+def test_a_damaged_cache_is_gathered_again(workspace: Workspace, damage: bytes) -> None:
     workspace.label("money back")
     expected = workspace.gather()
     (workspace.root / LABELLED_PATH).write_bytes(damage)
@@ -323,14 +323,14 @@ def test_a_read_only_workspace_is_read_and_not_written(workspace: Workspace) -> 
     assert not (workspace.root / LABELLED_PATH).exists()
 
 
-def test_what_cannot_be_kept_is_gathered_again(workspace: Workspace) -> None:
+def test_labels_that_could_not_be_cached_are_gathered_again(workspace: Workspace) -> None:
     workspace.label("money back")
     with trip("replace:rename", fail(errno.ENOSPC)):
         assert workspace.gather() == workspace.gather() == {"refund": Labelled(("money back",))}
     assert workspace.reads == 2
 
 
-def test_a_log_that_cannot_be_read_leaves_what_was_found_before(workspace: Workspace) -> None:
+def test_an_unreadable_log_keeps_the_labels_found_before(workspace: Workspace) -> None:
     workspace.label("money back")
     expected = workspace.gather()
     workspace.month("2026-03").mkdir()
@@ -342,9 +342,7 @@ def test_a_log_that_cannot_be_read_leaves_what_was_found_before(workspace: Works
     assert workspace.gather() == {}
 
 
-def test_a_reading_that_fails_is_no_answer_for_later(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_read_is_not_cached(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace.label("money back")
 
     def broken(self: DecisionLog) -> Any:
@@ -356,6 +354,6 @@ def test_a_reading_that_fails_is_no_answer_for_later(
     assert workspace.gather() == {"refund": Labelled(("money back",))}
 
 
-def test_lone_surrogates_and_other_scripts_come_through(workspace: Workspace) -> None:
+def test_lone_surrogates_and_other_scripts_are_handled(workspace: Workspace) -> None:
     workspace.label("退款 \ud800 возврат")
     assert workspace.gather() == workspace.gather() == {"refund": Labelled(("退款 ? возврат",))}

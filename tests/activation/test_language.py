@@ -1,4 +1,4 @@
-"""The language of a message, told by function words or by py3langid (spec 4.2)."""
+"""The language of a message, identified by function words or py3langid (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CLEAR = {
 
 
 @each_case(("code", "text"), [(code, text) for code, texts in CLEAR.items() for text in texts.split("|")])
-def test_short_messages_are_told_apart(code: str, text: str) -> None:
+def test_the_language_of_short_messages_is_identified(code: str, text: str) -> None:
     assert identify(text) == code
 
 
@@ -93,7 +93,7 @@ def test_english_with_german_in_it_is_not_german(text: str) -> None:
         "WTF",
     ],
 )
-def test_what_says_too_little_is_in_no_language(text: str) -> None:
+def test_too_short_messages_have_no_language(text: str) -> None:
     assert identify(text, {"de", "vi"}) == ""
 
 
@@ -111,7 +111,7 @@ def test_what_says_too_little_is_in_no_language(text: str) -> None:
         ("ok", set()),
     ],
 )
-def test_what_is_said_around_a_pasted_text_counts_by_itself(text: str, expected: set[str]) -> None:
+def test_text_around_a_pasted_text_is_identified_separately(text: str, expected: set[str]) -> None:
     assert set(languages(text, {"de"})) == expected
 
 
@@ -119,7 +119,7 @@ def test_capitals_do_not_hide_a_language() -> None:
     assert identify("WARUM FUNKTIONIERT DAS NICHT?") == "de"
 
 
-def test_between_level_relatives_the_wanted_one_counts() -> None:
+def test_the_wanted_language_wins_among_equally_likely_relatives() -> None:
     text = "Hvordan går det med dig?"
     assert identify(text, {"da"}) == "da"
     assert identify("Hvordan går det?", {"no"}) == "no"
@@ -142,14 +142,14 @@ def test_a_german_message_that_quotes_code_words_stays_german() -> None:
         ("Можешь это проверить?", {"de"}, ""),
     ],
 )
-def test_where_the_script_settles_it_the_model_is_not_loaded(
+def test_the_model_is_not_loaded_if_the_script_decides(
     text: str, wanted: set[str], code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "py3langid", None)
     assert identify(text, wanted) == code
 
 
-def test_a_foreign_letter_does_not_settle_it() -> None:
+def test_a_single_foreign_letter_does_not_decide() -> None:
     assert identify("the Δ between both runs is small", {"el"}) == "en"
     assert identify("Alle Wecker um Δ verschieben", {"de", "el"}) == "de"
 
@@ -163,7 +163,7 @@ def test_plain_messages_never_load_the_model(monkeypatch: pytest.MonkeyPatch) ->
         identify("Alle Wecker anzeigen", {"de"})
 
 
-def test_without_room_for_the_model_an_unclear_message_is_in_no_language(
+def test_an_unclear_message_has_no_language_if_the_model_cannot_be_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def full(text: str) -> object:
@@ -181,9 +181,9 @@ def test_a_longer_message_in_an_unlisted_language_is_left_to_the_identifier() ->
 
 
 @each_case(("code", "expected"), [("de-AT", "de"), ("nb", "no"), ("NN", "no"), ("pt_BR", "pt")])
-def test_codes_are_brought_to_one_form(code: str, expected: str) -> None:
+def test_language_codes_are_normalized(code: str, expected: str) -> None:
     assert base(code) == expected
 
 
-def test_lone_surrogates_and_noise_do_no_harm() -> None:
+def test_lone_surrogates_and_noise_are_harmless() -> None:
     assert isinstance(identify("\ud800 das ist \udfff ja und nein " * 20, {"vi"}), str)

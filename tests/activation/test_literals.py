@@ -1,4 +1,4 @@
-"""What a pattern needs in a text, read from the pattern itself."""
+"""The literals a pattern requires in a text, derived from the pattern itself."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tests.cases import each_case
         ("(", None),
     ],
 )
-def test_what_every_match_contains(match: str, literals: set[str] | None) -> None:
+def test_the_literals_in_every_match_are_found(match: str, literals: set[str] | None) -> None:
     assert needs(match).literals == literals
 
 
@@ -57,7 +57,7 @@ def test_what_every_match_contains(match: str, literals: set[str] | None) -> Non
         ("foo", []),
     ],
 )
-def test_a_match_needs_something_of_every_part(match: str, further: list[set[str]]) -> None:
+def test_a_match_requires_a_literal_of_every_part(match: str, further: list[set[str]]) -> None:
     assert [set(literals) for literals in needs(match).further] == further
 
 
@@ -74,7 +74,7 @@ def test_a_match_needs_something_of_every_part(match: str, further: list[set[str
         ("co[ou]l", ["cool", "coul"]),
         (r"e-?mail\b", ["e-mail|", "email|"]),
         ("über", ["über"]),
-        # Only the expression knows where lines and texts begin, what must not follow, and what case is for ß.
+        # Only the expression can decide about anchors, negative lookahead and the case of ß.
         ("^foo", None),
         (r"\Bfoo", None),
         ("foo(?!bar)", None),
@@ -91,12 +91,12 @@ def test_a_match_needs_something_of_every_part(match: str, further: list[set[str
         ("x?y?", None),
     ],
 )
-def test_a_pattern_that_only_lists_texts_is_known_by_them(match: str, texts: list[str] | None) -> None:
+def test_a_pattern_that_only_lists_texts_is_reduced_to_them(match: str, texts: list[str] | None) -> None:
     found = needs(match).texts
     assert (found and [text.replace(EDGE, "|") for text in found]) == texts
 
 
-def test_letters_that_a_pattern_takes_for_each_other_fold_to_the_same() -> None:
+def test_letters_equal_in_case_insensitive_patterns_fold_to_the_same() -> None:
     cased = [
         character
         for character in map(chr, [*range(0xD800), *range(0xE000, 0x110000)])
@@ -111,7 +111,7 @@ def test_letters_that_a_pattern_takes_for_each_other_fold_to_the_same() -> None:
             assert fold(same) == fold(character), (character, same)
 
 
-def test_a_stem_with_endings_needs_what_the_same_pattern_in_another_form_does() -> None:
+def test_equivalent_patterns_of_a_stem_with_endings_require_the_same() -> None:
     for endings in ("ed|ing", "s", "-up| it|ing|ings|s", "E|e"):
         for optional in ("", "?"):
             for edge in ("", r"\b"):

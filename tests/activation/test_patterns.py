@@ -38,7 +38,7 @@ MAIL = topic("mail", Trigger("webhook", source="email"), pattern(r"\b(email|inbo
 REVIEW = topic("review", pattern("PR|pull request|review"), Trigger("url", words=("github.com",)))
 
 
-def test_each_topic_that_fires_comes_with_its_triggers_and_spans() -> None:
+def test_each_firing_topic_has_its_triggers_and_spans() -> None:
     text = "Can you review the PR in my inbox?"
     hits = PatternMatcher([REVIEW, MAIL]).match(Message(text))
     assert list(hits) == ["mail", "review"]
@@ -48,18 +48,18 @@ def test_each_topic_that_fires_comes_with_its_triggers_and_spans() -> None:
         assert all(text[hit.start : hit.end] == hit.matched for hit in found)
 
 
-def test_a_message_about_nothing_fires_nothing() -> None:
+def test_an_unrelated_message_fires_nothing() -> None:
     matcher = PatternMatcher([REVIEW, MAIL])
     assert matcher.match(Message("What shall we eat?")) == {}
     assert matcher.match(Message("")) == {}
     assert PatternMatcher().match(Message("mail")) == {}
 
 
-def test_case_never_matters() -> None:
+def test_matching_is_case_insensitive() -> None:
     assert PatternMatcher([MAIL]).match(Message("EMAIL"))["mail"][0].matched == "EMAIL"
 
 
-def test_at_most_five_places_of_one_trigger_are_reported() -> None:
+def test_at_most_five_spans_per_trigger_are_reported() -> None:
     hits = PatternMatcher([MAIL]).match(Message("mail " * 50))["mail"]
     assert len(hits) == MAX_SPANS
     assert [hit.start for hit in hits] == [0, 5, 10, 15, 20]
@@ -76,7 +76,7 @@ def test_a_long_match_is_shortened_for_display_only() -> None:
     [("input", True, False), ("output", False, True), ("both", True, True)],
 )
 @each_case("kind", [{"match": "hello"}, {"words": ("hello",)}])
-def test_the_scope_decides_which_direction_is_watched(
+def test_the_scope_determines_the_watched_direction(
     scope: str, input_fires: bool, output_fires: bool, kind: dict[str, str]
 ) -> None:
     trigger = Trigger("pattern" if "match" in kind else "keywords", scope=scope, **kind)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_the_scope_decides_which_direction_is_watched(
     assert ("t" in matcher.match(Message("hello", "output"))) is output_fires
 
 
-def test_every_kind_of_trigger_is_matched_at_once() -> None:
+def test_all_kinds_of_triggers_are_matched_together() -> None:
     everything = topic(
         "t",
         pattern("deploy"),
@@ -119,7 +119,7 @@ def test_every_kind_of_trigger_is_matched_at_once() -> None:
     assert [hit.trigger for hit in hits if hit.start < 0] == [2, 4, 8]
 
 
-def test_events_and_paths_count_without_any_text() -> None:
+def test_events_and_paths_match_without_text() -> None:
     matcher = PatternMatcher(
         [topic("a", Trigger("cron", schedule="0 8 * * *")), topic("b", Trigger("glob", match="docs/**"))]
     )
@@ -127,7 +127,7 @@ def test_events_and_paths_count_without_any_text() -> None:
     assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["b"]
 
 
-def test_a_pattern_that_does_not_compile_is_reported_and_the_rest_works() -> None:
+def test_an_invalid_pattern_is_reported_and_the_others_work() -> None:
     matcher = PatternMatcher([topic("t", pattern("foo(", line=7), pattern("foo"))])
     hits = matcher.match(Message("foo"))["t"]
     assert [hit.trigger for hit in hits] == [1]
@@ -154,7 +154,7 @@ def test_a_pattern_that_takes_too_long_is_stopped_reported_once_and_skipped() ->
     assert "t" not in matcher.match(Message("aaa"))
 
 
-def test_a_stopped_pattern_is_used_again_when_its_triggers_change_and_not_before() -> None:
+def test_a_stopped_pattern_is_used_again_only_after_its_triggers_change() -> None:
     slow = topic("t", pattern("(a+)+$"))
     matcher = PatternMatcher([slow], WatcherSettings(pattern_timeout_ms=5))
     matcher.match(Message(CATASTROPHE))
@@ -197,7 +197,7 @@ ALL_KINDS = (
 )
 
 
-def test_nothing_is_left_of_a_removed_topic() -> None:
+def test_a_removed_topic_no_longer_matches() -> None:
     matcher = PatternMatcher([topic("a", *ALL_KINDS), topic("b", *ALL_KINDS)])
     message = Message("Please deploy it now!! https://x.org `a`\n\n```\nx\n```")
     assert list(matcher.match(message)) == ["a", "b"]
@@ -225,7 +225,7 @@ def hint(match: str, text: str, scope: str = "output") -> Trigger:
     return Trigger("pattern", scope=scope, match=match, correction_hint=text)  # type: ignore[arg-type]
 
 
-def test_an_output_watcher_tells_the_agent_its_hint() -> None:
+def test_an_output_trigger_gives_its_correction_hint() -> None:
     matcher = PatternMatcher(
         [
             topic("python", hint(r"\bprint [\"']", "Use Python 3"), hint("xrange", "Use range", "both")),
@@ -243,17 +243,17 @@ def test_an_output_watcher_tells_the_agent_its_hint() -> None:
     assert matcher.corrections(Message(message.text, "input")) == ()
 
 
-def test_tool_calls_are_seen_by_patterns_that_watch_the_output_alone() -> None:
+def test_tool_calls_are_matched_only_by_output_patterns() -> None:
     triggers = hint("--amend", "Never amend"), hint("commit", "Both", "both"), hint("commit", "In", "input")
     matcher = PatternMatcher([topic("t", *triggers, Trigger("keywords", scope="output", words=("git",)))])
     message = Message("Done.", "output", calls=("ls", "git commit --amend"))
     (found,) = matcher.match(message)["t"]
     assert (found.trigger, found.matched, found.start, found.end) == (0, "--amend", -1, -1)
-    assert [told.hint for told in matcher.corrections(message)] == ["Never amend"]
+    assert [corrections.hint for corrections in matcher.corrections(message)] == ["Never amend"]
     assert matcher.match(Message("Done.", "input", calls=message.calls)) == {}
 
 
-def test_a_hint_is_told_once_whatever_called_for_it() -> None:
+def test_a_hint_is_given_once_even_if_several_triggers_fire() -> None:
     triggers = (
         hint("xrange", "Use Python 3"),
         hint("print '", "Use Python 3"),
@@ -270,15 +270,15 @@ def test_a_hint_is_told_once_whatever_called_for_it() -> None:
     ]
 
 
-def test_only_triggers_that_watch_the_output_correct_it() -> None:
+def test_only_triggers_with_output_scope_give_corrections() -> None:
     matcher = PatternMatcher([topic("t", hint("x", "for input", "input"), hint("x", "for both", "both"))])
     hits = matcher.match(Message("x", "input"))
     assert len(hits["t"]) == 2
-    told = matcher.corrections(Message("x", "output"), hits)
-    assert [found.hint for found in told] == ["for both"]
+    corrections = matcher.corrections(Message("x", "output"), hits)
+    assert [found.hint for found in corrections] == ["for both"]
 
 
-def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
+def test_hits_of_an_older_topic_version_give_only_remaining_hints() -> None:
     matcher = PatternMatcher([topic("t", hint("x", "No x"), hint("y", "No y"))])
     message = Message("x y", "output")
     hits = matcher.match(message)
@@ -289,7 +289,7 @@ def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
 
 
 @each_case(
-    ("activation", "forced", "is_told"),
+    ("activation", "forced", "gives_hint"),
     [
         ("gated", None, True),
         ("gated", False, False),
@@ -297,20 +297,20 @@ def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
         ("manual", True, True),
     ],
 )
-def test_a_topic_that_is_switched_off_corrects_nothing(
-    activation: Activation, forced: bool | None, is_told: bool
+def test_a_switched_off_topic_gives_no_corrections(
+    activation: Activation, forced: bool | None, gives_hint: bool
 ) -> None:
     off = topic("t", hint("x", "No x"), activation=activation, forced=forced)
-    assert bool(PatternMatcher([off]).corrections(Message("x", "output"))) is is_told
+    assert bool(PatternMatcher([off]).corrections(Message("x", "output"))) is gives_hint
 
 
-def test_being_switched_off_reaches_a_matcher_that_knows_the_topic() -> None:
+def test_switching_a_topic_off_updates_the_matcher() -> None:
     matcher = PatternMatcher([topic("t", hint("x", "No x"))])
     matcher.update([topic("t", hint("x", "No x"), forced=False)])
     assert matcher.corrections(Message("x", "output")) == ()
 
 
-def test_of_a_long_message_head_and_tail_are_matched_and_offsets_are_right() -> None:
+def test_head_and_tail_of_a_long_message_are_matched_with_correct_offsets() -> None:
     filler = "word " * 3 * MAX_CHARACTERS
     matcher = PatternMatcher(
         [topic("t", pattern(r"^first|middle|last$"), Trigger("keywords", words=("needle",)))]
@@ -321,7 +321,7 @@ def test_of_a_long_message_head_and_tail_are_matched_and_offsets_are_right() -> 
     assert all(text[hit.start : hit.end] == hit.matched for hit in hits)
 
 
-def test_nothing_matches_across_the_part_that_is_left_out() -> None:
+def test_nothing_matches_across_the_omitted_middle() -> None:
     text = "start " + "a " * MAX_CHARACTERS + "end"
     matcher = PatternMatcher([topic("t", pattern(r"(?s)start.*end"), pattern("start"))])
     assert [hit.trigger for hit in matcher.match(Message(text))["t"]] == [1]
@@ -391,13 +391,13 @@ TEXTS = st.lists(st.sampled_from(SCRAPS.split("|")), min_size=1, max_size=9).map
 @pytest.mark.parametrize("eagerness", [automaton._EAGERNESS, 10**9], ids=["searched", "automaton"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=4))
-def test_looking_for_literals_first_finds_what_each_expression_would(
+def test_prefiltering_by_literals_finds_the_same_matches(
     monkeypatch: pytest.MonkeyPatch, eagerness: int, expressions: list[str], texts: list[str]
 ) -> None:
     monkeypatch.setattr(automaton, "_EAGERNESS", eagerness)
     matcher = PatternMatcher([topic(f"t{n}", pattern(match)) for n, match in enumerate(expressions)])
     compiled = {f"t{n}": compile_expression(match) for n, match in enumerate(expressions)}
-    # The first message grows the automaton, where it is to grow at all.
+    # The first message builds the automaton, if it is to be built at all.
     for text in [unicodedata.normalize("NFC", text) for text in ("pr straße", *texts)]:
         found = {
             name: [(hit.start, hit.end) for hit in hits]
@@ -408,7 +408,7 @@ def test_looking_for_literals_first_finds_what_each_expression_would(
 
 
 def plain_spans(expression: Any, text: str) -> list[tuple[int, int]]:
-    """The first match of an expression, and further ones that are not empty."""
+    """The first match of an expression and all further nonempty ones."""
     first = expression.search(text)
     if first is None:
         return []
@@ -417,7 +417,7 @@ def plain_spans(expression: Any, text: str) -> list[tuple[int, int]]:
 
 
 @given(st.text(max_size=60), st.sampled_from(["input", "output"]))
-def test_any_text_at_all_is_matched_without_an_error(text: str, direction: str) -> None:
+def test_any_text_is_matched_without_error(text: str, direction: str) -> None:
     matcher = PatternMatcher([topic("t", *ALL_KINDS)])
     for hit in matcher.match(Message(text, direction)).get("t", ()):  # type: ignore[arg-type]
         assert -1 <= hit.start <= hit.end <= len(text)
@@ -451,6 +451,6 @@ print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name i
         ("please check the email for invoice 7", "['pattern', 'pattern'] ['regex']"),
     ],
 )
-def test_a_process_for_one_message_loads_nothing_it_does_not_need(text: str, expected: str) -> None:
+def test_a_process_for_one_message_imports_only_what_it_needs(text: str, expected: str) -> None:
     ran = subprocess.run([sys.executable, "-c", HOOK % text], capture_output=True, text=True, check=False)
     assert ran.stdout.strip() == expected, ran.stderr

@@ -81,7 +81,7 @@ def verdicts(trace: Trace) -> dict[str, str]:
 
 
 def timeless(trace: Trace) -> Trace:
-    """The trace without the times it took."""
+    """The trace without durations."""
     rows = tuple(
         dataclasses.replace(row, gate=row.gate and dataclasses.replace(row.gate, latency_ms=0.0))
         for row in trace.rows
@@ -134,7 +134,7 @@ def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
-def test_a_gate_that_fails_is_visible_and_applied_as_set(on_failure: str, verdict: str) -> None:
+def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, verdict: str) -> None:
     trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
     (row,) = trace.rows
     assert row.verdict == verdict and row.gate is not None and row.gate.answer == "failed"
@@ -143,7 +143,7 @@ def test_a_gate_that_fails_is_visible_and_applied_as_set(on_failure: str, verdic
         assert trace.why.startswith("nothing active: the gate failed for 1 topic (no one to ask")
 
 
-def test_all_candidates_are_asked_in_one_round_and_their_cost_is_told() -> None:
+def test_all_candidates_are_asked_in_one_round_and_the_cost_is_reported() -> None:
     provider = Scripted(yes(cost=0.0002))
     trace = pipeline(*EVERYTHING, provider=provider, watchers=ALWAYS_ASK).process(
         "review the email about the inbox"
@@ -166,7 +166,7 @@ def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
     assert "Name: github-pr-review" in seen[0].profile and seen[0].signals.word == 1
 
 
-def test_nobody_is_asked_about_a_message_that_is_not_live() -> None:
+def test_no_provider_is_asked_about_a_past_message() -> None:
     provider = Scripted(yes())
     watching = pipeline(pr_topic(), provider=provider, watchers=ALWAYS_ASK)
     trace = watching.process("review", ask=False)
@@ -183,7 +183,7 @@ def test_nothing_is_asked_when_nothing_needs_it() -> None:
     assert provider.asked == [] and trace.gate_ms == 0.0 and trace.active == ("deployment",)
 
 
-def test_similarity_nominates_without_a_match_unless_told_not_to() -> None:
+def test_similarity_nominates_without_a_match_unless_disabled() -> None:
     message = "is the error rate rising after an hour? then roll back the canary"
     quiet = dataclasses.replace(DEPLOY, triggers=())
     assert pipeline(quiet).process(message).active == ("deployment",)
@@ -199,22 +199,22 @@ def test_an_empty_message_activates_nothing(text: str) -> None:
     assert len(trace.rows) == 5 and matcher.seen == []
 
 
-def test_what_is_switched_on_by_hand_stays_on_for_an_empty_message() -> None:
+def test_a_topic_switched_on_by_hand_is_active_for_an_empty_message() -> None:
     assert pipeline(pr_topic(forced=True)).process("").active == ("github-pr-review",)
 
 
-def test_an_event_without_text_is_no_empty_message() -> None:
+def test_an_event_without_text_is_not_an_empty_message() -> None:
     trace = pipeline(*EVERYTHING).process(Message("", event=Event("email", "new_message")))
     assert trace.active == ("email-triage",)
     assert trace.rows[0].rule == "event"
 
 
-def test_no_topics() -> None:
+def test_a_pipeline_without_topics_gives_an_empty_trace() -> None:
     trace = pipeline().process("hello")
     assert trace.rows == () and trace.why == "nothing active: there are no topics"
 
 
-def test_output_is_watched_by_its_own_triggers() -> None:
+def test_output_is_matched_by_output_triggers() -> None:
     watching = pipeline(*EVERYTHING)
     trace = watching.process('Here you are: print "review the deploy"', "output")
     assert trace.active == ("python-3",)
@@ -232,7 +232,7 @@ def test_long_output_nominates_nothing_by_similarity() -> None:
 
 
 @each_case(
-    ("fields", "heard"),
+    ("fields", "has_hint"),
     [
         ({"priority": "medium"}, True),
         ({"forced": False}, False),
@@ -240,9 +240,9 @@ def test_long_output_nominates_nothing_by_similarity() -> None:
         ({"activation": "manual", "priority": "critical"}, False),
     ],
 )
-def test_a_hint_is_given_unless_a_person_keeps_the_topic_off(fields: dict[str, Any], heard: bool) -> None:
+def test_a_hint_is_given_unless_the_topic_is_off_or_manual(fields: dict[str, Any], has_hint: bool) -> None:
     trace = pipeline(dataclasses.replace(PRINT, **fields)).process('print "x"', "output")
-    assert bool(trace.corrections) is heard
+    assert bool(trace.corrections) is has_hint
 
 
 def test_a_hint_is_not_given_when_the_gate_says_no() -> None:
@@ -268,7 +268,7 @@ def test_changed_topics_are_noticed_with_the_next_message() -> None:
     assert watching.process("deploy").rows == () and matcher.known == {}
 
 
-def test_an_edited_topic_is_shown_to_the_gate_as_edited() -> None:
+def test_the_gate_is_shown_the_edited_topic() -> None:
     profiles: list[str] = []
 
     async def asker(question: Any, timeout: float) -> bool:
@@ -283,7 +283,7 @@ def test_an_edited_topic_is_shown_to_the_gate_as_edited() -> None:
     assert "look at #41" not in profiles[0] and "look at #41" in profiles[1]
 
 
-def test_many_topics_keep_the_rows_that_matter() -> None:
+def test_a_trace_of_many_topics_keeps_the_relevant_rows() -> None:
     many = [topic(f"t{number:04}", f"word{number} common text about things") for number in range(1200)]
     many[7] = topic("t0007", "nothing", triggers=(pattern("zebra"),), priority="critical")
     many[8] = topic("t0008", "nothing", forced=False)
@@ -322,14 +322,14 @@ def test_decisions_are_logged_with_their_signals(tmp_path: Path) -> None:
     assert decision.signals[0] == 1.0 and len(decision.signals) == 8
 
 
-def test_a_disk_that_cannot_be_written_does_not_stop_the_work(tmp_path: Path) -> None:
-    told: list[str] = []
-    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=told.append)
+def test_an_unwritable_disk_does_not_stop_tracing(tmp_path: Path) -> None:
+    problems: list[str] = []
+    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=problems.append)
     watching = pipeline(*EVERYTHING, decisions=log)
     for _ in range(3):
         assert watching.process(SPEC_MESSAGE).active == ("github-pr-review",)
     watching.close()
-    assert len(told) == 1
+    assert len(problems) == 1
 
 
 def test_threads_share_a_pipeline() -> None:
@@ -354,7 +354,7 @@ def test_threads_share_a_pipeline() -> None:
     assert found == [("github-pr-review",)] * 80
 
 
-def test_it_works_in_a_thread_while_a_loop_runs_elsewhere() -> None:
+def test_a_pipeline_works_in_a_thread_beside_an_event_loop() -> None:
     watching = pipeline(pr_topic(), provider=Scripted(yes()))
 
     async def face() -> Trace:

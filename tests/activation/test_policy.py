@@ -47,7 +47,7 @@ def test_the_table_of_the_specification(priority: str, score: float, kind: str, 
     ("priority", "activate_at", "gate_at"),
     [("critical", 0.0, None), ("high", 0.3, 0.0), ("medium", None, 0.2), ("low", None, 0.3)],
 )
-def test_a_step_carries_the_threshold_lines_of_its_row(
+def test_a_step_contains_the_thresholds_of_its_row(
     priority: str, activate_at: float | None, gate_at: float | None
 ) -> None:
     for score in (0.0, 0.25, 1.0):
@@ -76,12 +76,12 @@ def test_similarity_can_be_left_out_for_a_message() -> None:
     assert got == Step("drop", "no match", 0.15)
 
 
-def test_no_similarity_at_all_nominates_nothing_even_at_a_threshold_of_nought() -> None:
+def test_zero_similarity_nominates_nothing_even_at_a_threshold_of_zero() -> None:
     assert step((), 0.0, {"similarity_threshold": 0}).kind == "drop"
     assert step((), 0.001, {"similarity_threshold": 0}).kind == "ask"
 
 
-def test_an_auto_topic_activates_on_a_hit_whatever_its_priority() -> None:
+def test_an_auto_topic_activates_on_a_hit_at_any_priority() -> None:
     for priority in ("low", "medium", "high", "critical"):
         got = step(HIT, 0.0, activation="auto", priority=priority)
         assert (got.kind, got.rule) == ("activate", "auto")
@@ -104,7 +104,7 @@ def test_an_event_activates_without_the_gate(kind: str, activation: str) -> None
         ((), 0.1, "drop", "no match"),
     ],
 )
-def test_a_manual_topic_shows_when_it_would_have_been_a_candidate(
+def test_a_manual_topic_is_marked_if_it_would_have_been_a_candidate(
     hits: tuple[TriggerHit, ...], score: float, kind: str, rule: str
 ) -> None:
     got = step(hits, score, activation="manual")
@@ -113,32 +113,32 @@ def test_a_manual_topic_shows_when_it_would_have_been_a_candidate(
 
 @each_case("activation", ["auto", "gated", "manual"])
 @each_case("hits", [(), HIT, EVENT])
-def test_the_hand_of_a_person_goes_before_everything(activation: str, hits: tuple[TriggerHit, ...]) -> None:
+def test_a_forced_topic_overrides_everything(activation: str, hits: tuple[TriggerHit, ...]) -> None:
     assert step(hits, 0.9, forced=True, activation=activation).kind == "activate"
     assert step(hits, 0.0, forced=True, activation=activation).rule == "forced on"
     assert step(hits, 0.9, forced=False, activation=activation).kind == "off"
     assert step(hits, 0.9, forced=False, activation=activation).rule == "forced off"
 
 
-def test_a_topics_own_threshold_nominates_in_place_of_the_settings() -> None:
+def test_a_topics_threshold_replaces_the_one_in_the_settings() -> None:
     assert step((), 0.12, similarity_threshold=0.1).rule == "similar ≥.10"
     assert step((), 0.2, similarity_threshold=0.25).kind == "drop"
     assert step((), 0.25, similarity_threshold=0.25).threshold == 0.25
 
 
-def test_a_topics_own_threshold_also_holds_back_a_hit_from_the_gate() -> None:
+def test_a_topics_threshold_also_keeps_a_hit_from_the_gate() -> None:
     held = step(HIT, 0.2, priority="high", similarity_threshold=0.25)
     assert held == Step("drop", "own <.25", 0.25, 0.3, 0.25)
     assert step(HIT, 0.26, priority="high", similarity_threshold=0.25).kind == "ask"
     assert step(HIT, 0.1, priority="medium", similarity_threshold=0.25).rule == "own <.25"
 
 
-def test_a_topics_own_threshold_does_not_hold_back_what_the_table_activates() -> None:
+def test_a_topics_threshold_does_not_prevent_activation_by_the_table() -> None:
     assert step(HIT, 0.0, priority="critical", similarity_threshold=0.5).rule == "critical"
     assert step(HIT, 0.35, priority="high", similarity_threshold=0.5).rule == "high ≥.30"
 
 
-def test_a_low_threshold_of_its_own_does_not_lower_the_row() -> None:
+def test_a_low_topic_threshold_does_not_lower_the_row() -> None:
     assert step(HIT, 0.19, priority="medium", similarity_threshold=0.05).kind == "drop"
 
 
@@ -154,7 +154,7 @@ def test_a_low_threshold_of_its_own_does_not_lower_the_row() -> None:
         ({"activate": 1.0}, 0.99, "drop", "medium <1.00"),
     ],
 )
-def test_the_table_is_data(row: dict[str, float], score: float, kind: str, rule: str) -> None:
+def test_the_policy_table_is_configurable(row: dict[str, float], score: float, kind: str, rule: str) -> None:
     settings = WatcherSettings(preset="spec", policy={"medium": PolicyRow(**row)})
     got = decide(topic(), HIT, score, settings)
     assert (got.kind, got.rule) == (kind, rule)
@@ -167,7 +167,7 @@ def test_a_table_without_the_row_lets_nothing_through() -> None:
     )
 
 
-# The preset `calibrated`: the score is a probability that includes the hits
+# Preset `calibrated`: the score is a probability that includes the hits
 
 
 TABLE: dict[Priority, PolicyRow] = {
@@ -205,7 +205,7 @@ def test_both_thresholds_apply_to_matched_and_unmatched_topics_alike(
     assert at(1.0)[0] == "activate" and at(0.0)[0] == "drop"
 
 
-def test_a_critical_topic_needs_only_a_match_and_without_one_a_probability() -> None:
+def test_a_critical_topic_needs_a_match_or_a_probability() -> None:
     assert calibrated(HIT, 0.0, priority="critical").rule == "critical"
     assert [calibrated((), score, priority="critical").kind for score in (0.09, 0.1, 0.5)] == [
         "drop",
@@ -214,7 +214,7 @@ def test_a_critical_topic_needs_only_a_match_and_without_one_a_probability() -> 
     ]
 
 
-def test_an_auto_topic_is_judged_by_its_probability_where_nothing_matched() -> None:
+def test_an_auto_topic_without_a_match_is_decided_by_its_probability() -> None:
     assert calibrated(HIT, 0.0, activation="auto").rule == "auto"
     assert [calibrated((), score, activation="auto").kind for score in (0.1, 0.4, 0.7)] == [
         "drop",
@@ -229,7 +229,7 @@ def test_an_event_needs_no_probability(kind: str) -> None:
     assert (got.kind, got.rule) == ("activate", "event")
 
 
-def test_a_manual_topic_waits_for_its_person_from_the_lower_threshold_on() -> None:
+def test_a_manual_topic_waits_for_a_person_from_the_lower_threshold() -> None:
     assert [calibrated((), score, activation="manual").kind for score in (0.24, 0.25, 0.9)] == [
         "drop",
         "manual",
@@ -238,13 +238,13 @@ def test_a_manual_topic_waits_for_its_person_from_the_lower_threshold_on() -> No
     assert calibrated(HIT, 0.1, activation="manual").kind == "drop"
 
 
-def test_where_only_a_match_nominates_the_probability_still_decides_about_it() -> None:
+def test_with_pattern_nomination_the_probability_still_decides_about_matches() -> None:
     strict = {"nominate": "pattern"}
     assert calibrated((), 0.99, strict) == Step("drop", "no match", 0.25)
     assert [calibrated(HIT, score, strict).kind for score in (0.1, 0.4, 0.7)] == ["drop", "ask", "activate"]
 
 
-def test_own_thresholds_are_the_two_thresholds() -> None:
+def test_a_topics_thresholds_replace_both_thresholds() -> None:
     own = {"similarity_threshold": 0.4, "activation_threshold": 0.8}
     for hits in ((), HIT):
         assert calibrated(hits, 0.39, None, **own) == Step("drop", "own <.40", 0.4, 0.8, 0.4)
@@ -252,28 +252,28 @@ def test_own_thresholds_are_the_two_thresholds() -> None:
         assert calibrated(hits, 0.8, None, **own) == Step("activate", "own ≥.80", 0.4, 0.8, 0.4)
 
 
-def test_an_own_lower_threshold_may_lie_below_the_rows() -> None:
+def test_a_topics_lower_threshold_may_be_below_the_rows() -> None:
     assert calibrated(HIT, 0.1, similarity_threshold=0.05).kind == "ask"
     assert calibrated((), 0.1, similarity_threshold=0.05).rule == "medium <.60"
 
 
-def test_an_own_upper_threshold_leaves_the_lower_one_to_the_row() -> None:
+def test_a_topics_upper_threshold_leaves_the_lower_one_to_the_row() -> None:
     assert calibrated((), 0.5, activation_threshold=0.45).rule == "own ≥.45"
     assert calibrated((), 0.3, activation_threshold=0.45).rule == "own <.45"
     assert calibrated((), 0.2, activation_threshold=0.45).rule == "medium <.25"
 
 
-def test_a_match_that_is_enough_goes_before_an_own_upper_threshold() -> None:
+def test_a_sufficient_match_overrides_a_topics_upper_threshold() -> None:
     assert calibrated(HIT, 0.0, priority="critical", activation_threshold=0.9).kind == "activate"
     assert calibrated((), 0.8, priority="critical", activation_threshold=0.9).kind == "ask"
 
 
-def test_thresholds_that_meet_leave_nothing_to_ask() -> None:
+def test_equal_thresholds_leave_nothing_to_ask() -> None:
     kinds = [calibrated((), score, similarity_threshold=0.7).kind for score in (0.59, 0.6, 0.69, 0.7)]
     assert kinds == ["drop", "activate", "activate", "activate"]
 
 
-def test_a_threshold_of_the_settings_is_everybodys_lower_threshold_but_for_own_ones() -> None:
+def test_the_threshold_in_the_settings_applies_to_topics_without_their_own() -> None:
     settings = {"similarity_threshold": 0.35}
     assert calibrated((), 0.34, settings).rule == "medium <.35"
     assert calibrated((), 0.34, settings, priority="high").kind == "drop"
@@ -291,7 +291,7 @@ def test_a_threshold_of_the_settings_is_everybodys_lower_threshold_but_for_own_o
         ({}, 1.0, "drop", "medium never"),
     ],
 )
-def test_a_row_of_ones_own_replaces_the_presets(
+def test_a_configured_row_replaces_the_presets(
     row: dict[str, float], score: float, kind: str, rule: str
 ) -> None:
     got = calibrated((), score, {"policy": {"medium": PolicyRow(**row)}})
@@ -299,12 +299,12 @@ def test_a_row_of_ones_own_replaces_the_presets(
 
 
 @pytest.mark.parametrize("hits", [(), HIT, EVENT])
-def test_the_hand_of_a_person_goes_before_any_probability(hits: tuple[TriggerHit, ...]) -> None:
+def test_a_forced_topic_overrides_any_probability(hits: tuple[TriggerHit, ...]) -> None:
     assert calibrated(hits, 0.0, forced=True).rule == "forced on"
     assert calibrated(hits, 1.0, forced=False).rule == "forced off"
 
 
-def test_the_thresholds_that_hold_for_a_topic() -> None:
+def test_thresholds_of_gives_the_effective_thresholds() -> None:
     settings, spec = WatcherSettings(preset="calibrated", policy=TABLE), WatcherSettings(preset="spec")
     assert thresholds_of(topic(), settings, matched=False) == Thresholds(0.25, 0.6)
     assert thresholds_of(topic(priority="critical"), settings, matched=True) == Thresholds(0.1, 0.0)
@@ -332,7 +332,7 @@ def test_the_thresholds_that_hold_for_a_topic() -> None:
         {"forced": False},
     ],
 )
-def test_a_topic_below_its_far_mark_is_decided_as_ever(
+def test_a_topic_below_its_far_mark_gets_the_far_step(
     preset: str, nominate: str, is_input: bool, of: dict[str, Any]
 ) -> None:
     settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Without a trigger hit a score decides nothing until labels have proven it, and every row says so."""
+"""Without a trigger hit, a score decides nothing until labels have proven it, and rows explain this."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import PlainMatcher, Topics, pattern, topic
 from tests.activation.test_gate import Scripted, yes
-from tests.activation.test_gate_limit import Probable
+from tests.activation.test_gate_limit import FixedProbabilities
 from tests.activation.tuning_cases import decision, series
 from tests.cases import each_case
 
@@ -32,8 +32,8 @@ FEW = Proof(3)
 WRONG = Proof(9, ((0.7, True),) * 9 + ((0.8, False),) * 5)
 
 
-class Proven:
-    """What labels have proven, as a test says."""
+class FakeProofs:
+    """Proofs set by a test."""
 
     def __init__(self, **proofs: Proof) -> None:
         self.proofs = proofs
@@ -48,7 +48,7 @@ class Proven:
 
 def watching(
     score: float,
-    proven: Proven | None = None,
+    proven: FakeProofs | None = None,
     provider: GateProvider | None = None,
     watchers: dict[str, Any] | None = None,
     gate: dict[str, Any] | None = None,
@@ -58,11 +58,11 @@ def watching(
     return WatcherPipeline(
         Topics((topic("review", "Words.", **of),)),
         PlainMatcher(),
-        Probable({"review": score}),
+        FixedProbabilities({"review": score}),
         Gate(provider or LocalGate(), settings),
         WatcherSettings(**{"policy": TABLE, **(watchers or {})}),
         settings,
-        proofs=proven or Proven(),
+        proofs=proven or FakeProofs(),
     )
 
 
@@ -73,12 +73,12 @@ def row(pipeline: WatcherPipeline, text: str = "hello") -> TopicTrace:
 
 @each_case("of", [{}, {"activation": "auto"}, {"activation_threshold": 0.5}, {"priority": "critical"}])
 @each_case("score", [0.25, 0.62, 0.99])
-def test_nothing_activates_by_its_score_alone(score: float, of: dict[str, Any]) -> None:
+def test_nothing_activates_by_score_alone(score: float, of: dict[str, Any]) -> None:
     assert row(watching(score, **of)).verdict == "dropped"
 
 
-def test_a_row_says_what_its_score_lacks() -> None:
-    found = row(watching(0.62, Proven(review=FEW)))
+def test_a_row_explains_what_is_missing_for_its_score() -> None:
+    found = row(watching(0.62, FakeProofs(review=FEW)))
     assert (found.rule, found.activate_at, found.gate_at) == ("unproven", None, None)
     assert found.why == (
         "no trigger matched, and similarity alone (score .62) counts only once your labels have proven it "
@@ -88,9 +88,9 @@ def test_a_row_says_what_its_score_lacks() -> None:
         "a match would activate it, or a yes from a gate that is a model or a person; "
         "with watchers.similarity_alone: always it would be active: score .62 ≥ .60"
     )
-    by_hand = row(watching(0.62, Proven(review=FEW), activation="manual"))
+    by_hand = row(watching(0.62, FakeProofs(review=FEW), activation="manual"))
     assert by_hand.flip == "with watchers.similarity_alone: always it would wait for a person"
-    spoken_against = row(watching(0.62, Proven(review=WRONG)))
+    spoken_against = row(watching(0.62, FakeProofs(review=WRONG)))
     assert "(right for 9 of 14 labels)" in spoken_against.why
     trace = watching(0.62).process("hello")
     assert trace.why == (
@@ -99,23 +99,25 @@ def test_a_row_says_what_its_score_lacks() -> None:
     )
 
 
-def test_a_score_below_the_threshold_is_too_low_first_of_all() -> None:
+def test_a_score_below_the_threshold_is_reported_as_too_low() -> None:
     found = row(watching(0.41))
     assert found.why == "no trigger matched, and score .41 < .60 for medium priority"
     assert (found.rule, found.flip) == ("medium <.60", "a trigger would have to match")
 
 
-def test_what_labels_have_proven_activates_and_says_so() -> None:
-    found = row(watching(0.62, Proven(review=RIGHT)))
+def test_a_proven_score_activates_and_is_explained() -> None:
+    found = row(watching(0.62, FakeProofs(review=RIGHT)))
     assert (found.verdict, found.rule) == ("active", "medium ≥.60")
     assert found.why == (
         "active without the gate: score .62 ≥ .60; proven by your labels (right for 8 of 8 labels)"
     )
-    assert row(watching(0.41, Proven(review=RIGHT))).verdict == "dropped", "the local gate lets nothing in"
+    assert row(watching(0.41, FakeProofs(review=RIGHT))).verdict == "dropped", (
+        "the local gate lets nothing through"
+    )
 
 
-def test_a_proof_counts_from_the_next_message_on_and_so_does_its_loss() -> None:
-    proven = Proven()
+def test_a_proof_and_its_loss_apply_from_the_next_message() -> None:
+    proven = FakeProofs()
     pipeline = watching(0.62, proven)
     assert row(pipeline).verdict == "dropped"
     proven.proofs, proven.version = {"review": RIGHT}, 1
@@ -124,7 +126,7 @@ def test_a_proof_counts_from_the_next_message_on_and_so_does_its_loss() -> None:
     assert row(pipeline).verdict == "dropped"
 
 
-def test_a_gate_that_can_say_yes_is_asked_and_decides() -> None:
+def test_a_gate_that_is_a_model_is_asked_and_decides() -> None:
     said_yes = Scripted(yes())
     found = row(watching(0.9, provider=said_yes))
     assert (found.verdict, found.rule, said_yes.asked) == ("active", "medium ≥.20", ["review"])
@@ -134,8 +136,10 @@ def test_a_gate_that_can_say_yes_is_asked_and_decides() -> None:
     assert (never.verdict, never.rule) == ("dropped", "not asked")
 
 
-@pytest.mark.parametrize(("proven", "verdict"), [(Proven(), "failed"), (Proven(review=RIGHT), "active")])
-def test_a_gate_that_fails_lets_nothing_in_that_only_a_score_speaks_for(proven: Proven, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("proven", "verdict"), [(FakeProofs(), "failed"), (FakeProofs(review=RIGHT), "active")]
+)
+def test_a_failing_gate_lets_no_unproven_score_through(proven: FakeProofs, verdict: str) -> None:
     async def breaks(question: object, timeout: float) -> GateOutcome:
         raise GateError("no network")
 
@@ -146,11 +150,11 @@ def test_a_gate_that_fails_lets_nothing_in_that_only_a_score_speaks_for(proven: 
         assert found.flip == "an answer would decide"
 
 
-def test_the_setting_lets_every_score_decide() -> None:
+def test_similarity_alone_always_lets_every_score_decide() -> None:
     always = {"similarity_alone": "always"}
     assert row(watching(0.62, watchers=always)).verdict == "active"
     assert row(watching(0.55, watchers=always)).rule == "medium <.60"
-    assert row(watching(0.55, watchers=always)).verdict == "active", "the local gate says yes from one half"
+    assert row(watching(0.55, watchers=always)).verdict == "active", "the local gate says yes from .50"
 
 
 def test_a_match_needs_no_proof() -> None:
@@ -170,12 +174,12 @@ def test_a_match_needs_no_proof() -> None:
         (80, 90, True),
     ],
 )
-def test_how_many_right_ones_are_enough(right: int, of: int, proven: bool) -> None:
+def test_how_many_correct_labels_are_enough(right: int, of: int, proven: bool) -> None:
     assert ProofStatus(right, of, right).proven is proven
     assert lower_bound(right, of) < right / of
 
 
-def test_what_counts_is_the_threshold_that_activates() -> None:
+def test_a_proof_is_evaluated_at_the_activation_threshold() -> None:
     proof = Proof(20, tuple((0.9, True) for _ in range(8)) + tuple((0.5, False) for _ in range(8)))
     assert not proof.status(0.4).proven and proof.status(0.6).proven
     assert str(proof.status(0.4)) == "right for 8 of 16 labels"
@@ -202,13 +206,13 @@ def test_a_replay_follows_the_same_rule() -> None:
     assert figures(table("local", similarity_alone="always"), "t").noise_active == 2
 
 
-def test_a_replay_knows_at_which_thresholds_labels_prove_it() -> None:
+def test_a_replay_evaluates_proofs_at_the_given_thresholds() -> None:
     mixed = table("local", Proof(9, ((0.65, True),) * 9 + ((0.62, False),) * 3))
     assert figures(mixed, "t").useful_active == 1
     assert figures(mixed, "t", Thresholds(0.2, 0.64)).useful_active == 11
 
 
-def test_a_replay_says_what_a_score_may_do() -> None:
+def test_a_replay_explains_what_a_score_alone_can_do() -> None:
     assert alone_text(table("local", FEW), "t") == (
         "without a trigger hit: never active until your labels prove its score (3 of 8 labels)"
     )
@@ -219,6 +223,6 @@ def test_a_replay_says_what_a_score_may_do() -> None:
     assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
 
 
-def test_what_thresholds_do_not_decide_is_told_when_fitting() -> None:
+def test_fitting_is_refused_if_thresholds_do_not_decide() -> None:
     refused = propose(table("local"), "t").refused
     assert "until your labels prove it (0 of 8 labels)" in refused

@@ -1,4 +1,4 @@
-"""Tier 2 takes over labels while messages come in: nobody waits for the fit, and nothing is lost by it."""
+"""Tier 2 learns labels while messages are processed: no message waits for the fit, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.activation.similarity import Hits
 from engine.activation.trace import Trace
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
-from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, MadeVectors, linear_combiner
+from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, FakeVectors, linear_combiner
 from tests.activation.support import PlainMatcher, Topics, topic, workspace_files
 
 WAIT_S = 30
@@ -35,11 +35,11 @@ REFUNDS, DEPLOYS, HOLIDAYS = known("refund", REFUND), known("deploy", DEPLOY), k
 
 
 class Fitting:
-    """Fits as ever, but the next fit after ``hold`` stands still until it is let go."""
+    """Fits normally, but the next fit after ``hold`` blocks until it is released."""
 
     def __init__(self) -> None:
         self.made: list[tuple[TopicTexts, ...]] = []
-        self.begun, self.let_go = threading.Event(), threading.Event()
+        self.begun, self.release = threading.Event(), threading.Event()
         self._held = threading.Semaphore(0)
 
     def hold(self) -> None:
@@ -49,12 +49,12 @@ class Fitting:
         self.made.append(tuple(texts))
         if self._held.acquire(blocking=False):
             self.begun.set()
-            assert self.let_go.wait(WAIT_S)
+            assert self.release.wait(WAIT_S)
         return fit(texts, vectors)
 
 
 class Watched:
-    """A pipeline with topics and labels that a test can change."""
+    """A pipeline whose topics and labels a test can change."""
 
     def __init__(self, root: Path) -> None:
         self.labelled: dict[str, Labelled] = {}
@@ -68,7 +68,7 @@ class Watched:
 
     def another_scorer(self) -> CalibratedScorer:
         return CalibratedScorer(
-            vectors=MadeVectors(),
+            vectors=FakeVectors(),
             combiner=linear_combiner(bias=-4, words_top=6, vectors_top=6, against=-6),
             store=FitStore(workspace_files(self.root)),
             labelled=lambda: dict(self.labelled),
@@ -85,7 +85,7 @@ def fitting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fitting]:
     held = Fitting()
     monkeypatch.setattr(scorer, "fit", held)
     yield held
-    held.let_go.set()
+    held.release.set()
 
 
 @pytest.fixture
@@ -95,69 +95,69 @@ def watched(tmp_path: Path, fitting: Fitting) -> Watched:
     return found
 
 
-def began(work: Callable[[], object]) -> threading.Thread:
+def start_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
 
 
-def ended(*threads: threading.Thread) -> None:
+def join_threads(*threads: threading.Thread) -> None:
     for thread in threads:
         thread.join(WAIT_S)
         assert not thread.is_alive()
 
 
-def test_a_message_comes_through_while_labels_are_learnt(watched: Watched, fitting: Fitting) -> None:
+def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitting: Fitting) -> None:
     before = watched.score()
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     fitting.hold()
-    learnt: list[bool] = []
-    learning = began(lambda: learnt.append(watched.pipeline.relearn()))
+    learned: list[bool] = []
+    learning = start_thread(lambda: learned.append(watched.pipeline.relearn()))
     assert fitting.begun.wait(WAIT_S)
     traces: list[Trace] = []
-    ended(began(lambda: traces.append(watched.pipeline.process(MESSAGE))))
+    join_threads(start_thread(lambda: traces.append(watched.pipeline.process(MESSAGE))))
     row = traces[0].row("refund")
-    assert row is not None and row.score == before, "scored by what was known before"
-    fitting.let_go.set()
-    ended(learning)
-    assert learnt == [True]
+    assert row is not None and row.score == before, "scored with the previous fit"
+    fitting.release.set()
+    join_threads(learning)
+    assert learned == [True]
     assert watched.score() < before
 
 
-def test_scores_and_reasons_of_a_message_are_of_one_fit(
+def test_scores_and_reasons_of_a_message_come_from_one_fit(
     watched: Watched, fitting: Fitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fit that is ready between the two waits until the message is through."""
+    """A fit that completes between the two waits until the message is done."""
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     explain = watched.scorer.explain
     kept = watched.scorer.score(MESSAGE, {})
     fitting.hold()
-    learning = began(watched.pipeline.relearn)
+    learning = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
 
     def late(text: str, hits: Hits, names: Sequence[str]) -> object:
-        fitting.let_go.set()
+        fitting.release.set()
         learning.join(0.2)
         assert watched.scorer.score(text, {}) == kept
         return explain(text, hits, names)
 
     monkeypatch.setattr(watched.scorer, "explain", late)
     watched.pipeline.process(MESSAGE)
-    ended(learning)
+    join_threads(learning)
     assert watched.scorer.score(MESSAGE, {}) != kept
 
 
-def test_a_label_given_during_a_fit_is_in_the_next_one(watched: Watched, fitting: Fitting) -> None:
+def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting: Fitting) -> None:
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     fitting.hold()
-    first = began(watched.pipeline.relearn)
+    first = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
     watched.labelled["deploy"] = Labelled(useful=("push it out",))
-    learnt: list[bool] = []
-    second = began(lambda: learnt.append(watched.pipeline.relearn()))
-    fitting.let_go.set()
-    ended(first, second)
-    assert learnt == [True]
+    learned: list[bool] = []
+    second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
+    fitting.release.set()
+    join_threads(first, second)
+    assert learned == [True]
     by_name = {texts.name: texts for texts in fitting.made[-1]}
     assert "push it out" in by_name["deploy"].examples
     assert by_name["refund"].against == (MESSAGE,)
@@ -166,65 +166,65 @@ def test_a_label_given_during_a_fit_is_in_the_next_one(watched: Watched, fitting
 
 
 def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
-    """Who asks while they are being learnt waits for that, and finds nothing left to learn."""
+    """A second caller waits for the running fit and finds nothing left to learn."""
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     before = len(fitting.made)
     fitting.hold()
-    learnt: list[bool] = []
-    first = began(watched.pipeline.relearn)
+    learned: list[bool] = []
+    first = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
-    second = began(lambda: learnt.append(watched.pipeline.relearn()))
+    second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
     second.join(0.2)
-    fitting.let_go.set()
-    ended(first, second)
-    assert learnt == [False]
+    fitting.release.set()
+    join_threads(first, second)
+    assert learned == [False]
     assert len(fitting.made) == before + 1
 
 
-def test_topics_that_change_during_a_fit_stay(watched: Watched, fitting: Fitting) -> None:
-    """The message that brings new topics is scored by them, and the fit of the old ones is given up."""
+def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting) -> None:
+    """The message after a topic change is scored with the new topics, and the old fit is discarded."""
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     fitting.hold()
-    learning = began(watched.pipeline.relearn)
+    learning = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
     watched.topics.topics = (REFUNDS, HOLIDAYS)
     traces: list[Trace] = []
-    ended(began(lambda: traces.append(watched.pipeline.process("july off"))))
+    join_threads(start_thread(lambda: traces.append(watched.pipeline.process("july off"))))
     assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
     row = traces[0].row("holiday")
     assert row is not None and row.score > 0.05
-    fitting.let_go.set()
-    ended(learning)
+    fitting.release.set()
+    join_threads(learning)
     assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
     assert watched.score("holiday", "july off") == row.score
-    assert not watched.pipeline.relearn(), "the label came with the topics"
+    assert not watched.pipeline.relearn(), "the label was included with the topics"
 
 
-def test_a_fit_that_came_too_late_is_not_kept(watched: Watched, fitting: Fitting) -> None:
+def test_an_outdated_fit_is_not_stored(watched: Watched, fitting: Fitting) -> None:
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     fitting.hold()
-    learning = began(watched.pipeline.relearn)
+    learning = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
     watched.topics.topics = (REFUNDS, HOLIDAYS)
     watched.pipeline.process("july off")
     kept = (watched.root / FIT_PATH).read_bytes()
-    fitting.let_go.set()
-    ended(learning)
+    fitting.release.set()
+    join_threads(learning)
     assert (watched.root / FIT_PATH).read_bytes() == kept
     made = len(fitting.made)
     watched.another_scorer().update(watched.topics.topics)
-    assert len(fitting.made) == made, "the next process finds its fit"
+    assert len(fitting.made) == made, "the next process finds the stored fit"
 
 
-def test_a_label_that_comes_while_topics_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:
-    """Without a pipeline in between, labels can be taken over while topics are being fitted."""
+def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:
+    """Without a pipeline, labels can be learned while topics are being fitted."""
     fitting.hold()
-    updating = began(lambda: watched.scorer.update((REFUNDS, HOLIDAYS)))
+    updating = start_thread(lambda: watched.scorer.update((REFUNDS, HOLIDAYS)))
     assert fitting.begun.wait(WAIT_S)
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     assert watched.scorer.relearn()
-    fitting.let_go.set()
-    ended(updating)
+    fitting.release.set()
+    join_threads(updating)
     assert set(watched.scorer.score(MESSAGE, {})) == {"refund", "holiday"}
     assert not watched.scorer.relearn()
     assert fitting.made[-1][0].against == (MESSAGE,)

@@ -1,4 +1,4 @@
-"""Candidates, their rows, and what is left out of a trace."""
+"""Candidates, their rows, and which rows a trace leaves out."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_hits_count_in_the_direction_of_their_trigger(
 
 
 @pytest.mark.parametrize("trigger", [-1, 1, 7])
-def test_hits_of_triggers_that_are_gone_do_not_count(trigger: int) -> None:
+def test_hits_of_removed_triggers_do_not_count(trigger: int) -> None:
     watched = topic("watched", triggers=(pattern("review"),))
     hits = [replace(HIT, trigger=trigger)]
     assert counted_hits([watched], {"watched": hits}, "input") == {}
     assert counted_hits([watched], {"watched": [*hits, HIT]}, "input") == {"watched": (HIT,)}
 
 
-def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
+def test_every_topic_is_a_candidate_with_its_own_step() -> None:
     topics = [topic("far"), topic("near"), topic("hit", triggers=(pattern("review"),))]
     far = {each.name: far_step(each, SETTINGS) for each in topics}
     found = candidates_of(
@@ -101,19 +101,19 @@ def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
     assert [each.is_similar for each in found] == [False, True, True]
 
 
-def test_what_was_reached_and_what_is_near_is_explained() -> None:
+def test_relevant_and_nearest_candidates_are_explained() -> None:
     near = [candidate(f"near{number:02}", 0.01 * (number + 1)) for number in range(EXPLAINED_ROWS + 5)]
     others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
     names = worth_explaining([*near, *others])
     assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
 
 
-def test_of_many_topics_those_have_a_row_that_something_speaks_for() -> None:
+def test_only_relevant_and_nearest_of_many_topics_have_a_row() -> None:
     near = [candidate(f"near{number:03}", 0.001 * number) for number in range(100)]
     far = [candidate(f"far{number:03}") for number in range(ROWS_LIMIT)]
     forced = replace(far[0], topic=replace(far[0].topic, forced=False))
-    told = [candidate("hit", hits=(HIT,)), candidate("asked", kind="ask"), forced]
-    every = [*near, *far[1:], *told]
+    relevant = [candidate("hit", hits=(HIT,)), candidate("asked", kind="ask"), forced]
+    every = [*near, *far[1:], *relevant]
     names = {each.topic.name for each in shown(every)}
     assert names == {"hit", "asked", "far000", *(f"near{n:03}" for n in range(100 - NEAREST_ROWS, 100))}
     assert len(shown(every[:ROWS_LIMIT])) == ROWS_LIMIT
@@ -132,12 +132,14 @@ def test_of_many_topics_those_have_a_row_that_something_speaks_for() -> None:
         ("ask", "failed", "activate", "active"),
     ],
 )
-def test_verdicts(kind: StepKind, answer: GateAnswer | None, on_failure: str, verdict: Verdict) -> None:
+def test_verdicts_follow_from_step_and_gate(
+    kind: StepKind, answer: GateAnswer | None, on_failure: str, verdict: Verdict
+) -> None:
     gate = None if answer is None else GateOutcome(answer, "test")
     assert verdict_of(Step(kind, "", 0.15), gate, on_failure) == verdict
 
 
-def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
+def test_rows_are_ordered_and_have_outcomes_and_explanations() -> None:
     candidates = [
         candidate("b", 0.3),
         candidate("a", 0.3),
@@ -155,7 +157,7 @@ def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
     assert funnel_of(candidates, rows, "output", asked=1).tier2 == 1
 
 
-def test_hints_of_topics_that_do_not_apply_are_not_given() -> None:
+def test_hints_of_inapplicable_topics_are_not_given() -> None:
     kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
     candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
     rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, CONTEXT)
@@ -163,7 +165,7 @@ def test_hints_of_topics_that_do_not_apply_are_not_given() -> None:
     assert [hint.topic for hint in effective_corrections(hints, rows)] == ["dropped"]
 
 
-def test_words_are_shown_where_they_stand_in_the_message() -> None:
+def test_highlighted_words_are_mapped_to_the_message() -> None:
     half = SCORED_CHARS // 2
     text = "a" * half + "b" * 5 + "c" * half
     scored = scored_part(text)

@@ -1,4 +1,4 @@
-"""A message is prepared once, and every offset leads back to where it came from."""
+"""A message is normalized once, and every offset maps back to the original text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = st.text(st.sampled_from("ab u\u0308o\u0301ñ각ㄱ\u1100\u1161\u11a8İ
 
 
 @given(LETTERS)
-def test_the_text_is_composed_and_offsets_lead_back(text: str) -> None:
+def test_the_text_is_composed_and_offsets_map_back(text: str) -> None:
     scan = Scan(text)
     assert scan.text == unicodedata.normalize("NFC", text)
     assert scan.original(0, len(scan.text)) == (0, len(text))
@@ -27,7 +27,7 @@ def test_the_text_is_composed_and_offsets_lead_back(text: str) -> None:
 
 
 @given(st.integers(MAX_CHARACTERS - 3, MAX_CHARACTERS + 3000), st.sampled_from(["word ", "x", "wo\u0308rd "]))
-def test_a_long_text_is_cut_between_words_and_offsets_lead_back(length: int, filler: str) -> None:
+def test_a_long_text_is_cut_between_words_and_offsets_map_back(length: int, filler: str) -> None:
     text = (filler * length)[:length]
     scan = Scan(text)
     assert len(scan.text) <= MAX_CHARACTERS + 2

@@ -1,4 +1,4 @@
-"""The numbers that the local gate looks at, with a similarity and with a probability."""
+"""The local gate's input signals, for a similarity and for a probability."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def signals_of(score: float, *, calibrated: bool) -> Signals:
 
 
 @each_case("probability", [0.01, 0.25, 0.5, 0.6, 0.99])
-def test_a_probability_is_told_as_log_odds_and_not_as_similarity(probability: float) -> None:
+def test_a_probability_becomes_log_odds_and_not_similarity(probability: float) -> None:
     signals = signals_of(probability, calibrated=True)
     assert signals.logit == pytest.approx(math.log(probability / (1 - probability)))
     assert signals.similar == 0
@@ -46,12 +46,12 @@ def test_a_similarity_has_no_log_odds(score: float) -> None:
 
 
 @given(st.floats(0, 1))
-def test_certainty_stays_within_bounds(probability: float) -> None:
+def test_log_odds_are_bounded(probability: float) -> None:
     logit = signals_of(probability, calibrated=True).logit
     assert -LOGIT_LIMIT <= logit <= LOGIT_LIMIT
     assert (logit > 0) is (probability > 0.5) or abs(probability - 0.5) < 1e-12
 
 
-def test_what_is_certain_is_at_the_bound() -> None:
+def test_certain_probabilities_are_at_the_bound() -> None:
     assert signals_of(0.0, calibrated=True).logit == -LOGIT_LIMIT
     assert signals_of(1.0, calibrated=True).logit == LOGIT_LIMIT

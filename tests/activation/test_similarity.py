@@ -1,4 +1,4 @@
-"""Tier 2 gives scikit-learn's own numbers without scikit-learn."""
+"""Tier 2 computes the same numbers as scikit-learn without importing it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MESSAGES = (
 
 
 def reference(texts: list[str], message: str, max_features: int = 5000) -> list[float]:
-    """What the specification's own lines compute."""
+    """The specification's own implementation."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics.pairwise import cosine_similarity
 
@@ -74,7 +74,7 @@ def test_a_single_topic_scores_as_in_scikit_learn() -> None:
 
 
 @each_case("max_features", [1, 3, 7, 20, 60])
-def test_ties_at_the_edge_of_the_vocabulary_fall_as_in_scikit_learn(max_features: int) -> None:
+def test_ties_at_the_vocabulary_limit_are_resolved_as_in_scikit_learn(max_features: int) -> None:
     texts = list(TEXTS)
     for message in MESSAGES:
         expected = reference(texts, message, max_features)
@@ -101,23 +101,25 @@ texts_of_words = st.lists(words, max_size=12).map(" ".join)
     texts_of_words | st.text(max_size=40),
     st.sampled_from([2, 5, 5000]),
 )
-def test_any_topics_and_message(texts: list[str], message: str, max_features: int) -> None:
+def test_scores_of_any_topics_and_message_equal_scikit_learn(
+    texts: list[str], message: str, max_features: int
+) -> None:
     expected = reference(texts, message, max_features)
     assert ours(texts, message, max_features) == pytest.approx(expected, abs=1e-12)
 
 
-def test_topics_without_a_word_score_nothing() -> None:
+def test_topics_without_words_score_zero() -> None:
     assert ours(["", "a b c", "?!"], "review") == [0, 0, 0]
     assert TfidfScorer().score("review") == {}
 
 
-def test_scores_stay_between_nought_and_one() -> None:
+def test_scores_are_between_zero_and_one() -> None:
     for message in (PR_INSTRUCTIONS, PR_INSTRUCTIONS * 3):
         (value,) = ours([PR_INSTRUCTIONS], message)
         assert 0.99 < value <= 1.0
 
 
-def test_a_changed_topic_changes_the_scores_as_a_fresh_fit_would() -> None:
+def test_an_update_gives_the_same_scores_as_a_new_scorer() -> None:
     scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1]), topic("c", TEXTS[2])])
     changed = [topic("b", TEXTS[1]), topic("a", TEXTS[0] + " deploy"), topic("d", TEXTS[4])]
     scorer.update(changed)
@@ -126,7 +128,7 @@ def test_a_changed_topic_changes_the_scores_as_a_fresh_fit_would() -> None:
     assert scorer.score("deploy") == {}
 
 
-def test_unchanged_topics_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_topics_are_not_tokenized_again(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1])])
     read: list[str] = []
     count = similarity._count
@@ -142,7 +144,7 @@ def test_unchanged_topics_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read == [TEXTS[2]]
 
 
-def test_the_deciding_value_of_a_missing_signal_is_nought() -> None:
+def test_the_deciding_value_of_a_missing_signal_is_zero() -> None:
     assert deciding_value((Score("other", 0.7),), "tfidf") == 0
     assert deciding_value((Score("other", 0.7), Score("tfidf", 0.2)), "tfidf") == 0.2
 

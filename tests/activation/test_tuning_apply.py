@@ -1,4 +1,4 @@
-"""Thresholds written into a topic's file, committed and taken back; labels given while tuning (spec 5.5)."""
+"""Thresholds written to a topic's file, committed and undone; labels given while tuning (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def subjects(engine: Engine, count: int = 2) -> list[str]:
     return [commit.subject for commit in engine.repository.log(count)]
 
 
-def test_applied_thresholds_are_in_the_file_in_force_and_committed(engine: Engine) -> None:
+def test_applied_thresholds_are_written_in_effect_and_committed(engine: Engine) -> None:
     seen: list[EngineEvent] = []
     engine.subscribe(seen.append)
     today = engine.tuning.table().today(TOPIC)
@@ -66,13 +66,13 @@ def test_only_the_topics_file_is_committed(engine: Engine) -> None:
     assert "topics/release.md" in engine.repository.git.run("status", "--porcelain").text
 
 
-def test_numbers_are_as_short_as_they_can_be(engine: Engine) -> None:
+def test_thresholds_are_written_as_short_as_possible(engine: Engine) -> None:
     assert engine.tuning.apply(TOPIC, Thresholds(0.1 + 0.2, 0.61239)).after == Thresholds(0.3, 0.6124)
     assert b"similarity_threshold: 0.3\n" in engine.files.read(PATH)
     assert b"activation_threshold: 0.6124\n" in engine.files.read(PATH)
 
 
-def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
+def test_a_threshold_equal_to_the_tables_loses_its_line(engine: Engine) -> None:
     before, today = engine.files.read(PATH), engine.tuning.table().today(TOPIC)
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     applied = engine.tuning.apply(TOPIC, today)
@@ -89,14 +89,14 @@ def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
         (Thresholds(float("nan"), 0.6), "thresholds must be between 0 and 1"),
     ],
 )
-def test_what_is_no_pair_of_thresholds_is_refused(engine: Engine, thresholds: Thresholds, what: str) -> None:
+def test_invalid_thresholds_are_refused(engine: Engine, thresholds: Thresholds, what: str) -> None:
     before = engine.files.read(PATH)
     with pytest.raises(AutopoiesisError, match=what):
         engine.tuning.apply(TOPIC, thresholds)
     assert engine.files.read(PATH) == before
 
 
-def test_thresholds_that_hold_already_and_unknown_topics_are_refused(engine: Engine) -> None:
+def test_unchanged_thresholds_and_unknown_topics_are_refused(engine: Engine) -> None:
     with pytest.raises(TopicError, match="already has these thresholds"):
         engine.tuning.apply(TOPIC, engine.tuning.table().today(TOPIC))
     for act in (
@@ -107,7 +107,7 @@ def test_thresholds_that_hold_already_and_unknown_topics_are_refused(engine: Eng
             act()
 
 
-def test_a_file_that_changed_meanwhile_is_left_alone_once(engine: Engine) -> None:
+def test_a_concurrently_changed_file_is_refused_once(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     engine.tuning.table()
     changed = file.read_bytes() + b"\nOne more thing.\n"
@@ -123,7 +123,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone_once(engine: Engine) -> Non
         engine.tuning.apply(TOPIC, Thresholds(0.1, 0.2))
 
 
-def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None:
+def test_undo_restores_every_byte_even_after_a_restart(engine: Engine) -> None:
     root = engine.workspace.root
     file = root / PATH
     given = engine.tuning.table().today(TOPIC)
@@ -133,7 +133,7 @@ def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None
     before, today = file.read_bytes(), engine.tuning.table().today(TOPIC)
     assert today == Thresholds(0.22, given.activate)
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    # The table's own number needs no line, so the comment goes with it.
+    # A value equal to the table's needs no line, so its comment is removed too.
     engine.tuning.apply(TOPIC, Thresholds(given.gate, 0.62))
     assert b"# once" not in file.read_bytes()
     with Engine.open(root) as again:
@@ -151,7 +151,7 @@ def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None
             again.tuning.undo()
 
 
-def test_undo_keeps_what_was_written_into_the_file_since(engine: Engine) -> None:
+def test_undo_keeps_later_edits_of_the_file(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     before = file.read_bytes()
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
@@ -171,7 +171,7 @@ def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> 
     assert file.read_bytes() == changed
 
 
-def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: Engine) -> None:
+def test_a_change_undone_by_hand_is_not_undone_twice(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     before = file.read_bytes()
     engine.tuning.apply("release", Thresholds(0.5, 0.9))
@@ -182,7 +182,7 @@ def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: En
     assert engine.tuning.undo().topic == "release"
 
 
-def test_undo_of_a_topic_that_is_gone_is_refused(engine: Engine) -> None:
+def test_undo_for_a_deleted_topic_is_refused(engine: Engine) -> None:
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     (engine.workspace.root / PATH).unlink()
     with pytest.raises(TopicError, match="no longer exists"):
@@ -200,7 +200,7 @@ def test_without_a_repository_thresholds_are_written_uncommitted(sample: Path) -
         assert engine.tuning.undo().commit == ""
 
 
-def test_nothing_is_committed_where_the_settings_forbid_it(sample: Path) -> None:
+def test_nothing_is_committed_without_auto_commit(sample: Path) -> None:
     settings = sample / "memory-config.yaml"
     settings.write_text(settings.read_text().replace("auto_commit: true", "auto_commit: false"))
     with Engine.open(sample) as engine:
@@ -210,7 +210,7 @@ def test_nothing_is_committed_where_the_settings_forbid_it(sample: Path) -> None
         assert engine.repository.revision() == revision
 
 
-def test_a_read_only_workspace_is_looked_at_only(sample: Path) -> None:
+def test_a_read_only_workspace_can_be_inspected_but_not_tuned(sample: Path) -> None:
     with Engine.open(sample, read_only=True) as engine:
         engine.tuning.table()
         with pytest.raises(ReadOnly):
@@ -222,7 +222,7 @@ def test_a_read_only_workspace_is_looked_at_only(sample: Path) -> None:
 @pytest.mark.parametrize(
     "point", sorted(point for point in FAULT_POINTS if point.startswith(("append", "temp", "replace")))
 )
-def test_a_full_disk_leaves_the_file_whole_and_undo_in_order(sample: Path, point: str) -> None:
+def test_a_full_disk_leaves_file_and_undo_intact(sample: Path, point: str) -> None:
     with Engine.open(sample) as engine:
         engine.tuning.apply("release", Thresholds(0.5, 0.9))
         before = engine.files.read(PATH)
@@ -235,7 +235,7 @@ def test_a_full_disk_leaves_the_file_whole_and_undo_in_order(sample: Path, point
             engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         assert reached
         held = engine.files.read(PATH)
-    # After the rename only its folder is not known to be on the disk: that change stands.
+    # After the rename only the folder sync is missing: the change is in effect.
     stands = point == "replace:folder-fsync"
     assert (b"0.34" in held, held == before) == (stands, not stands)
     with Engine.open(sample) as again:
@@ -252,7 +252,7 @@ def test_a_label_given_while_tuning_is_in_the_log_and_the_table(engine: Engine) 
     table = engine.tuning.table()
     row = int(table.rows(TOPIC)[0])
     engine.tuning.label(row, False)
-    assert engine.tuning.table() is table, "the log need not be read again for a label of ours"
+    assert engine.tuning.table() is table, "our own label does not require rereading the log"
     assert figures(table, TOPIC).by_person == 1
     assert engine.decision_log.find(table.decision(row).id).useful is False
     engine.tuning.label(row, None)
@@ -260,7 +260,7 @@ def test_a_label_given_while_tuning_is_in_the_log_and_the_table(engine: Engine) 
     assert figures(engine.tuning.table(), TOPIC).labelled == 0
 
 
-def test_a_table_is_kept_until_something_changes(engine: Engine, sample: Path) -> None:
+def test_the_table_is_cached_until_something_changes(engine: Engine, sample: Path) -> None:
     logged(engine)
     table = engine.tuning.table()
     assert engine.tuning.table() is table
@@ -278,7 +278,7 @@ def test_a_table_is_kept_until_something_changes(engine: Engine, sample: Path) -
 
 
 @pytest.mark.parametrize("kind", ["shorter", "replaced", "unfinished"])
-def test_a_log_that_is_not_the_one_it_was_is_read_anew(engine: Engine, kind: str) -> None:
+def test_a_replaced_log_is_read_again(engine: Engine, kind: str) -> None:
     logged(engine)
     size = engine.tuning.table().size
     (file,) = (engine.workspace.root / "logs/decisions").iterdir()

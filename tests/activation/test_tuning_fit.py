@@ -1,4 +1,4 @@
-"""Thresholds fitted to labels: what they rest on, what they gain, and when there are none (spec 5.5)."""
+"""Thresholds fitted to labels: their basis, their gain, and when fitting is refused (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def spread(low: float, high: float, count: int) -> list[float]:
 
 
 def mixed(seed: int, count: int, *, useful_at: float = 0.8, noise_at: float = 0.62) -> list[Decision]:
-    """Labelled decisions whose noise lies above today's upper threshold."""
+    """Labelled decisions with noise above today's upper threshold."""
     chance = random.Random(seed)
     labels = [chance.random() < 0.4 for _ in range(count)]
     return [
@@ -50,7 +50,7 @@ def test_noise_alone_raises_both_thresholds_just_above_it() -> None:
     assert "of 20 noise decisions kept out, today 0" in str(held)
 
 
-def test_noise_that_the_gate_rejects_is_not_asked_about_any_more() -> None:
+def test_noise_rejected_by_the_gate_is_no_longer_asked_about() -> None:
     asked = [decision(n, score, False, gate=("no", "local")) for n, score in enumerate(spread(0.3, 0.4, 20))]
     proposal = propose(table_of(asked), "t")
     assert proposal.thresholds == Thresholds(0.41, 0.6)
@@ -58,13 +58,13 @@ def test_noise_that_the_gate_rejects_is_not_asked_about_any_more() -> None:
     assert (proposal.held_out.gate_calls, proposal.held_out.today_gate_calls) == (0, 20)
 
 
-def test_noise_that_is_dropped_already_leaves_the_thresholds_alone() -> None:
+def test_noise_that_is_already_dropped_leaves_the_thresholds_unchanged() -> None:
     proposal = propose(table_of(series(spread(0.13, 0.2, 20), False)), "t")
     assert proposal.thresholds is None
     assert proposal.refused == "today's thresholds are already the best for its 20 labelled decisions"
 
 
-def test_useful_ones_alone_lower_the_threshold_to_the_gate_and_only_that() -> None:
+def test_useful_labels_alone_lower_only_the_gate_threshold() -> None:
     proposal = propose(table_of(series(spread(0.14, 0.2, 16), True)), "t")
     assert proposal.thresholds == Thresholds(0.13, 0.6)
     held = proposal.held_out
@@ -74,7 +74,7 @@ def test_useful_ones_alone_lower_the_threshold_to_the_gate_and_only_that() -> No
     assert str(held).startswith("held out, 5 folds: recall .95, today .00")
 
 
-def test_labels_of_both_kinds_put_the_thresholds_where_they_part() -> None:
+def test_labels_of_both_kinds_place_the_thresholds_between_them() -> None:
     decisions = [*series(spread(0.5, 0.69, 25), False), *series(spread(0.75, 0.95, 25), True, 25)]
     proposal = propose(table_of(decisions), "t")
     assert proposal.thresholds == Thresholds(0.72, 0.72)
@@ -85,7 +85,7 @@ def test_labels_of_both_kinds_put_the_thresholds_where_they_part() -> None:
     assert held.f1_spread >= 0 and held.precision > held.today_precision
 
 
-def test_what_overlaps_is_asked_about() -> None:
+def test_overlapping_scores_are_left_to_the_gate() -> None:
     low, both, high = spread(0.3, 0.5, 20), spread(0.55, 0.75, 30), spread(0.8, 0.95, 20)
     decisions = [
         *series(low, False),
@@ -102,7 +102,7 @@ def test_what_overlaps_is_asked_about() -> None:
     assert 0.74 < proposal.thresholds.activate <= 0.8
 
 
-def test_questions_have_their_price() -> None:
+def test_gate_calls_have_a_price() -> None:
     decisions = [
         *series(spread(0.3, 0.5, 30), False),
         *series(spread(0.7, 0.9, 30), True, 30),
@@ -112,7 +112,7 @@ def test_questions_have_their_price() -> None:
     assert before.after is not None and before.after.gate_calls == 0
 
 
-def test_one_label_does_not_move_a_threshold_across_the_scale_and_several_do() -> None:
+def test_one_outlier_does_not_move_a_threshold_far_but_several_do() -> None:
     known = topic("t", activation_threshold=0.4)
     few = propose(table_of(series([*spread(0.3, 0.34, 11), 0.93], False), known), "t").thresholds
     many = propose(table_of(series([*spread(0.3, 0.34, 11), *[0.93] * 8], False), known), "t").thresholds
@@ -144,7 +144,7 @@ def test_one_label_does_not_move_a_threshold_across_the_scale_and_several_do() -
         ),
     ],
 )
-def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[Decision], why: str) -> None:
+def test_too_few_labels_are_refused_with_their_numbers(decisions: list[Decision], why: str) -> None:
     proposal = propose(table_of(decisions), "t")
     assert (proposal.refused, proposal.thresholds, proposal.after, proposal.held_out) == (
         why,
@@ -164,18 +164,18 @@ def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[De
         (replace(topic("t"), path=""), "no longer has a file"),
     ],
 )
-def test_topics_whose_thresholds_decide_nothing_are_refused(known: Topic, why: str) -> None:
+def test_topics_not_decided_by_thresholds_are_refused(known: Topic, why: str) -> None:
     proposal = propose(table_of(series(spread(0.62, 0.7, 20), False), known), "t")
     assert why in proposal.refused and proposal.thresholds is None
 
 
-def test_noise_that_a_trigger_lets_in_is_not_the_thresholds_business() -> None:
+def test_noise_activated_by_a_trigger_does_not_move_thresholds() -> None:
     noise = [decision(n, score, False, hits=("keywords",)) for n, score in enumerate(spread(0.6, 0.7, 20))]
     assert "a trigger decides" in propose(table_of(noise, topic("t", priority="critical")), "t").refused
     assert propose(table_of(noise), "t").thresholds is not None
 
 
-def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
+def test_random_labels_are_refused_with_their_held_out_result() -> None:
     chance = random.Random(3)
     decisions = [decision(n, round(chance.random(), 3), n % 2 == 0) for n in range(60)]
     everything = topic("t", similarity_threshold=0.1, activation_threshold=0.1)
@@ -188,7 +188,7 @@ def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
 
 
 @each_case("seed", range(6))
-def test_what_is_proposed_does_better_on_decisions_nobody_has_seen(seed: int) -> None:
+def test_proposed_thresholds_do_better_on_unseen_decisions(seed: int) -> None:
     proposal = propose(table_of(mixed(seed, 120)), "t")
     assert proposal.thresholds is not None
     unseen = table_of(mixed(1000 + seed, 2000))
@@ -198,7 +198,7 @@ def test_what_is_proposed_does_better_on_decisions_nobody_has_seen(seed: int) ->
     assert proposal.held_out is not None and proposal.held_out.f1 == pytest.approx(then.f1, abs=0.12)
 
 
-def test_with_the_specs_preset_the_thresholds_are_those_of_matched_messages() -> None:
+def test_with_the_spec_preset_thresholds_for_matched_messages_are_fitted() -> None:
     noise = [
         decision(n, score, False, hits=("pattern",), signal="tfidf")
         for n, score in enumerate(spread(0.31, 0.36, 20))
@@ -223,7 +223,7 @@ def test_equal_messages_are_in_the_same_fold_and_kinds_are_spread_evenly() -> No
     assert all(14 <= int(fold.sum()) <= 18 for fold in folds)
 
 
-def test_fewer_messages_are_dealt_into_fewer_folds() -> None:
+def test_few_messages_get_fewer_folds() -> None:
     few = [decision(n, score, False, message=f"{n % 3}") for n, score in enumerate(spread(0.6, 0.7, 12))]
     proposal = propose(table_of(few), "t")
     assert proposal.held_out is not None and proposal.held_out.folds == 3
@@ -252,7 +252,7 @@ def test_the_same_log_gives_the_same_proposal_in_every_process() -> None:
 
 
 def _brute_force(table_decisions: list[Decision]) -> float:
-    """The best worth any pair of two-digit thresholds has, prices of questions and moves included."""
+    """The best worth of any pair of two-digit thresholds, including the prices of calls and moves."""
     table = table_of(table_decisions)
     samples = Samples.of(table, "t")
     today = table.today("t")
@@ -280,7 +280,7 @@ def test_no_other_pair_of_thresholds_is_worth_more(seed: int) -> None:
     assert found.worth - grid.MOVE_PRICE * moved / weight >= _brute_force(decisions) - 0.01
 
 
-def test_answers_that_nobody_gave_yet_are_told_apart() -> None:
+def test_gate_calls_without_a_known_answer_are_reported_separately() -> None:
     decisions = [
         *series(spread(0.3, 0.5, 20), False),
         *[decision(20 + n, score, n % 2 == 0) for n, score in enumerate(spread(0.62, 0.75, 30))],
@@ -290,13 +290,13 @@ def test_answers_that_nobody_gave_yet_are_told_apart() -> None:
     assert f"{held.gate_calls} gate calls ({held.gate_calls} never asked before), today" in str(held)
 
 
-def test_a_proposal_is_a_value() -> None:
+def test_proposals_compare_by_value() -> None:
     proposal = propose(table_of(series([0.5], True)), "t")
     assert isinstance(proposal, Proposal) and proposal == propose(table_of(series([0.5], True)), "t")
 
 
 @each_case(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
-def test_thresholds_that_switch_a_topic_off_are_called_so(gate: float | None, warned: bool) -> None:
+def test_thresholds_that_switch_a_topic_off_cause_a_caution(gate: float | None, warned: bool) -> None:
     known = topic("t")
     today = figures(table_of([], known), "t")
     found = Proposal("t", Thresholds(0.1, 0.5), Thresholds(gate, 1.0), "", today, None, None)

@@ -1,4 +1,4 @@
-"""Thresholds as a topic's file names them, their rounding, and the file and journal they are written to."""
+"""Thresholds in a topic's file, their rounding, and the file and journal they are written to."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ thresholds = st.integers(0, 100).map(lambda threshold: threshold / 100)
 @settings(max_examples=30, deadline=None)
 @given(pair=st.tuples(thresholds, thresholds).map(sorted))
 @example(pair=[0.3, 0.3])
-def test_thresholds_in_a_file_are_the_thresholds_that_hold(
+def test_thresholds_in_a_file_are_the_effective_thresholds(
     known: Topic, watchers: WatcherSettings, pair: list[float]
 ) -> None:
     wanted = Thresholds(*pair)
@@ -49,13 +49,13 @@ def test_thresholds_in_a_file_are_the_thresholds_that_hold(
 
 @each_case("known", PRIORITIES)
 @each_case("watchers", [CALIBRATED, SPEC])
-def test_what_the_table_gives_needs_no_line(known: Topic, watchers: WatcherSettings) -> None:
+def test_thresholds_equal_to_the_tables_need_no_line(known: Topic, watchers: WatcherSettings) -> None:
     assert own_thresholds(known, watchers, today(known, watchers)) == OwnThresholds()
     threshold = replace(known, similarity_threshold=0.33, activation_threshold=0.77)
     assert own_thresholds(threshold, watchers, today(known, watchers)) == OwnThresholds()
 
 
-def test_a_line_that_says_what_the_table_says_stays_while_its_threshold_does() -> None:
+def test_a_redundant_line_is_kept_while_its_threshold_is_unchanged() -> None:
     known = topic("t", priority="high", similarity_threshold=0.15)
     now = today(known, SPEC)
     assert own_thresholds(known, SPEC, now) == OwnThresholds(0.15, None)
@@ -66,7 +66,7 @@ def test_a_line_that_says_what_the_table_says_stays_while_its_threshold_does() -
     assert own_thresholds(known, SPEC, Thresholds(0.2, 0.8)) == OwnThresholds(0.2, 0.8)
 
 
-def test_never_is_written_as_far_as_a_file_can_say_it() -> None:
+def test_never_is_written_as_the_highest_threshold() -> None:
     known = topic("t")
     assert own_thresholds(known, CALIBRATED, Thresholds(0.25, None)) == OwnThresholds(None, 1.0)
     assert own_thresholds(known, CALIBRATED, Thresholds(None, 0.5)) == OwnThresholds(0.5, 0.5)
@@ -74,7 +74,7 @@ def test_never_is_written_as_far_as_a_file_can_say_it() -> None:
     assert own_thresholds(known, SPEC, Thresholds(0.15, None)) == OwnThresholds()
 
 
-def test_with_the_calibrated_preset_today_is_what_the_policy_says_of_an_unmatched_message() -> None:
+def test_with_the_calibrated_preset_today_is_the_policy_for_unmatched_messages() -> None:
     for known in PRIORITIES:
         assert today(known, CALIBRATED) == thresholds_of(known, CALIBRATED, matched=False)
 
@@ -92,7 +92,7 @@ def test_with_the_calibrated_preset_today_is_what_the_policy_says_of_an_unmatche
         (0.0, 0.0),
     ],
 )
-def test_numbers_get_as_many_digits_as_they_need(value: float | None, short: float | None) -> None:
+def test_thresholds_are_rounded_to_the_digits_they_need(value: float | None, short: float | None) -> None:
     assert rounded(value) == short
 
 
@@ -115,7 +115,7 @@ Book a table.
 
 @each_case("newline", [b"\n", b"\r\n"])
 @each_case("bom", [b"", b"\xef\xbb\xbf"])
-def test_only_the_thresholds_change_in_a_file(newline: bytes, bom: bytes) -> None:
+def test_only_the_threshold_lines_of_a_file_change(newline: bytes, bom: bytes) -> None:
     data = bom + FILE.replace(b"\n", newline)
     known = topic("lunch")
     new = with_thresholds(data, known, OwnThresholds(0.34, 0.62))
@@ -132,14 +132,14 @@ def test_the_header_ends_where_the_body_begins() -> None:
     assert header_of(odd, "t.md") in (b"", odd[: odd.index(b"\n# Lu")])
 
 
-def test_a_broken_header_is_never_rewritten() -> None:
+def test_an_invalid_header_is_never_rewritten() -> None:
     broken = FILE.replace(b"[menu]", b"[menu")
     with pytest.raises((DocumentError, TopicError)) as caught:
         with_thresholds(broken, topic("lunch"), OwnThresholds(0.3, 0.6))
     assert "topics/lunch.md" in str(caught.value)
 
 
-def test_a_threshold_that_stands_somewhere_else_is_not_lost_from_sight() -> None:
+def test_a_misplaced_threshold_is_still_recognized() -> None:
     nested = b"---\ntype: topic\ntriggers:\n  similarity_threshold: 0.4\n  patterns: [menu]\n---\n# Lunch\n"
     known = topic("lunch", similarity_threshold=0.4)
     assert thresholds_in(nested, known.path) == OwnThresholds(0.4, None)
@@ -150,7 +150,7 @@ def test_a_threshold_that_stands_somewhere_else_is_not_lost_from_sight() -> None
         with_thresholds(nested, known, OwnThresholds(None, None))
 
 
-def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
+def test_the_journal_gives_the_last_change_in_effect(tmp_path: Path) -> None:
     now = [datetime(2026, 2, 27, 8, tzinfo=UTC)]
     files = workspace_files(tmp_path)
 
@@ -197,7 +197,7 @@ def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
         ).encode(),
     ],
 )
-def test_a_broken_line_of_the_journal_is_passed_over(tmp_path: Path, damage: bytes) -> None:
+def test_a_broken_journal_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
     files = workspace_files(tmp_path)
     journal = TuningJournal(files, lambda: datetime(2026, 2, 27, tzinfo=UTC))
     first = journal.record(

@@ -1,4 +1,4 @@
-"""Replaying the log under other thresholds says what the policy itself would have decided (spec 5.5)."""
+"""Replaying the log with other thresholds gives what the policy would have decided (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ threshold_pairs = st.one_of(
 @pytest.mark.parametrize("named", SETTINGS)
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 5), thresholds=threshold_pairs)
-def test_figures_are_those_of_deciding_again_one_by_one(
-    named: str, seed: int, thresholds: Thresholds | None
-) -> None:
+def test_figures_equal_deciding_each_row_again(named: str, seed: int, thresholds: Thresholds | None) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
@@ -111,7 +109,7 @@ def test_figures_are_those_of_deciding_again_one_by_one(
 @pytest.mark.parametrize("named", SETTINGS)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 5), thresholds=threshold_pairs.filter(bool))
-def test_flips_are_the_decisions_that_turn(named: str, seed: int, thresholds: Thresholds) -> None:
+def test_flips_are_the_decisions_that_change(named: str, seed: int, thresholds: Thresholds) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
@@ -148,7 +146,7 @@ def test_todays_thresholds_change_nothing(named: str) -> None:
     assert overview(table) == overview(table, {name: table.today(name) for name in table.topics})
 
 
-def test_only_so_many_flips_are_listed_and_all_are_counted() -> None:
+def test_flips_are_listed_up_to_a_limit_but_all_counted() -> None:
     table = table_of([*series([0.5] * 300, None), *series([0.5] * 20, False, 300), *series([0.5], True, 320)])
     found = flips(table, "t", Thresholds(0.2, 0.4), Thresholds(0.7, 0.9), limit=12)
     assert (found.fixed, found.lost, found.changed) == (20, 1, 300)
@@ -157,7 +155,7 @@ def test_only_so_many_flips_are_listed_and_all_are_counted() -> None:
     assert flips(table, "t", Thresholds(0.2, 0.4), Thresholds(0.7, 0.9), limit=0).rows == ()
 
 
-def test_an_answer_that_comes_to_the_same_is_neither_fixed_nor_lost() -> None:
+def test_a_flip_is_classified_by_its_label_and_gate_answer() -> None:
     table = table_of([decision(1, 0.5, True, gate=("yes", "local")), decision(2, 0.5, False)])
     found = flips(table, "t", Thresholds(0.2, 0.6), Thresholds(0.2, 0.4))
     assert [(flip.index, flip.kind) for flip in found.rows] == [(1, "lost"), (0, "changed")]
@@ -178,7 +176,7 @@ def test_an_answer_that_comes_to_the_same_is_neither_fixed_nor_lost() -> None:
         ((False, "gate"), ("yes", "local"), (False, "gate")),
     ],
 )
-def test_whose_label_counts(
+def test_the_strongest_label_counts(
     label: tuple[bool | None, str], gate: tuple[str, str], expected: tuple[bool | None, str]
 ) -> None:
     table = table_of([decision(1, 0.5, label[0], label[1], gate=gate)])
@@ -189,7 +187,7 @@ def test_whose_label_counts(
     }
 
 
-def test_an_unasked_gate_answers_as_reliably_as_it_did_elsewhere() -> None:
+def test_an_unasked_gate_is_assumed_as_reliable_as_elsewhere() -> None:
     unasked = [decision(1, 0.5, True), decision(2, 0.5, False)]
     believed = figures(table_of(unasked), "t")
     assert believed.useful_active == pytest.approx(0.95)
@@ -201,7 +199,7 @@ def test_an_unasked_gate_answers_as_reliably_as_it_did_elsewhere() -> None:
     assert figures(table, "t").noise_active == pytest.approx(0.03)
 
 
-def test_only_the_gate_in_use_tells_how_reliable_it_is_and_what_it_costs() -> None:
+def test_reliability_and_cost_come_only_from_the_gate_in_use() -> None:
     old = [decision(n, 0.5, True, gate=("no", "local")) for n in range(40)]
     new = [decision(40 + n, 0.5, None, gate=("yes", "openai"), usd=0.0004) for n in range(3)]
     remembered = [decision(43, 0.5, None, gate=("yes", "openai"), usd=0.0)]
@@ -221,7 +219,7 @@ def test_calls_are_counted_by_the_days_the_log_spans() -> None:
     assert table_of([]).days == 1
 
 
-def test_what_was_logged_under_another_preset_is_left_out_and_counted() -> None:
+def test_decisions_of_another_preset_are_left_out_and_counted() -> None:
     decisions = [
         decision(1, 0.9, True, signal="tfidf"),
         decision(2, 0.9, True, about="gone", signal="tfidf"),
@@ -237,7 +235,7 @@ def test_what_was_logged_under_another_preset_is_left_out_and_counted() -> None:
 
 
 @each_case("value", ["0.5", True, None, float("nan"), [1]])
-def test_a_score_that_is_no_number_is_left_out(value: object) -> None:
+def test_a_score_that_is_not_a_number_is_left_out(value: object) -> None:
     odd = decision(1, 0.5)._replace(scores={"probability": value})  # type: ignore[dict-item]
     assert table_of([odd]).left_out == 1
 
@@ -248,7 +246,7 @@ def test_hits_of_any_form_are_hits(hits: tuple[tuple[object, ...], ...]) -> None
     assert figures(table_of([odd]), "t").useful_active == 1
 
 
-def test_topics_without_a_file_come_last_with_the_tables_thresholds() -> None:
+def test_topics_without_a_file_come_last_with_table_thresholds() -> None:
     gone = decision(1, 0.9, about="aardvark")._replace(priority="low")
     table = table_of([gone], topic("z"), topic("y"))
     assert table.topics == ("y", "z", "aardvark")
@@ -277,7 +275,7 @@ def test_a_new_label_counts_at_once() -> None:
     assert figures(table, "t").by_use == 1
 
 
-def test_topics_together_count_every_decision_the_same() -> None:
+def test_totals_weight_every_decision_equally() -> None:
     decisions = [*series([0.9] * 3, True), decision(8, 0.9, False, about="u"), decision(9, 0.4, about="u")]
     parts = overview(table_of(decisions, topic("t"), topic("u")))
     both = total(parts.values())
@@ -287,14 +285,14 @@ def test_topics_together_count_every_decision_the_same() -> None:
     assert total(()).f1 is None
 
 
-def test_only_noise_active_is_an_f1_of_nothing() -> None:
+def test_active_noise_without_useful_decisions_gives_an_f1_of_zero() -> None:
     wrong = figures(table_of(series([0.9], False)), "t")
     assert (wrong.precision, wrong.recall, wrong.f1) == (0, None, 0)
     kept_out = figures(table_of(series([0.1], False)), "t")
     assert (kept_out.precision, kept_out.recall, kept_out.f1) == (None, None, None)
 
 
-def test_labelled_decisions_are_drawn_where_thresholds_decide_about_them() -> None:
+def test_plotted_decisions_are_those_decided_by_thresholds() -> None:
     known: Topic = topic("t", priority="critical")
     decisions = [
         decision(1, 0.0, False),
@@ -310,14 +308,14 @@ def test_labelled_decisions_are_drawn_where_thresholds_decide_about_them() -> No
     assert histogram(table_of([], known), "t", 3).useful == (0, 0, 0)
 
 
-def test_settings_of_another_kind_make_another_table() -> None:
+def test_a_different_preset_gives_a_different_table() -> None:
     row = decision(1, 0.5, True)._replace(scores={"probability": 0.5, "tfidf": 0.1})
     known = topic("t")
     assert figures(DecisionTable((row,), (known,), CALIBRATED), "t").gate_calls == 1
     assert figures(DecisionTable((row,), (known,), SPEC), "t").gate_calls == 0
 
 
-def test_what_the_local_gate_would_have_said_is_calculated() -> None:
+def test_the_answer_of_the_local_gate_is_computed() -> None:
     known = topic("t")
     log = (decision(1, 0.4, True), decision(2, 0.45, False), decision(3, 0.55, False))
     found = figures(DecisionTable(log, (known,), CALIBRATED, "local"), "t")

@@ -1,4 +1,4 @@
-"""What an agent's reply says about the topics that were active for the message (spec 5.5)."""
+"""What an agent's reply shows about the topics active for the message (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_a_reply_that_follows_the_instructions_shows_use() -> None:
     )
 
 
-def test_words_of_the_message_prove_nothing() -> None:
+def test_words_of_the_message_do_not_count() -> None:
     message = "Is the rollout announced, are the smoke tests green, how is the canary, can we stop the queue?"
     assert used(DEPLOY, message, "Rollout announced, smoke tests are green, the canary looks fine.") is None
 
 
-def test_words_that_several_topics_share_prove_nothing() -> None:
+def test_words_shared_by_several_topics_do_not_count() -> None:
     sharing = (LUNCH, topic("dinner", LUNCH.instructions), DEPLOY)
     words = words_of(sharing)
     assert not words["lunch"].distinctive and words["deploy"].distinctive
@@ -65,7 +65,7 @@ def test_words_that_several_topics_share_prove_nothing() -> None:
     assert was_used(LUNCH, words["lunch"], "Hungry?", reply) is None
 
 
-def test_a_few_words_in_a_long_reply_are_chance() -> None:
+def test_a_few_words_in_a_long_reply_do_not_show_use() -> None:
     words = " ".join(f"word{number}x" for number in range(150))
     assert used(DEPLOY, "Hm?", f"{words} smoke canary rollout") is None
     assert (
@@ -88,19 +88,19 @@ def test_a_tool_call_on_a_subscribed_file_shows_use(path: str, expected: bool | 
     assert used(DEPLOY, "Ship it.", "Done.", path) is expected
 
 
-def test_a_file_that_the_message_named_proves_nothing() -> None:
+def test_a_file_named_in_the_message_does_not_count() -> None:
     path = "knowledge/procedures/deploy.md"
     assert used(DEPLOY, f"What does {path} say?", "Nothing new.", path) is None
 
 
-def test_a_long_reply_without_a_single_word_of_the_topic_speaks_against_it() -> None:
+def test_a_long_reply_without_any_word_of_the_topic_shows_no_use() -> None:
     assert used(LUNCH, "What is wrong at Nordersiel?", UNRELATED) is False
     for word in ("canteen", "eat", "lunch", "menu"):
         assert used(LUNCH, "What is wrong?", f"{UNRELATED} {word}") is None, word
     assert used(LUNCH, "What is wrong?", UNRELATED, "notes/menu.md") is None
 
 
-def test_a_short_reply_says_nothing() -> None:
+def test_a_short_reply_shows_nothing() -> None:
     assert used(LUNCH, "What is wrong?", "") is None
     assert used(LUNCH, "What is wrong?", "Done.") is None
     few = " ".join(f"word{number}x" for number in range(LONG_REPLY - 1))
@@ -108,8 +108,8 @@ def test_a_short_reply_says_nothing() -> None:
     assert used(LUNCH, "What is wrong?", f"{few} another") is False
 
 
-def test_it_speaks_seldom_and_not_against_what_was_right(sample: Path) -> None:
-    """The measurement that the rule's figures come from, on the sample's own conversations."""
+def test_use_on_the_sample_is_rarely_decided_and_never_wrong(sample: Path) -> None:
+    """The measurement behind the rule's constants, on the sample's conversations."""
     said = []
     with Engine.open(sample) as engine:
         words = words_of(engine.library.topics)

@@ -1,4 +1,4 @@
-"""Patterns that list texts are matched as the regular expression would match them."""
+"""Patterns that only list texts are matched exactly as the regular expression would."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def spans(match: str, text: str) -> list[tuple[int, int]] | None:
         ("", "x", None),
     ],
 )
-def test_texts_are_found_or_left_to_the_expression(
+def test_listed_texts_are_found_or_left_to_the_expression(
     match: str, text: str, expected: list[tuple[int, int]] | None
 ) -> None:
     if needs(match).texts is None:
@@ -59,14 +59,14 @@ def test_hostile_repetition_is_left_to_the_expression() -> None:
     assert spans(r"\baa\b", "a" * 20_000) is None
 
 
-def test_where_a_word_edge_is_told_it_is_that_of_the_expression() -> None:
+def test_word_boundaries_are_those_of_the_expression() -> None:
     word, other = regex.compile(r"\w"), regex.compile(r"\W")
     characters = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x110000)]]
-    told = {answer: "".join(c for c in characters if is_word(c) is answer) for answer in (True, False)}
-    assert len(told[True]) > 100_000
-    assert len(told[False]) > 500
-    assert other.search(told[True]) is None
-    assert word.search(told[False]) is None
+    by_answer = {answer: "".join(c for c in characters if is_word(c) is answer) for answer in (True, False)}
+    assert len(by_answer[True]) > 100_000
+    assert len(by_answer[False]) > 500
+    assert other.search(by_answer[True]) is None
+    assert word.search(by_answer[False]) is None
 
 
 LETTERS = st.text("aAbBkKsSiIßẞſıİ\u212aüÜσςΣ _-'.🚨\u0301é中ᾳ", max_size=14)
@@ -78,7 +78,7 @@ WORDS = st.text("abBkKsSiIßſıİüÜσς _-'", min_size=1, max_size=4)
     st.sampled_from(["{}", r"\b(?:{})\b", r"\b{}", r"(?:{})\b", r"(?:{})s?\b", "(?:{}){{1,2}}", "(?:{})?k"]),
     LETTERS,
 )
-def test_what_is_found_is_what_the_expression_finds(words: list[str], frame: str, text: str) -> None:
+def test_matches_equal_those_of_the_expression(words: list[str], frame: str, text: str) -> None:
     match = frame.format("|".join(regex.escape(word, literal_spaces=True) for word in words))
     texts = needs(match).texts
     if texts is None:

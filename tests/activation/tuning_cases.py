@@ -1,4 +1,4 @@
-"""Logged decisions for tests of tuning, and what the policy itself says about each."""
+"""Logged decisions for tuning tests, and the policy's own result for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALIBRATED = WatcherSettings(
         "low": PolicyRow(activate=0.7, gate=0.3),
     },
 )
-"""Thresholds of its own, so that the cases do not depend on the defaults."""
+"""With explicit thresholds, so that the cases do not depend on the defaults."""
 SPEC = WatcherSettings(preset="spec")
 START = datetime(2026, 2, 16, 8, tzinfo=UTC)
 
@@ -87,7 +87,7 @@ def table_of(
     *topics: Topic,
     settings: WatcherSettings = CALIBRATED,
 ) -> DecisionTable:
-    """The table of some decisions; without topics, of a medium one named ``t``."""
+    """A table of decisions; without topics, for one of medium priority named ``t``."""
     return DecisionTable(tuple(decisions), topics or (topic("t"),), settings)
 
 
@@ -98,16 +98,16 @@ def series(scores: Iterable[float], useful: bool | None, start: int = 0) -> list
 
 @dataclass(frozen=True)
 class Judged:
-    """What the policy makes of one logged decision."""
+    """The policy's result for one logged decision."""
 
     outcome: str
     chance: float
-    """How probable it is to be active."""
+    """The probability that it is active."""
     useful: bool | None
 
 
 def judge(table: DecisionTable, row: int, thresholds: Thresholds | None, settings: WatcherSettings) -> Judged:
-    """Decides about one row as the pipeline would, with other thresholds in the file: the slow way."""
+    """Decide one row as the pipeline would with other thresholds in the file (the slow way)."""
     found = table.decision(row)
     known = table.topic(found.topic)
     if thresholds is not None:
@@ -131,5 +131,5 @@ def _chance(table: DecisionTable, found: Decision, outcome: str, useful: bool | 
 
 
 def forced(name: str, on: bool) -> Topic:
-    """A topic that a person has switched."""
+    """A topic switched by a person."""
     return replace(topic(name), forced=on)

@@ -1,4 +1,4 @@
-"""Agents that call their hooks as the real ones do, and write their session's log as the real ones do."""
+"""Fake agents that call their hooks and write their session logs exactly as the real ones do."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 Hook = Callable[[str, bytes], str]
-"""Given the agent's name and what it says, what the hook prints."""
+"""Takes the agent's name and the hook payload; returns what the hook prints."""
 
 INJECTED = "{autopoiesis}"
 
 
 class Agent:
-    """One session of Claude Code, or of Codex; what its hooks add stands in its log, as it does there."""
+    """A session of Claude Code or Codex; injected text is written to its log as the real ones do."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class Agent:
             if name == "claude-code"
             else f"sessions/2026/02/16/rollout-2026-02-16T18-00-00-{session_id}.jsonl"
         )
-        self.said: list[str] = []
-        """What the person and the agent have said, in turn."""
+        self.messages: list[str] = []
+        """The texts of the person's and the agent's turns, in order."""
 
-    def fires(self, event: str, **fields: Any) -> str:
-        """Runs the hook of an event; gives what it adds to the context."""
+    def fire(self, event: str, **fields: Any) -> str:
+        """Run the hook for an event and return the text it adds to the context."""
         payload = {
             "session_id": self.session_id,
             "transcript_path": str(self.log),
@@ -59,21 +59,21 @@ class Agent:
         assert len(text.encode()) <= 9_500
         return text
 
-    def starts(self, source: str = "startup") -> str:
-        told = self.fires("SessionStart", source=source)
+    def start(self, source: str = "startup") -> str:
+        injected = self.fire("SessionStart", source=source)
         if self.name == "codex" and not self.log.exists():
             self._write(self._codex.meta() | {"payload": {**self._codex.meta()["payload"], "cwd": self.cwd}})
-        self._hears(told, "SessionStart")
-        return told
+        self._log_injected(injected, "SessionStart")
+        return injected
 
-    def hears(self, text: str, answer: str = "Done.", **call: Any) -> str:
-        """The person says something; the agent calls its hook, answers and stops."""
-        told = self.fires("UserPromptSubmit", prompt=text)
+    def prompt(self, text: str, answer: str = "Done.", **call: Any) -> str:
+        """Send a prompt: the agent calls its hook, answers and stops. Returns the injected text."""
+        injected = self.fire("UserPromptSubmit", prompt=text)
         if self.name == "claude-code":
             self._write(self._claude.user(text, cwd=self.cwd))
         else:
             self._write(self._codex.event("user_message", message=text), self._codex.message("user", text))
-        self._hears(told, "UserPromptSubmit")
+        self._log_injected(injected, "UserPromptSubmit")
         if call and self.name == "claude-code":
             self._write(self._claude.calls("toolu_1", **call), self._claude.result("toolu_1", "ok"))
         if self.name == "claude-code":
@@ -82,22 +82,22 @@ class Agent:
             self._write(
                 self._codex.event("agent_message", message=answer), self._codex.message("assistant", answer)
             )
-        self.said += [text, answer]
-        self.fires("Stop", stop_hook_active=False, last_assistant_message=answer)
-        return told
+        self.messages += [text, answer]
+        self.fire("Stop", stop_hook_active=False, last_assistant_message=answer)
+        return injected
 
-    def ends(self) -> None:
-        self.fires("SessionEnd", reason="prompt_input_exit")
+    def end(self) -> None:
+        self.fire("SessionEnd", reason="prompt_input_exit")
 
-    def _hears(self, told: str, event: str) -> None:
-        if not told:
+    def _log_injected(self, injected: str, event: str) -> None:
+        if not injected:
             return
         if self.name == "codex":
-            self._write(self._codex.message("developer", told))
+            self._write(self._codex.message("developer", injected))
             return
         attachment = {
             "type": "hook_additional_context",
-            "content": [told],
+            "content": [injected],
             "hookName": event,
             "hookEvent": event,
         }

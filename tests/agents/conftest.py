@@ -1,4 +1,4 @@
-"""A memory that agents are told of; what they are switched off for stays with the test that does it."""
+"""An engine with hooks for agents; hook switches are isolated per test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.engine import Engine
 
 
 @pytest.fixture(autouse=True)
-def own_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.agents.switches.settings_folder", lambda: tmp_path / "settings")
 
 

@@ -1,4 +1,4 @@
-"""What agents were told is read back with why and what came of it, judged, and summed up."""
+"""Injection records can be read back with reason and outcome, judged, and summarized."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ TOPIC, PROCEDURE = "github-pr-review", "knowledge/procedures/code-review.md"
 
 @pytest.fixture
 def agent(engine: Engine, tmp_path: Path) -> Agent:
-    """An agent that was told something at the start of its session and beside its first prompt."""
+    """An agent that got injections at session start and with its first prompt."""
     made = Agent(Hooks(engine).answer, tmp_path / "claude")
-    made.starts()
-    made.hears(REVIEW, f"Two remarks, by {PROCEDURE}.")
+    made.start()
+    made.prompt(REVIEW, f"Two remarks, by {PROCEDURE}.")
     return made
 
 
-def test_each_section_says_why_and_an_old_record_is_read_without(engine: Engine, agent: Agent) -> None:
+def test_sections_carry_a_reason_and_old_records_without_one_are_readable(
+    engine: Engine, agent: Agent
+) -> None:
     audit = Audit(engine)
     (prompt,) = (each for each in audit.entries() if each.injection)
     assert prompt.agent == "claude-code" and prompt.project == "tidemark" and prompt.session_id == SESSION
@@ -49,10 +51,10 @@ def test_each_section_says_why_and_an_old_record_is_read_without(engine: Engine,
     assert [piece.section.why for piece in audit.pieces(prompt)] == [""] * len(pieces)
 
 
-def test_all_that_hooks_did_is_there_and_found_by_its_id(engine: Engine, agent: Agent) -> None:
+def test_every_hook_run_is_listed_and_can_be_found_by_id(engine: Engine, agent: Agent) -> None:
     (rule,) = engine.rules.add("Open pull requests as drafts, never as ready.").rules
-    agent.starts("clear")
-    agent.hears("ok, do it")
+    agent.start("clear")
+    agent.prompt("ok, do it")
     engine.compile("What is Odile Ferrand waiting for?", ask=False, record=True)
     audit = Audit(engine)
     found = list(audit.entries())
@@ -71,7 +73,7 @@ def test_all_that_hooks_did_is_there_and_found_by_its_id(engine: Engine, agent: 
             audit.find(name)
 
 
-def test_a_person_says_what_was_noise_and_that_stays(engine: Engine, agent: Agent) -> None:
+def test_a_judgement_by_the_person_overrides_the_recorded_use(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
     prompt = next(each for each in audit.entries() if each.injection)
     assert engine.injections.references() == {PROCEDURE: 1}
@@ -80,7 +82,7 @@ def test_a_person_says_what_was_noise_and_that_stays(engine: Engine, agent: Agen
     (decision,) = (each for each in engine.decision_log.last(99, topic=TOPIC) if each.useful is False)
     assert decision.message == REVIEW and decision.labelled_by == "person"
 
-    agent.hears("Anything else?", "No.")  # the exchange is over now, and what it showed is noted
+    agent.prompt("Anything else?", "No.")  # closes the previous exchange, so its outcome is recorded
     prompt = audit.find(prompt.id)
     assert prompt.injection is not None and prompt.injection.finished
     states = [(each.was_useful, each.judged) for each in prompt.injection.sections]
@@ -91,20 +93,20 @@ def test_a_person_says_what_was_noise_and_that_stays(engine: Engine, agent: Agen
     assert {use.path: use.useful for use in engine.injections.log.by_file()}[PROCEDURE] == 1
 
 
-def test_what_cannot_be_judged_says_why(engine: Engine, agent: Agent) -> None:
+def test_judging_an_unknown_section_or_uncaptured_prompt_is_an_error(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
     *_, prompt, start = audit.entries()
-    for telling, numbers in ((start, ()), (prompt, (99,))):
+    for entry, numbers in ((start, ()), (prompt, (99,))):
         with pytest.raises(AutopoiesisError, match="no such section"):
-            audit.judge(telling, numbers, True)
+            audit.judge(entry, numbers, True)
     engine.configuration.change("hooks.capture", "false")
-    agent.fires("UserPromptSubmit", prompt="Why did we choose SVG for the chart?")
+    agent.fire("UserPromptSubmit", prompt="Why did we choose SVG for the chart?")
     with pytest.raises(AutopoiesisError, match="not in a transcript yet"):
         audit.judge(next(audit.entries()), (), True)
 
 
-def test_a_week_is_summed_up(engine: Engine, agent: Agent) -> None:
-    agent.hears("ok, do it", "Done.")
+def test_a_week_is_summarized(engine: Engine, agent: Agent) -> None:
+    agent.prompt("ok, do it", "Done.")
     Hooks(engine).answer("claude-code", b"{")
     own_file().parent.mkdir(parents=True, exist_ok=True)
     own_file().write_text("models:\n  claude-opus-4-5: {input: 5.00, output: 25.00}\n")

@@ -1,4 +1,4 @@
-"""The program that an agent runs, with and without a workbench that has the workspace open."""
+"""The hook client that agents run, with and without a workbench that has the workspace open."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def listener(indexed_sample: Path) -> Iterator[Listener]:
         made.stop()
 
 
-def test_the_program_that_has_the_workspace_open_answers(
+def test_the_process_that_has_the_workspace_open_answers(
     listener: Listener, indexed_sample: Path, tmp_path: Path
 ) -> None:
     link = tmp_path / "another-name"
     link.symlink_to(indexed_sample)
     assert "topic:github-pr-review" in run(link, "claude-code", PROMPT)
-    assert not failures_told(), "nobody had to work alone"
+    assert not logged_failures(), "no client had to fall back to working alone"
 
 
 @pytest.fixture(autouse=True)
-def _own_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def failures_told() -> str:
+def logged_failures() -> str:
     path = cache_folder() / failures.NAME
     return path.read_text() if path.exists() else ""
 
@@ -75,7 +75,7 @@ def alone(indexed_sample: Path) -> Path:
     return indexed_sample
 
 
-def test_behind_the_first_hook_a_process_stays_until_a_workbench_comes(
+def test_the_first_hook_leaves_a_process_running_until_a_workbench_takes_over(
     indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.05)
@@ -83,19 +83,19 @@ def test_behind_the_first_hook_a_process_stays_until_a_workbench_comes(
     address = wire.socket_path(str(indexed_sample))
     wait_until(lambda: os.path.exists(address))
     until = time.monotonic() + 60
-    assert client._request(str(indexed_sample), "claude-code", PROMPT, until) == b"", "it was told before"
+    assert client._request(str(indexed_sample), "claude-code", PROMPT, until) == b"", "already injected"
     with Engine.open(indexed_sample) as engine:
         listener = Listener(engine)
         listener.start()
         assert listener.listening.wait(60)
         listener.stop()
-    assert not failures_told()
+    assert not logged_failures()
 
 
-def test_without_one_the_hook_does_the_work_itself(alone: Path, tmp_path: Path) -> None:
+def test_without_a_listener_the_hook_does_the_work_itself(alone: Path, tmp_path: Path) -> None:
     agent = Agent(lambda name, payload: run(alone, name, payload), tmp_path / "claude")
-    assert "topic:github-pr-review" in agent.hears(REVIEW, "Two remarks.")
-    # The agent was let go at once, and the turn is taken in behind its back.
+    assert "topic:github-pr-review" in agent.prompt(REVIEW, "Two remarks.")
+    # The hook returns at once; the turn is captured in the background.
     wait_until(lambda: (found := conversation(alone)) and len(found.turns) == 2)
 
 
@@ -111,29 +111,29 @@ def wait_until(met: object) -> None:
     assert callable(met)
     end = time.monotonic() + 60
     while not met():
-        assert time.monotonic() < end, "it never came"
+        assert time.monotonic() < end, "condition never became true"
         time.sleep(0.02)
 
 
-def test_it_ends_well_whatever_is_wrong(tmp_path: Path) -> None:
+def test_the_client_exits_cleanly_on_any_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert run(tmp_path / "empty", "claude-code", b"") == "" and not failures_told()
-    assert run(tmp_path / "empty", "claude-code", b"{") == "" and "not JSON" in failures_told()
-    assert run(tmp_path / "empty", "claude-code", PROMPT) == "" and "autopoiesis init" in failures_told()
+    assert run(tmp_path / "empty", "claude-code", b"") == "" and not logged_failures()
+    assert run(tmp_path / "empty", "claude-code", b"{") == "" and "not JSON" in logged_failures()
+    assert run(tmp_path / "empty", "claude-code", PROMPT) == "" and "autopoiesis init" in logged_failures()
 
 
-def test_it_does_not_wait_for_the_end_of_what_is_said(listener: Listener, indexed_sample: Path) -> None:
+def test_the_client_does_not_wait_for_end_of_input(listener: Listener, indexed_sample: Path) -> None:
     arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(PROMPT + b"\n")
         process.stdin.flush()
-        assert select.select([process.stdout], [], [], 60)[0], "it waits"
+        assert select.select([process.stdout], [], [], 60)[0], "the client waits for end of input"
         assert b"github-pr-review" in process.stdout.read()
         assert process.wait() == 0
 
 
-def test_who_listens_and_never_answers_is_not_waited_for(indexed_sample: Path) -> None:
+def test_a_listener_that_never_answers_times_out(indexed_sample: Path) -> None:
     Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
     address = wire.socket_path(str(indexed_sample))
     with closing(socket.socket(socket.AF_UNIX)) as silent:
@@ -144,7 +144,7 @@ def test_who_listens_and_never_answers_is_not_waited_for(indexed_sample: Path) -
     os.unlink(address)
 
 
-def test_a_folder_that_others_can_enter_is_not_used(
+def test_a_socket_folder_accessible_to_others_is_not_used(
     listener: Listener, indexed_sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "s"
@@ -158,7 +158,7 @@ def test_a_folder_that_others_can_enter_is_not_used(
     assert client._request(str(indexed_sample), "claude-code", PROMPT, time.monotonic() + 5) is None
 
 
-def test_one_listens_and_when_it_ends_the_next_does(
+def test_one_process_listens_and_another_takes_over_when_it_stops(
     indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
@@ -174,7 +174,7 @@ def test_one_listens_and_when_it_ends_the_next_does(
     assert not os.path.exists(wire.socket_path(str(indexed_sample)))
 
 
-def test_what_is_said_at_once_is_answered_each(listener: Listener, indexed_sample: Path) -> None:
+def test_simultaneous_requests_are_all_answered(listener: Listener, indexed_sample: Path) -> None:
     answers: list[bytes | None] = []
 
     def ask() -> None:
@@ -191,7 +191,7 @@ def test_what_is_said_at_once_is_answered_each(listener: Listener, indexed_sampl
 
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_five_hundred_prompts_of_ten_sessions(indexed_sample: Path, tmp_path: Path) -> None:
+def test_five_hundred_prompts_in_ten_sessions(indexed_sample: Path, tmp_path: Path) -> None:
     asked = [
         REVIEW,
         "Why did we choose SVG for the chart?",
@@ -216,15 +216,15 @@ def test_five_hundred_prompts_of_ten_sessions(indexed_sample: Path, tmp_path: Pa
                 session = f"0f0e0d0c-1111-4222-8333-4444555566{number:02}"
                 kind = "codex" if number % 2 else "claude-code"
                 agent = sessions[session] = Agent(hook, tmp_path / kind, session_id=session, name=kind)
-                prefixes.add(agent.starts())
+                prefixes.add(agent.start())
                 for turn in range(50):
-                    agent.hears(f"{asked[turn % 5]} ({turn})", f"Answer {turn}.")
-                agent.ends()
+                    agent.prompt(f"{asked[turn % 5]} ({turn})", f"Answer {turn}.")
+                agent.end()
         engine.stop()
-    assert len(prefixes) == 1, "what is told at the start is the same bytes each time"
+    assert len(prefixes) == 1, "the session-start injection is byte-identical each time"
     with Engine.open(indexed_sample) as engine:
         for session, agent in sessions.items():
-            assert [turn.text for turn in engine.conversations.of_session(session).turns] == agent.said
+            assert [turn.text for turn in engine.conversations.of_session(session).turns] == agent.messages
         runs = list(HookLog(engine.files, engine.clock).backwards())
         assert len(runs) == 10 * (1 + 50 * 2 + 1) and not any(each.failed for each in runs)
         assert engine.repository.changed("raw/conversations") == []

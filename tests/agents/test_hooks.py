@@ -1,4 +1,4 @@
-"""What agents are told at their events, and what is taken in of their sessions."""
+"""What hooks inject into an agent's session, and what they capture from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def agent(hooks: Hooks, tmp_path: Path) -> Agent:
     return Agent(hooks.answer, tmp_path / "claude")
 
 
-def said(hooks: Hooks, **fields: Any) -> str:
+def call_hook(hooks: Hooks, **fields: Any) -> str:
     return hooks.answer("claude-code", json.dumps({"session_id": SESSION, **fields}).encode())
 
 
@@ -44,26 +44,30 @@ def notes(hooks: Hooks) -> list[tuple[str, str]]:
     return [(run.moment, run.said) for run in hooks.log.backwards()][::-1]
 
 
-def test_a_session_from_its_start_to_its_commit(engine: Engine, hooks: Hooks, agent: Agent) -> None:
-    told = agent.starts()
-    assert told.startswith(INJECTED) and told.endswith("{/autopoiesis}")
-    assert "Marit Oksanen" in told and "# Core Memory" in told and "<!-- project:context.md -->" in told
+def test_a_session_from_start_to_commit(engine: Engine, hooks: Hooks, agent: Agent) -> None:
+    injected = agent.start()
+    assert injected.startswith(INJECTED) and injected.endswith("{/autopoiesis}")
+    assert (
+        "Marit Oksanen" in injected
+        and "# Core Memory" in injected
+        and "<!-- project:context.md -->" in injected
+    )
 
-    told = agent.hears(REVIEW, "I looked at it.")
-    assert "<!-- topic:github-pr-review -->" in told and "code-review.md" in told
-    assert "_active.md" not in told, "it was told when the session started"
-    again = agent.hears(REVIEW, "I looked at it again.")
+    injected = agent.prompt(REVIEW, "I looked at it.")
+    assert "<!-- topic:github-pr-review -->" in injected and "code-review.md" in injected
+    assert "_active.md" not in injected, "already injected at session start"
+    again = agent.prompt(REVIEW, "I looked at it again.")
     assert "topic:github-pr-review" not in again and "code-review.md" not in again
-    assert agent.hears("ok, do it") == "" and ("prompt", "nothing relevant") in notes(hooks)
+    assert agent.prompt("ok, do it") == "" and ("prompt", "nothing relevant") in notes(hooks)
 
-    assert texts(engine) == agent.said, "every turn once, and nothing that was injected"
+    assert texts(engine) == agent.messages, "every turn once, and no injected text"
     injection = engine.injections.log.last(10)[-1]
     assert injection.by == "claude-code" and injection.session_id == SESSION
-    assert injection.is_claimed and injection.finished, "what came of it is noted"
+    assert injection.is_claimed and injection.finished, "the outcome is recorded"
     decided = engine.decision_log.last(500)
     assert {each.topic for each in decided if each.session_id == SESSION} >= {"github-pr-review"}
 
-    agent.ends()
+    agent.end()
     path = captured(engine).path
     subject = git(engine, "log", "-1", "--format=%s", "--", path)
     assert subject.startswith("conversation: import 1 session")
@@ -77,65 +81,67 @@ def git(engine: Engine, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def test_what_is_forgotten_is_told_again_and_found_again(engine: Engine, hooks: Hooks, agent: Agent) -> None:
-    agent.starts()
-    agent.hears(REVIEW)
-    agent.hears("The zebra index of the quay ledger is 77-KLM; remember that for later.", "Noted: 77-KLM.")
+def test_after_a_compaction_context_is_injected_again_and_lost_turns_are_searchable(
+    engine: Engine, hooks: Hooks, agent: Agent
+) -> None:
+    agent.start()
+    agent.prompt(REVIEW)
+    agent.prompt("The zebra index of the quay ledger is 77-KLM; remember that for later.", "Noted: 77-KLM.")
     asked = "What is the zebra index of the quay ledger?"
-    assert "77-KLM" not in agent.hears(asked, "77-KLM"), "it holds its own conversation"
-    agent.fires("PreCompact", trigger="auto")
-    assert agent.starts("compact").count("Marit Oksanen") == 1
-    assert "topic:github-pr-review" in agent.hears(f"{REVIEW} Please!")
-    assert "77-KLM" in agent.hears("Which zebra index does the quay ledger have?")
+    assert "77-KLM" not in agent.prompt(asked, "77-KLM"), "the agent still has its own conversation"
+    agent.fire("PreCompact", trigger="auto")
+    assert agent.start("compact").count("Marit Oksanen") == 1
+    assert "topic:github-pr-review" in agent.prompt(f"{REVIEW} Please!")
+    assert "77-KLM" in agent.prompt("Which zebra index does the quay ledger have?")
 
 
-def test_a_session_that_goes_on_is_not_told_twice(hooks: Hooks, agent: Agent) -> None:
-    assert agent.starts("resume") != "", "one from before the hooks has heard nothing"
-    assert agent.starts("resume") == ""
-    assert agent.starts("clear") != ""
+def test_a_resumed_session_does_not_get_the_start_injection_twice(hooks: Hooks, agent: Agent) -> None:
+    assert agent.start("resume") != "", "a session from before the hooks has had no injection"
+    assert agent.start("resume") == ""
+    assert agent.start("clear") != ""
 
 
-def test_who_resumes_at_once_asks_no_second_time(hooks: Hooks, agent: Agent) -> None:
-    agent.starts()
-    agent.hears(REVIEW)
+def test_a_session_resumed_at_once_is_not_injected_twice(hooks: Hooks, agent: Agent) -> None:
+    agent.start()
+    agent.prompt(REVIEW)
     for _ in range(2):
-        assert agent.starts("resume") == ""
+        assert agent.start("resume") == ""
         assert notes(hooks)[-1][1].startswith("resumed session")
-        agent.ends()
+        agent.end()
 
 
-def test_what_was_told_after_a_compaction_is_held_although_its_notes_took_longer(
+def test_injections_after_a_compaction_are_kept_although_their_records_are_written_late(
     engine: Engine, hooks: Hooks, tmp_path: Path
 ) -> None:
     (rule,) = engine.rules.add("Open pull requests as drafts, never as ready.").rules
     waiting: list[Callable[[], None]] = []
     agent = Agent(Hooks(engine, waiting.append).answer, tmp_path / "claude")
-    agent.starts()
-    agent.hears(REVIEW)
+    agent.start()
+    agent.prompt(REVIEW)
     waiting.pop()()
-    agent.fires("PreCompact", trigger="auto")
-    agent.starts("compact")
+    agent.fire("PreCompact", trigger="auto")
+    agent.start("compact")
     waiting.pop()()
     assert [moment for moment, _ in notes(hooks)][-2:] == ["session_start", "pre_compact"]
     known = hooks.log.known(SESSION)
     assert rule.id in known.rules and known.sections and known.line > 1
-    assert "topic:github-pr-review" in agent.hears(REVIEW), "that was forgotten"
+    assert "topic:github-pr-review" in agent.prompt(REVIEW), "lost in the compaction"
 
 
-def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) -> None:
+def test_a_fork_inherits_the_injections_of_its_session(hooks: Hooks, tmp_path: Path) -> None:
     first = Agent(hooks.answer, tmp_path, name="codex")
     fork = Agent(hooks.answer, tmp_path, name="codex", session_id=SESSION.replace("4", "5"))
-    assert fork.session_id != SESSION and first.starts() != ""
+    assert fork.session_id != SESSION and first.start() != ""
     fork.log.write_bytes(dump(Codex().record("session_meta", id=fork.session_id, forked_from_id=SESSION)))
-    assert fork.starts("fork") == "" and notes(hooks)[-1][1].startswith("resumed session")
-    assert fork.hears(REVIEW, "Two remarks.").count("Marit Oksanen") == 0
-    assert fork.starts("resume") == "" and fork.starts("compact") != ""
+    assert fork.start("fork") == "" and notes(hooks)[-1][1].startswith("resumed session")
+    assert fork.prompt(REVIEW, "Two remarks.").count("Marit Oksanen") == 0
+    assert fork.start("resume") == "" and fork.start("compact") != ""
 
 
-def test_a_log_that_is_written_behind_the_hook_is_waited_for(
+def test_a_session_log_written_after_the_hook_call_is_waited_for(
     engine: Engine, hooks: Hooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Claude Code 2.1 does it: at a session's first stop there is no file, at the next no answer yet."""
+    """As in Claude Code 2.1: no file at a session's first Stop, and no answer in it yet at the next."""
     log, claude = tmp_path / f"{SESSION}.jsonl", ClaudeCode(SESSION)
     writes = iter([dump(claude.user("Which ebb is it?")), dump(claude.says("Said.")), b""])
 
@@ -149,42 +155,42 @@ def test_a_log_that_is_written_behind_the_hook_is_waited_for(
         "transcript_path": str(log),
         "last_assistant_message": "Well…\n\nSaid.\n",
     }
-    said(hooks, **stop)
+    call_hook(hooks, **stop)
     assert texts(engine) == ["Which ebb is it?", "Said."]
     writes = iter([dump(claude.user("And now?")), dump(claude.says("Said."))])
     behind(0)
-    said(hooks, **stop)
-    assert texts(engine)[2:] == ["And now?", "Said."], "the same answer of before is not taken for this one"
+    call_hook(hooks, **stop)
+    assert texts(engine)[2:] == ["And now?", "Said."], "an identical earlier answer is not taken for it"
 
 
-def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) -> None:
-    assert agent.starts() != "" and agent.starts() == ""
-    assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
-    assert agent.fires("UserPromptSubmit", prompt=REVIEW) == ""
+def test_hooks_configured_in_two_settings_files_inject_once(hooks: Hooks, agent: Agent) -> None:
+    assert agent.start() != "" and agent.start() == ""
+    assert agent.fire("UserPromptSubmit", prompt=REVIEW) != ""
+    assert agent.fire("UserPromptSubmit", prompt=REVIEW) == ""
     assert notes(hooks)[-1][1].startswith("duplicate event")
-    agent.fires("UserPromptSubmit", prompt=REVIEW, turn_id="2")
-    assert not notes(hooks)[-1][1].startswith("duplicate event"), "the person has said it again"
+    agent.fire("UserPromptSubmit", prompt=REVIEW, turn_id="2")
+    assert not notes(hooks)[-1][1].startswith("duplicate event"), "the person sent it again"
 
 
-def test_a_sub_agents_task_is_not_the_persons_words(hooks: Hooks, tmp_path: Path) -> None:
+def test_the_task_of_a_sub_agent_is_not_treated_as_a_prompt(hooks: Hooks, tmp_path: Path) -> None:
     agent = Agent(hooks.answer, tmp_path / "codex", name="codex")
-    agent.starts()
+    agent.start()
     fields = {"prompt": REVIEW, "turn_id": "1", "agent_id": "01a20adb-5dba", "agent_type": "default"}
-    assert agent.fires("UserPromptSubmit", **fields) == ""
-    assert "topic:github-pr-review" in agent.hears(REVIEW), "the one that gave the task has not heard it"
+    assert agent.fire("UserPromptSubmit", **fields) == ""
+    assert "topic:github-pr-review" in agent.prompt(REVIEW), "the parent agent has not had it injected"
     assert [moment for moment, _ in notes(hooks)] == ["session_start", "prompt", "stop"]
 
 
-def test_what_a_task_in_the_background_ends_with_is_not_the_persons_words(hooks: Hooks, agent: Agent) -> None:
-    """As Claude Code 2.1 sends it to the hook of a prompt."""
-    agent.starts()
+def test_a_background_task_notification_is_not_treated_as_a_prompt(hooks: Hooks, agent: Agent) -> None:
+    """The payload is what Claude Code 2.1 sends to the UserPromptSubmit hook."""
+    agent.start()
     ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
-    assert agent.fires("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
+    assert agent.fire("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
     assert notes(hooks)[-1] == ("prompt", "not a person's prompt")
-    assert "topic:github-pr-review" in agent.fires("UserPromptSubmit", prompt=f"<b> {REVIEW}")
+    assert "topic:github-pr-review" in agent.fire("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 
 
-def test_corrections_of_what_the_agent_wrote_come_with_the_next_prompt(engine: Engine, agent: Agent) -> None:
+def test_corrections_of_agent_output_are_injected_with_the_next_prompt(engine: Engine, agent: Agent) -> None:
     engine.files.replace(
         "topics/no-amend.md",
         b"---\ntype: topic\ndescription: Commits are not amended.\ntriggers:\n  - type: pattern\n"
@@ -192,31 +198,31 @@ def test_corrections_of_what_the_agent_wrote_come_with_the_next_prompt(engine: E
         b"---\n\n",
     )
     engine.reload_topics()
-    agent.starts()
-    agent.hears("fix the typo", "Done with `git commit --amend`.")
-    assert "make a new commit" in agent.hears("and now the other one")
+    agent.start()
+    agent.prompt("fix the typo", "Done with `git commit --amend`.")
+    assert "make a new commit" in agent.prompt("and now the other one")
 
 
-def test_rules_are_told_once_and_count_for_every_prompt(engine: Engine, agent: Agent) -> None:
+def test_rules_are_injected_once_and_held_for_every_prompt(engine: Engine, agent: Agent) -> None:
     (rule,) = engine.rules.add("Open pull requests as drafts, never as ready.").rules
-    told = agent.starts()
-    assert "{my-rules}" in told and rule.text in told
-    agent.hears(REVIEW)
+    injected = agent.start()
+    assert "{my-rules}" in injected and rule.text in injected
+    agent.prompt(REVIEW)
     shown = engine.injections.log.last(1)[0].rules
     assert shown is not None and rule.id in shown.held
 
 
-def test_a_rule_is_repeated_beside_a_prompt_that_is_about_it(engine: Engine, agent: Agent) -> None:
+def test_a_rule_is_repeated_with_a_prompt_that_is_about_it(engine: Engine, agent: Agent) -> None:
     engine.rules.add("Never push to main without a review.")
     engine.rules.add(
         "Just check whether the branch works when a session goes on after a warning about the state."
     )
-    agent.starts()
-    told = agent.hears("shall we push to main?")
-    assert "push to main" in told and "Just check" not in told
-    # Two words of a long rule in passing are no reason, nor is one that many sentences have.
-    assert "{my-rules}" not in agent.hears("the branch has an old session")
-    assert "{my-rules}" not in agent.hears("the main window flickers")
+    agent.start()
+    injected = agent.prompt("shall we push to main?")
+    assert "push to main" in injected and "Just check" not in injected
+    # Two incidental words of a long rule are not enough, nor is one very common word.
+    assert "{my-rules}" not in agent.prompt("the branch has an old session")
+    assert "{my-rules}" not in agent.prompt("the main window flickers")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +236,7 @@ def test_a_rule_is_repeated_beside_a_prompt_that_is_about_it(engine: Engine, age
         ("fix the flaky gauge test", True),
     ],
 )
-def test_an_order_about_what_is_at_hand_is_not_searched_for(
+def test_knowledge_is_searched_only_for_prompts_that_ask_something(
     prompt: str, is_searched: bool, engine: Engine
 ) -> None:
     made = engine.prompts.compile(prompt, None, part="message")
@@ -244,14 +250,14 @@ def test_a_starter_file_is_not_memory(tmp_path: Path) -> None:
     initialise(tmp_path / "new")
     prompt = "how can we know what the agent can use here?"
     with Engine.open(tmp_path / "new") as engine:
-        assert Agent(Hooks(engine).answer, tmp_path / "claude").hears(prompt) == ""
+        assert Agent(Hooks(engine).answer, tmp_path / "claude").prompt(prompt) == ""
         tools = tmp_path / "new/knowledge/identity/TOOLS.md"
         tools.write_text(tools.read_text().replace("use here", "use here: ripgrep"))
         other = Agent(Hooks(engine).answer, tmp_path / "other", session_id="b" * 8)
-        assert "ripgrep" in other.hears(prompt)
+        assert "ripgrep" in other.prompt(prompt)
 
 
-def test_what_is_told_fits_what_the_agent_takes(engine: Engine, agent: Agent) -> None:
+def test_injections_fit_the_size_limit_of_the_agent(engine: Engine, agent: Agent) -> None:
     for name in ("memory/MEMORY.md", "identity/USER.md", "projects/tidemark/context.md"):
         engine.files.replace(f"knowledge/{name}", ("潮位計の記録を毎朝確認する。" * 900).encode())
     engine.files.replace(
@@ -260,27 +266,27 @@ def test_what_is_told_fits_what_the_agent_takes(engine: Engine, agent: Agent) ->
         b"---\n\n## Instructions\n\n" + "満潮の前に確認する。\n".encode() * 200,
     )
     engine.reload_topics()
-    told = agent.starts()  # the agent itself checks the size
-    assert "潮位計" in told and "[cut for length: " in told
-    assert "満潮" in agent.hears("what about the spring tide?")
+    injected = agent.start()  # the agent itself checks the size
+    assert "潮位計" in injected and "[cut for length: " in injected
+    assert "満潮" in agent.prompt("what about the spring tide?")
 
 
-def test_a_new_workspace_says_nothing(tmp_path: Path) -> None:
+def test_a_new_workspace_injects_nothing(tmp_path: Path) -> None:
     from engine.workspace.initialise import initialise
 
     initialise(tmp_path / "new")
     with Engine.open(tmp_path / "new") as engine:
         agent = Agent(Hooks(engine).answer, tmp_path / "claude")
-        assert agent.starts() == ""
-        assert agent.hears("hello, fix the build please", "It is fixed.") == ""
-        assert texts(engine) == agent.said
+        assert agent.start() == ""
+        assert agent.prompt("hello, fix the build please", "It is fixed.") == ""
+        assert texts(engine) == agent.messages
 
 
-def test_codex_is_told_and_captured_likewise(engine: Engine, hooks: Hooks, tmp_path: Path) -> None:
+def test_codex_sessions_are_injected_and_captured_too(engine: Engine, hooks: Hooks, tmp_path: Path) -> None:
     agent = Agent(hooks.answer, tmp_path / "codex", name="codex")
-    assert "# Core Memory" in agent.starts()
-    assert "topic:github-pr-review" in agent.hears(REVIEW, "Two remarks.")
-    assert texts(engine) == agent.said
+    assert "# Core Memory" in agent.start()
+    assert "topic:github-pr-review" in agent.prompt(REVIEW, "Two remarks.")
+    assert texts(engine) == agent.messages
     assert project_of_last(hooks) == "tidemark"
 
 
@@ -305,11 +311,11 @@ FORMS = {
 
 
 @each_case("form", FORMS)
-def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: Hooks, tmp_path: Path) -> None:
+def test_injected_text_is_never_captured(form: str, engine: Engine, hooks: Hooks, tmp_path: Path) -> None:
     log = ClaudeCode()
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(dump(log.user("fix it"), FORMS[form](log), log.says("Fixed.")))
-    said(hooks, hook_event_name="Stop", transcript_path=str(path))
+    call_hook(hooks, hook_event_name="Stop", transcript_path=str(path))
     data = engine.files.read(captured(engine).path).decode()
     assert "said the memory" not in data and "fix it" in data and "Fixed." in data
 
@@ -318,13 +324,13 @@ PROMPT = {"hook_event_name": "UserPromptSubmit"}
 STOP = {"hook_event_name": "Stop", "session_id": "x"}
 PAYLOADS: dict[str, object] = {
     "nothing": b"",
-    "no JSON": b"{'hook_event_name': 1",
-    "no object": b"[1, 2]",
+    "not JSON": b"{'hook_event_name': 1",
+    "not an object": b"[1, 2]",
     "deep": b"[" * 200_000,
-    "no text": b"\xff\xfe\x00",
+    "not text": b"\xff\xfe\x00",
     "no event": {},
-    "an event of tomorrow": {"hook_event_name": "Yawn"},
-    "numbers for texts": {**STOP, "session_id": 7, "transcript_path": [], "cwd": {}},
+    "an unknown event": {"hook_event_name": "Yawn"},
+    "numbers instead of strings": {**STOP, "session_id": 7, "transcript_path": [], "cwd": {}},
     "no log": {**STOP, "transcript_path": "/nowhere/at/all.jsonl"},
     "a folder as log": {**STOP, "transcript_path": "/tmp"},
     "a device as log": {**STOP, "transcript_path": "/dev/zero"},
@@ -336,18 +342,18 @@ PAYLOADS: dict[str, object] = {
 
 
 @each_case("payload", PAYLOADS)
-def test_whatever_an_agent_says_it_is_not_stopped(payload: str, engine: Engine, hooks: Hooks) -> None:
+def test_malformed_payloads_never_block_the_agent(payload: str, engine: Engine, hooks: Hooks) -> None:
     sent = PAYLOADS[payload]
     answer = hooks.answer("claude-code", sent if isinstance(sent, bytes) else json.dumps(sent).encode())
     assert answer == "" or json.loads(answer)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks) -> None:
+def test_failures_are_logged_and_reported_to_subscribers(engine: Engine, hooks: Hooks) -> None:
     witness = Witness()
     engine.subscribe(witness)
     assert hooks.answer("nobody", b"{}") == "" and hooks.answer("claude-code", b"{") == ""
-    engine.files.replace("knowledge/identity/SOUL.md", b"")  # anything that is there
-    said(hooks, hook_event_name="Stop", transcript_path="")
+    engine.files.replace("knowledge/identity/SOUL.md", b"")  # any existing file
+    call_hook(hooks, hook_event_name="Stop", transcript_path="")
     assert [run.failed for run in hooks.log.backwards()] == [False, True, True]
     assert "bytes that are not JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
     assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
@@ -355,7 +361,7 @@ def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks)
     )
 
 
-def test_hooks_are_switched_off_everywhere_in_a_project_or_in_a_session(
+def test_hooks_can_be_switched_off_globally_per_project_or_per_session(
     engine: Engine, hooks: Hooks, agent: Agent
 ) -> None:
     switches = Switches()
@@ -366,18 +372,18 @@ def test_hooks_are_switched_off_everywhere_in_a_project_or_in_a_session(
     }
     for why, (kind, name) in cases.items():
         assert switches.turn(kind, name, on=False) and not switches.turn(kind, name, on=False)
-        assert agent.starts() == "" and agent.hears(REVIEW) == ""
+        assert agent.start() == "" and agent.prompt(REVIEW) == ""
         assert notes(hooks)[-1] == ("stop", why)
         assert switches.turn(kind, name, on=True)
     switches.turn("projects", "/home/rob", on=False)
-    assert agent.starts() != "", "another folder's name may begin likewise"
+    assert agent.start() != "", "another folder's name may have the same prefix"
     assert "off" not in {said for _, said in notes(hooks)[-1:]}
 
 
-def test_settings_bound_what_is_told_and_taken_in(engine: Engine, hooks: Hooks, agent: Agent) -> None:
+def test_settings_limit_injection_and_capture(engine: Engine, hooks: Hooks, agent: Agent) -> None:
     for setting, value in (("session_tokens", "0"), ("prompt_tokens", "0"), ("capture", "false")):
         engine.configuration.change(f"hooks.{setting}", value)
-    assert agent.starts() == "" and agent.hears(REVIEW) == ""
+    assert agent.start() == "" and agent.prompt(REVIEW) == ""
     assert {what for _, what in notes(hooks)} == {
         "hooks.session_tokens is 0",
         "hooks.prompt_tokens is 0",

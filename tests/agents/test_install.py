@@ -1,4 +1,4 @@
-"""Agents' settings with our entries in them, and without: everything else stays, to the byte."""
+"""Installing into and removing from agents' settings leaves everything else unchanged, byte for byte."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def programs(tmp_path: Path) -> Programs:
     return Programs(folder)
 
 
-def put(contract: Contract, where: Where, programs: Programs, *, mcp: bool = False) -> list[Change]:
+def install(contract: Contract, where: Where, programs: Programs, *, mcp: bool = False) -> list[Change]:
     changes = installation(contract, where, programs, mcp=mcp)
     for change in changes:
         change.apply()
     return changes
 
 
-def take(contract: Contract, where: Where, *, mcp: bool = False) -> None:
+def uninstall(contract: Contract, where: Where, *, mcp: bool = False) -> None:
     for change in removal(contract, where, mcp=mcp):
         change.apply()
 
@@ -84,9 +84,11 @@ def content(path: Path) -> bytes | None:
 
 
 @each_case("data", SETTINGS.values())
-def test_what_was_put_in_comes_out_to_the_byte(data: bytes | None, where: Where, programs: Programs) -> None:
+def test_uninstalling_restores_the_settings_byte_for_byte(
+    data: bytes | None, where: Where, programs: Programs
+) -> None:
     path = settings_of(where, data)
-    (change,) = put(CLAUDE_CODE, where, programs)
+    (change,) = install(CLAUDE_CODE, where, programs)
     kept = path.with_name(path.name + BACKUP_SUFFIX)
     assert content(kept) == data and (change.backup is None) == (data is None)
     tree = jsonc.parse(path.read_bytes().decode("utf-8-sig")).value
@@ -98,12 +100,12 @@ def test_what_was_put_in_comes_out_to_the_byte(data: bytes | None, where: Where,
         ]
         assert handler["timeout"] == event.seconds and "async" not in handler
     assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_noop
-    take(CLAUDE_CODE, where)
+    uninstall(CLAUDE_CODE, where)
     assert content(path) == data and not kept.exists()
 
 
 def _written(value: object, style: random.Random) -> str:
-    """A value as a careless person writes it: white space, remarks and commas wherever they may stand."""
+    """Serialize a value as sloppily as JSONC allows: random whitespace, comments and trailing commas."""
     gaps = [" ", "", "\n  ", "\r\n\t", " /* a, { */ ", "\n  // b \"}\n    "]  # fmt: skip
     used = style.sample(gaps, 3)
 
@@ -132,30 +134,32 @@ TREES = st.dictionaries(st.sampled_from(["model", "env", "permissions"]), st.rec
 
 
 @given(TREES, st.integers(0, 10**6))
-def test_whatever_somebody_wrote_stays(
+def test_generated_settings_survive_install_and_uninstall(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, object], seed: int
 ) -> None:
     style = random.Random(seed)
     data = (_written(tree, style) + style.choice(["", "\n", "\r\n"])).encode()
     where, programs = Where(tmp_path_factory.mktemp("h"), {}), Programs(Path("/opt/a b"), Path("/my memory"))
     path = settings_of(where, data)
-    put(CLAUDE_CODE, where, programs)
+    install(CLAUDE_CODE, where, programs)
     installed = path.read_bytes()
-    take(CLAUDE_CODE, where)
+    uninstall(CLAUDE_CODE, where)
     assert path.read_bytes() == data
-    # The same where somebody has changed something since, so that what was kept is of no use.
+    # The same after an edit in between, so that the backup cannot be restored.
     path.write_bytes(installed + b"\n// a word\n")
-    take(CLAUDE_CODE, where)
-    if tree:  # of an empty object, what stands between its brackets may go
+    uninstall(CLAUDE_CODE, where)
+    if tree:  # whitespace and comments inside an empty object may be lost
         assert path.read_bytes() == data + b"\n// a word\n"
     else:
         assert jsonc.parse(path.read_text()).value == tree
 
 
 @each_case("contract", [CLAUDE_CODE, CODEX, GEMINI, OPENCODE])
-def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, programs: Programs) -> None:
+def test_every_agent_gets_hooks_and_an_mcp_server(
+    contract: Contract, where: Where, programs: Programs
+) -> None:
     assert [each.state for each in install_state(contract, where, programs)] == ["no", "no"]
-    files = [change.file.path for change in put(contract, where, programs, mcp=True)]
+    files = [change.file.path for change in install(contract, where, programs, mcp=True)]
     hooks = "untrusted" if contract.trust_file else "installed"
     assert [each.state for each in install_state(contract, where, programs)] == [hooks, "installed"]
     text = files[-1].read_text()
@@ -168,15 +172,15 @@ def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, p
     (programs.folder / "autopoiesis-hook").rename(programs.folder / "gone")
     assert install_state(contract, where, programs)[0].state == "stale"
     (programs.folder / "gone").rename(programs.folder / "autopoiesis-hook")
-    take(contract, where, mcp=True)
+    uninstall(contract, where, mcp=True)
     assert not any(path.exists() for path in files)
 
 
-def test_once_the_program_is_uninstalled_its_hooks_do_nothing(where: Where, programs: Programs) -> None:
+def test_hooks_do_nothing_once_the_program_is_uninstalled(where: Where, programs: Programs) -> None:
     hook = programs.folder / "autopoiesis-hook"
     hook.write_text('#!/bin/sh\necho "$@"; exit 3\n')
     path = settings_of(where, None)
-    put(CLAUDE_CODE, where, programs)
+    install(CLAUDE_CODE, where, programs)
     (handler,) = json.loads(path.read_text())["hooks"]["Stop"][-1]["hooks"]
 
     def run() -> tuple[int, str, str]:
@@ -188,7 +192,7 @@ def test_once_the_program_is_uninstalled_its_hooks_do_nothing(where: Where, prog
     assert run() == (0, "", "")
 
 
-def test_timeouts_are_told_in_the_units_of_the_agent() -> None:
+def test_timeouts_and_answers_use_the_units_and_format_of_the_agent() -> None:
     assert {each.agent: each.ticks for each in CONTRACTS.values() if each.ticks > 1} == {"gemini": 1_000}
     assert json.loads(CODEX.answer("UserPromptSubmit", "hä")) == {
         "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "hä"}
@@ -206,26 +210,26 @@ TOML = {
 
 
 @each_case("data", TOML.values())
-def test_toml_of_others_stays(data: bytes | None, where: Where, programs: Programs) -> None:
+def test_other_toml_content_is_unchanged(data: bytes | None, where: Where, programs: Programs) -> None:
     path = where.home / ".codex/config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     if data is not None:
         path.write_bytes(data)
-    put(CODEX, where, programs, mcp=True)
+    install(CODEX, where, programs, mcp=True)
     installed = path.read_bytes()
-    take(CODEX, where, mcp=True)
+    uninstall(CODEX, where, mcp=True)
     assert content(path) == data
-    # Codex writes whom you trust after our table, and a person settings of the server below it.
+    # Codex writes trust entries after our table, and a person adds settings of the server below it.
     later = b'\n[projects."/p"]\ntrust_level = "trusted"\n'
     path.write_bytes(installed + b'\nenabled = true\n[mcp_servers.autopoiesis.env]\nA = "1"\n' + later)
-    take(CODEX, where, mcp=True)
+    uninstall(CODEX, where, mcp=True)
     assert tomllib.loads(path.read_text()) == tomllib.loads((data or b"").decode() + later.decode())
     assert path.read_bytes().startswith(data or b"")
 
 
-def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -> None:
-    """Which hooks are trusted and which tools need no leave, as Codex 0.169 puts it into its settings."""
-    put(CODEX, where, programs, mcp=True)
+def test_entries_that_codex_adds_next_to_ours_are_kept(where: Where, programs: Programs) -> None:
+    """Trusted hooks and pre-approved tools, as Codex 0.169 writes them to its settings."""
+    install(CODEX, where, programs, mcp=True)
     path = where.home / ".codex/config.toml"
     key = where.home / ".codex/hooks.json:stop:0:0"
     trusted = f'\n[hooks.state]\n\n[hooks.state."{key}"]\ntrusted_hash = "sha256:00"\n'
@@ -234,11 +238,11 @@ def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -
     hooks, server = install_state(CODEX, where, programs)
     assert (hooks.state, server.state) == ("untrusted", "installed") and "/hooks" in hooks.hint
     assert all(each.is_noop for each in installation(CODEX, where, programs, mcp=True))
-    take(CODEX, where, mcp=True)
+    uninstall(CODEX, where, mcp=True)
     assert path.read_text() == trusted
 
 
-def test_a_plugin_and_its_server_come_and_go(
+def test_a_plugin_and_its_server_are_installed_and_removed(
     tmp_path: Path, where: Where, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = Where(where.home, {}, tmp_path)
@@ -246,7 +250,7 @@ def test_a_plugin_and_its_server_come_and_go(
     before = b'{\n  // mine\n  "mcp": { "servers": { "x": { "type": "local", "command": ["x"] } }, },\n}\n'
     settings.write_bytes(before)
     named = Programs(programs.folder, Path('/a "\n*/ ${x}\u2028'))
-    put(OPENCODE, here, named, mcp=True)
+    install(OPENCODE, here, named, mcp=True)
     (line,) = [each for each in plugin.read_text().split("\n") if each.startswith("const COMMAND = ")]
     run = [str(programs.folder / "autopoiesis-hook"), "opencode", "-C", str(named.workspace)]
     assert json.loads(line.partition(" = ")[2]) == run
@@ -256,27 +260,27 @@ def test_a_plugin_and_its_server_come_and_go(
         shipped = entries._shipped() + "// of a later version\n"
         later.setattr(entries, "_shipped", lambda: shipped)
         assert install_state(OPENCODE, here, named)[0].state == "differs"
-        put(OPENCODE, here, named)
+        install(OPENCODE, here, named)
         assert plugin.read_text().endswith("// of a later version\n")
-    take(OPENCODE, here, mcp=True)
+    uninstall(OPENCODE, here, mcp=True)
     assert settings.read_bytes() == before and not plugin.exists()
     plugin.write_text("export const mine = 1\n")
-    take(OPENCODE, here)
+    uninstall(OPENCODE, here)
     with pytest.raises(DocumentError, match="another plugin has this file name"):
-        put(OPENCODE, here, named)
+        install(OPENCODE, here, named)
     assert os.listdir(plugin.parent) == [plugin.name]
     plugin.write_text(shipped.replace('["autopoiesis-hook", "opencode"]', '["\\u0000/autopoiesis-hook"]'))
     assert install_state(OPENCODE, here, named)[0].state == "stale"
 
 
-def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs) -> None:
+def test_entries_with_an_old_program_path_are_replaced(where: Where, programs: Programs) -> None:
     path = settings_of(where, f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {SOME}]}}]}}}}'.encode())
     assert (
         install_state(CLAUDE_CODE, where, programs)[0].why == f"{path}: /old place/autopoiesis-hook is gone"
     )
-    assert put(CLAUDE_CODE, where, programs)[0].backup is None
+    assert install(CLAUDE_CODE, where, programs)[0].backup is None
     assert b"/old place" not in path.read_bytes() and SOME.encode() in path.read_bytes()
-    take(CLAUDE_CODE, where)
+    uninstall(CLAUDE_CODE, where)
     assert path.read_bytes() == f'{{"hooks": {{"Stop": [{{"hooks": [ {SOME}]}}]}}}}'.encode()
 
 
@@ -293,36 +297,36 @@ def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs
         (b'{"a":' + b"[" * 5_000, "nested more than 100 levels deep"),
     ],
 )
-def test_what_is_not_understood_is_left_alone(
+def test_invalid_settings_are_refused_and_left_unchanged(
     data: bytes, said: str, where: Where, programs: Programs
 ) -> None:
     path = settings_of(where, data)
     with pytest.raises(DocumentError, match=r"nothing was changed|save it as UTF-8") as error:
-        put(CLAUDE_CODE, where, programs)
+        install(CLAUDE_CODE, where, programs)
     assert said in str(error.value) and str(path) in str(error.value)
     assert os.listdir(path.parent) == [path.name] and path.read_bytes() == data
 
 
-def test_a_link_stays_a_link_but_not_out_of_a_project(where: Where, programs: Programs) -> None:
+def test_a_symlink_is_followed_unless_it_leaves_the_project(where: Where, programs: Programs) -> None:
     path, target = settings_of(where, None), where.home / "dotfiles/claude.json"
     target.parent.mkdir()
     target.write_bytes(b"{}")
     target.chmod(0o600)
     path.symlink_to(target)
-    put(CLAUDE_CODE, where, programs)
+    install(CLAUDE_CODE, where, programs)
     assert path.is_symlink() and b"autopoiesis-hook" in target.read_bytes()
     assert {file.stat().st_mode & 0o777 for file in target.parent.iterdir()} == {0o600}
     project = where.home / "project"
     (project / ".claude").mkdir(parents=True)
     (project / ".claude/settings.local.json").symlink_to(target)
     with pytest.raises(PathRefused, match="out of the project"):
-        put(CLAUDE_CODE, Where(where.home, {}, project), programs)
+        install(CLAUDE_CODE, Where(where.home, {}, project), programs)
 
 
-def test_read_only_settings_are_named(where: Where, programs: Programs) -> None:
+def test_read_only_settings_are_reported(where: Where, programs: Programs) -> None:
     settings_of(where, b"{}").chmod(0o444)
     with pytest.raises(ReadOnly, match=r"is read-only; chmod u\+w"):
-        put(CLAUDE_CODE, where, programs)
+        install(CLAUDE_CODE, where, programs)
     variables = {"CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "GEMINI_CLI_HOME": "/g"}
     named = Where(where.home, variables)
     files = [
@@ -333,18 +337,18 @@ def test_read_only_settings_are_named(where: Where, programs: Programs) -> None:
 
 
 class Died(BaseException):
-    """The process ends here."""
+    """Simulates the death of the process."""
 
 
-def test_death_at_any_step_leaves_the_old_file_or_the_new_one(where: Where, programs: Programs) -> None:
+def test_a_crash_at_any_step_leaves_the_old_or_the_new_file(where: Where, programs: Programs) -> None:
     old = SETTINGS["hooks of others"]
     path = settings_of(where, old)
 
-    def install() -> None:
-        put(CLAUDE_CODE, where, programs)
+    def do_install() -> None:
+        install(CLAUDE_CODE, where, programs)
 
-    def uninstall() -> None:
-        take(CLAUDE_CODE, where)
+    def do_uninstall() -> None:
+        uninstall(CLAUDE_CODE, where)
 
     def killed(point: str, hit: int, work: Callable[[], None]) -> bool:
         hits = itertools.count(1)
@@ -359,28 +363,28 @@ def test_death_at_any_step_leaves_the_old_file_or_the_new_one(where: Where, prog
         assert path.read_bytes() in (old, new), point
         return True
 
-    install()
+    do_install()
     new, deaths = path.read_bytes(), 0
-    uninstall()
+    do_uninstall()
     for point in sorted(FAULT_POINTS):
         for hit in itertools.count(1):
-            if not killed(point, hit, install):
+            if not killed(point, hit, do_install):
                 break
-            install()
+            do_install()
             assert path.read_bytes() == new, point
-            uninstall()
+            do_uninstall()
             assert path.read_bytes() == old, point
             deaths += 1
         for hit in itertools.count(1):
-            if not killed(point, hit, uninstall):
+            if not killed(point, hit, do_uninstall):
                 break
-            install()
+            do_install()
             assert path.read_bytes() == new, point
             deaths += 1
     assert deaths >= 15
 
 
-def test_somebody_writing_meanwhile_is_not_overwritten(where: Where, programs: Programs) -> None:
+def test_a_concurrent_edit_is_not_overwritten(where: Where, programs: Programs) -> None:
     path = settings_of(where, b"{}")
     (change,) = installation(CLAUDE_CODE, where, programs, mcp=False)
     path.write_bytes(b'{"model": "haiku"}')

@@ -1,4 +1,4 @@
-"""opencode, which has no hooks but plugins: ours is run here by a host that calls it as opencode does."""
+"""The plugin for opencode, which has no hooks: run here by a host that calls it as opencode does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.provenance.tools import brings_outside
 from tests.agents.agent import INJECTED
-from tests.agents.test_install import put
+from tests.agents.test_install import install
 from tests.cases import each_case
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ NODE = shutil.which("node") or shutil.which("bun")
 SESSION = "ses_4f2aB9"
 REVIEW = "Can you review the PR that just came in?"
 HOST = Path(__file__).with_name("opencode_host.mjs")
-needs_javascript = pytest.mark.skipif(NODE is None, reason="no JavaScript here")
+needs_javascript = pytest.mark.skipif(NODE is None, reason="no JavaScript runtime")
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +39,16 @@ def conversation(engine: Engine) -> Conversation:
     return engine.conversations.of_session(SESSION.lower())
 
 
-def hosted(
+def run_in_host(
     folder: Path, program: str, generation: str, workspace: Path, *, ms: int = 6_000, created: str = ""
 ) -> dict[str, Any]:
-    """What opencode has after a session with the plugin, which runs a program and waits so long for it."""
+    """Run a session whose plugin calls ``program`` with a timeout of ``ms``; return opencode's state."""
     programs = folder / 'bin "; process.exit(1) '
     programs.mkdir(parents=True)
     if program:
         (programs / "autopoiesis-hook").write_text(f"#!/bin/sh\n{program}\n")
         (programs / "autopoiesis-hook").chmod(0o755)
-    (change,) = put(OPENCODE, Where(folder, {}), Programs(programs, workspace))
+    (change,) = install(OPENCODE, Where(folder, {}), Programs(programs, workspace))
     plugin = change.file.path
     assert "HOOK_MS = 6_000" in plugin.read_text()
     plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
@@ -67,13 +67,17 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     assert listener.listening.wait(20)
     program = f"exec {sys.executable} -c 'from engine.agents.client import main; main()' \"$@\""
     try:
-        found = hosted(tmp_path, program, generation, engine.workspace.root, ms=60_000)
+        found = run_in_host(tmp_path, program, generation, engine.workspace.root, ms=60_000)
     finally:
         listener.stop()
-    assert found["child"] == 1, "a sub-agent is told nothing"
-    (told,) = [each for each in found["stored"] if each["text"] != REVIEW]
-    assert told["text"].startswith(INJECTED) and "topic:github-pr-review" in told["text"]
-    assert (told["synthetic"], told["id"]) == (True, "prt_10") if generation == "1" else not told["resume"]
+    assert found["child"] == 1, "nothing is injected into a sub-agent"
+    (injected,) = [each for each in found["stored"] if each["text"] != REVIEW]
+    assert injected["text"].startswith(INJECTED) and "topic:github-pr-review" in injected["text"]
+    assert (
+        (injected["synthetic"], injected["id"]) == (True, "prt_10")
+        if generation == "1"
+        else not injected["resume"]
+    )
     first, second, again = (each if generation == "1" else each["text"] for each in found["system"])
     assert first == second and first.startswith(INJECTED) and again.startswith(INJECTED)
     runs = list(Hooks(engine).log.backwards())
@@ -86,51 +90,53 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     assert [brings_outside(call) for turn in kept.turns for call in turn.tools] == [False, True]
     assert INJECTED not in data and "a.py → 2 lines" in data and "channel: opencode" in data
     assert not engine.repository.changed(kept.path), "committed at the end"
-    assert not [*(tmp_path / "cache").rglob("*.json")], "the session lay there only meanwhile"
+    assert not [*(tmp_path / "cache").rglob("*.json")], "the session was cached only temporarily"
 
 
 @needs_javascript
 @pytest.mark.parametrize("generation", ["1", "2"])
-def test_a_session_of_another_process_goes_on(generation: str, tmp_path: Path) -> None:
+def test_a_session_started_by_another_process_is_resumed(generation: str, tmp_path: Path) -> None:
     said = tmp_path / "said"
-    # Several run at once: a line is written as one.
+    # Several run at once, so each line is written in a single call.
     program = f"line=$(cat); printf '%s\\n' \"$line\" >> {said}"
-    hosted(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000")
+    run_in_host(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000")
     events = [json.loads(line) for line in said.read_text().splitlines()]
     starts = [each["source"] for each in events if each["hook_event_name"] == "SessionStart"]
     assert starts == ["resume", "compact"]
 
 
-def test_a_session_that_goes_on_is_told_only_what_holds_throughout(engine: Engine) -> None:
+def test_a_resumed_session_gets_only_the_permanent_context_again(engine: Engine) -> None:
     hooks = Hooks(engine)
 
-    def fires(event: str, **more: str) -> str:
+    def fire(event: str, **more: str) -> str:
         payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/home/robin/tidemark", **more}
         return hooks.answer("opencode", json.dumps(payload).encode())
 
     for source in ("startup", "resume", "resume"):
-        assert "Marit Oksanen" in fires("SessionStart", source=source)
-        is_told = "topic:github-pr-review" in fires("UserPromptSubmit", prompt=REVIEW)
-        assert is_told is (source == "startup")
-        fires("Stop")
-    fires("SessionStart", source="startup")
-    assert "topic:github-pr-review" in fires("UserPromptSubmit", prompt=REVIEW)
+        assert "Marit Oksanen" in fire("SessionStart", source=source)
+        is_injected = "topic:github-pr-review" in fire("UserPromptSubmit", prompt=REVIEW)
+        assert is_injected is (source == "startup")
+        fire("Stop")
+    fire("SessionStart", source="startup")
+    assert "topic:github-pr-review" in fire("UserPromptSubmit", prompt=REVIEW)
 
 
-PROGRAMS = {"is gone": "", "says nonsense": "echo '{'", "hangs": "exec sleep 60", "fails": "exec false"}
+PROGRAMS = {"is gone": "", "prints garbage": "echo '{'", "hangs": "exec sleep 60", "fails": "exec false"}
 
 
 @needs_javascript
 @each_case(("program", "generation"), [(each, str(1 + at % 2)) for at, each in enumerate(PROGRAMS)])
-def test_opencode_goes_on_whatever_the_program_does(program: str, generation: str, tmp_path: Path) -> None:
-    found = hosted(tmp_path / program, PROGRAMS[program], generation, tmp_path, ms=20)
+def test_opencode_continues_when_the_hook_program_fails(
+    program: str, generation: str, tmp_path: Path
+) -> None:
+    found = run_in_host(tmp_path / program, PROGRAMS[program], generation, tmp_path, ms=20)
     assert found["system"] == [] and all(each["text"] == REVIEW for each in found["stored"])
 
 
-def test_each_turn_is_captured_once_and_nothing_that_was_injected(engine: Engine) -> None:
+def test_each_turn_is_captured_once_without_injected_text(engine: Engine) -> None:
     hooks, messages = Hooks(engine), []
 
-    def fires(event: str, **more: object) -> None:
+    def fire(event: str, **more: object) -> None:
         payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/home/robin/tidemark", **more}
         assert hooks.answer("opencode", json.dumps(payload).encode()) == ""
 
@@ -140,9 +146,9 @@ def test_each_turn_is_captured_once_and_nothing_that_was_injected(engine: Engine
         asked = {"role": "user", "content": [{"type": "text", "text": f"fix {number}\n\n{block}"}]}
         said = {"role": "assistant", "content": [{"type": "text", "text": answer}]}
         messages += [{**asked, "timestamp": at}, {**said, "timestamp": at + 1}]
-        fires("Stop", session={"agent": "opencode", "session_id": SESSION, "messages": messages})
-    # After a compaction opencode 2 gives what came since.
-    fires("Stop", session={"agent": "opencode", "messages": messages[2:]})
+        fire("Stop", session={"agent": "opencode", "session_id": SESSION, "messages": messages})
+    # After a compaction opencode 2 sends only the later messages.
+    fire("Stop", session={"agent": "opencode", "messages": messages[2:]})
     assert [turn.text for turn in conversation(engine).turns] == ["fix 0", "Fixed.", "fix 1", "Fixed again."]
-    fires("SessionEnd")
+    fire("SessionEnd")
     assert not engine.repository.changed(conversation(engine).path)

@@ -1,4 +1,4 @@
-"""Hooks that stand in Codex's settings and are not run: what the person trusted, read as Codex keeps it."""
+"""Detecting hooks in Codex's settings that it does not run because the person has not trusted them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRUSTED = {
     "user_prompt_submit": "4c997c63f9f03acdd16d7b6d410d018742e2a59ca196e71bab9673424dc92559",
     "stop": "f5c6629e4d5f5cae5b442450875860c4f3db7c3a2cd787b8f454595e5776ec03",
 }
-"""What Codex 0.169 itself wrote when these hooks were trusted in it."""
+"""The hashes that Codex 0.169 wrote when these hooks were trusted."""
 
 HOOKS = {
     event: {"hooks": [{**group["hooks"][0], "command": "'/opt/my tools/größe/autopoiesis-hook' codex"}]}
@@ -37,7 +37,7 @@ def state_of(path: Path, at: str = "0:0", **more: str) -> str:
     )
 
 
-def test_what_codex_wrote_when_they_were_trusted_is_known(tmp_path: Path) -> None:
+def test_hooks_are_recognized_by_the_hashes_that_codex_wrote(tmp_path: Path) -> None:
     hooks = tmp_path / "hooks.json"
     assert untrusted(hooks, text_of(ALONE), "") == (5, 5)
     assert untrusted(hooks, text_of(ALONE), state_of(hooks)) == (0, 5)
@@ -47,7 +47,7 @@ def test_what_codex_wrote_when_they_were_trusted_is_known(tmp_path: Path) -> Non
     assert untrusted(hooks, text_of(moved), state_of(hooks)) == (5, 5)
 
 
-def test_hooks_behind_a_link_and_behind_those_of_others_are_found(tmp_path: Path) -> None:
+def test_hooks_behind_a_symlink_or_after_other_hooks_are_found(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     others = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -57,7 +57,7 @@ def test_hooks_behind_a_link_and_behind_those_of_others_are_found(tmp_path: Path
     assert untrusted(tmp_path / "real/hooks.json", behind, state_of(named, "0:0")) == (5, 5)
 
 
-def test_what_a_person_has_added_to_a_hook_of_ours_is_not_judged(tmp_path: Path) -> None:
+def test_a_hook_that_the_person_edited_counts_as_trusted(tmp_path: Path) -> None:
     hooks = tmp_path / "hooks.json"
     changed = {event: [{**group, "matcher": "*"}] for event, group in HOOKS.items()}
     assert untrusted(hooks, text_of(changed), state_of(hooks)) == (0, 5)
@@ -68,5 +68,5 @@ BROKEN = ["[hooks", "hooks = 1", "[hooks]\nstate = 2"]
 
 
 @each_case("settings", BROKEN)
-def test_of_settings_that_cannot_be_read_nothing_is_said(settings: str, tmp_path: Path) -> None:
+def test_unreadable_settings_report_nothing(settings: str, tmp_path: Path) -> None:
     assert untrusted(tmp_path / "hooks.json", text_of(ALONE), settings) == (0, 0)

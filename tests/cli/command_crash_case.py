@@ -122,7 +122,7 @@ class Commands(Case):
         write_log(self.pristine / "log.jsonl")
         os.environ["XDG_CONFIG_HOME"] = here
         if self.before:
-            self.renew()
+            self.reset()
             assert self.typed(self.before)
             shutil.rmtree(self.pristine)
             self.root.rename(self.pristine)
@@ -184,10 +184,10 @@ class Commands(Case):
 
     def check_whole(self, wanted: dict[str, object]) -> None:
         assert wanted["uncommitted"] == [], wanted["uncommitted"]
-        self.renew()
+        self.reset()
         assert self.content() != wanted, "nothing has changed"
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Nothing that was there is gone, and no line of knowledge stands twice."""
         for name, data in wanted.items():
             path = self.memory / name

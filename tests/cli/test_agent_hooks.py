@@ -23,8 +23,8 @@ def test_the_log_shows_what_was_injected_and_why_not(apo: Command, sample: Path,
     with Engine.open(sample) as engine:
         hooks = Hooks(engine)
         agent = Agent(hooks.answer, tmp_path / "claude")
-        agent.hears("Can you review the PR that just came in?")
-        agent.hears("ok, do it")
+        agent.prompt("Can you review the PR that just came in?")
+        agent.prompt("ok, do it")
         hooks.answer("claude-code", b"{")
     log = apo("-C", sample, "hook", "log")
     heads, failed, stop, nothing, *_, told = log.out.splitlines()

@@ -91,11 +91,11 @@ def told(sample: Path, tmp_path: Path) -> Path:
     """The sample workspace after a session of an agent whose hooks were told something."""
     with Engine.open(sample) as engine:
         agent = Agent(Hooks(engine).answer, tmp_path / "claude")
-        agent.starts()
-        agent.hears(
+        agent.start()
+        agent.prompt(
             "Can you review the PR that just came in?", "By knowledge/procedures/code-review.md: fine."
         )
-        agent.hears("Thanks.")
+        agent.prompt("Thanks.")
     return sample
 
 

@@ -101,7 +101,7 @@ def test_a_pending_request_is_abandoned_when_the_workspace_closes(desk: Desk) ->
     errors: list[str] = []
     engine = desk.engine
     commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, errors.append)
-    provider.meanwhile = lambda: threading.Timer(0.05, commits.give_up).start()
+    provider.on_chat = lambda: threading.Timer(0.05, commits.give_up).start()
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- New.\n")
     assert commits.commit().commits[0].message == LISTED
     assert "the workspace was closed" in errors[0]

@@ -1,1 +1,1 @@
-"""What calls of models cost."""
+"""Tests of the cost of model calls."""

@@ -1,4 +1,4 @@
-"""A workspace with a cost log, and a clock that a test sets."""
+"""A workspace with a cost log, and a clock that tests can set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MILLION = 1_000_000
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that tests can set."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -34,7 +34,7 @@ class Clock:
 
 @dataclass
 class Till:
-    """A workspace's costs."""
+    """The costs of a workspace."""
 
     root: Path
     clock: Clock = field(default_factory=Clock)
@@ -57,15 +57,15 @@ class Till:
 
     @property
     def month(self) -> Path:
-        """This month's file."""
+        """This month's log file."""
         return self.root / f"logs/costs-{self.clock.now:%Y-%m}.jsonl"
 
     def lines(self) -> list[dict[str, Any]]:
-        """What stands in it."""
+        """The records in this month's file."""
         return [json.loads(line) for line in self.month.read_text().splitlines()]
 
     def spend(self, usd: float | None, **of: Any) -> None:
-        """Records a call that cost so much."""
+        """Record a call that cost ``usd``; ``None`` for a model without a known price."""
         model = "somebody-elses-model" if usd is None else "claude-sonnet-5-5"
         usage = of.pop("usage", Usage(input_tokens=100, output_tokens=10))
         self.log.record("chat", "anthropic", model, usage, cost_usd=usd, **of)
@@ -77,7 +77,7 @@ def till(tmp_path: Path) -> Till:
 
 
 def own_prices(text: str) -> Path:
-    """Writes the person's own prices; gives the file."""
+    """Write the person's own prices; return the file."""
     from engine.providers.pricing import own_file
 
     path = own_file()
@@ -87,5 +87,5 @@ def own_prices(text: str) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

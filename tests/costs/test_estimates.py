@@ -1,4 +1,4 @@
-"""The estimates of the specification at today's prices, by hand."""
+"""The specification's estimates at today's prices, checked by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.providers.pricing import PriceTable
 TODAY = date(2026, 11, 22)
 
 
-def test_one_call_for_each_job() -> None:
+def test_the_cost_of_one_call_of_each_job() -> None:
     found = {each.job.name: each for each in estimate(PriceTable.load()).jobs}
     # Haiku 5.5: $.10 and $.50; Sonnet 5.5: $2 and $10; small embeddings: $.02.
     assert found["gate question"].cost_usd == pytest.approx((200 * 0.10 + 1 * 0.50) / 1e6)
@@ -23,8 +23,8 @@ def test_one_call_for_each_job() -> None:
     assert found["flush"].model == "claude-sonnet-5-5"
 
 
-def test_the_specifications_own_prices_give_its_own_sums() -> None:
-    # Sessions of 5 a day, four extractors of 3,000 tokens each: 150 sessions a month.
+def test_the_specifications_prices_give_the_specifications_sums() -> None:
+    # 5 sessions a day, four extractors of 3,000 tokens each: 150 sessions a month.
     light, medium, heavy = estimate(PriceTable.load(), small="claude-haiku-4-5").months
     per_session = (12_000 * 1 + 900 * 5) / 1e6
     assert light.extraction_usd == pytest.approx(150 * per_session)
@@ -34,7 +34,7 @@ def test_the_specifications_own_prices_give_its_own_sums() -> None:
         for tokens_in, tokens_out in ((4_000, 500), (6_000, 2_000), (10_000, 3_000), (4_000, 2_000))
     )
     assert heavy.scheduled_usd == pytest.approx(30 * daily + 30 / 7 * (weekly + pruning) + monthly)
-    # 50 files of 1,000 tokens and 100 queries of 100 a day, and everything once.
+    # 50 files of 1,000 tokens and 100 queries of 100 tokens a day, plus one full index.
     assert light.embedding_usd == pytest.approx((30 * (50 * 1_000 + 100 * 100) + 5_000_000) * 0.02 / 1e6)
     for month in (light, medium, heavy):
         parts = (month.extraction_usd, month.scheduled_usd, month.embedding_usd)
@@ -42,12 +42,12 @@ def test_the_specifications_own_prices_give_its_own_sums() -> None:
     assert [month.sessions for month in (light, medium, heavy)] == [5, 15, 30]
 
 
-def test_what_is_not_known_is_not_estimated() -> None:
+def test_unknown_prices_are_not_estimated() -> None:
     light, *_ = estimate(PriceTable.load(), small="nobodys").months
     assert light.extraction_usd is None and light.total_usd is None and light.scheduled_usd
 
 
-def test_what_was_really_used_is_an_average_of_the_last_days() -> None:
+def test_actual_use_is_an_average_of_recent_days() -> None:
     def call(day: str, usd: float) -> CostRecord:
         return CostRecord(f"{day}T12:00:00+00:00", "p", "m", "gate", usage=Usage(100), cost_usd=usd)
 

@@ -1,4 +1,4 @@
-"""What may be spent on a day and in a month, to the cent and to the second."""
+"""Daily and monthly limits, exact to the cent and the second."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def refused(till: Till, estimate: float | None = None) -> str:
     return str(caught.value)
 
 
-def test_without_limits_nothing_is_refused_and_nothing_read(till: Till) -> None:
+def test_without_limits_nothing_is_refused_and_the_log_is_not_read(till: Till) -> None:
     till.month.mkdir()
     till.guard.allow()
     till.guard.allow(1e9)
 
 
-def test_a_day_is_spent_until_midnight(till: Till) -> None:
+def test_a_spent_daily_budget_is_refused_until_midnight(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0)
     till.clock.now = LAST
     till.spend(0.99)
@@ -43,7 +43,7 @@ def test_a_day_is_spent_until_midnight(till: Till) -> None:
     assert till.guard.status().today_usd == 0
 
 
-def test_a_month_is_spent_until_the_next(till: Till) -> None:
+def test_a_spent_monthly_budget_is_refused_until_the_next_month(till: Till) -> None:
     till.limits = CostSettings(monthly_usd=1.0)
     till.clock.now = LAST - timedelta(days=20)
     till.spend(1.5)
@@ -58,7 +58,7 @@ def test_a_month_is_spent_until_the_next(till: Till) -> None:
     assert till.guard.status().month_usd == 0
 
 
-def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Till) -> None:
+def test_a_call_that_would_exceed_a_limit_is_refused_in_advance(till: Till) -> None:
     till.limits = CostSettings(daily_usd=0.5)
     till.spend(0.25)
     till.guard.allow(0.25)
@@ -67,7 +67,7 @@ def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Til
     )
 
 
-def test_it_is_said_from_a_share_of_a_limit_on(till: Till) -> None:
+def test_a_warning_is_given_from_a_share_of_a_limit(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0, monthly_usd=10.0, warn_at=0.5)
     till.spend(0.49)
     assert till.guard.status().warning == ""
@@ -77,7 +77,7 @@ def test_it_is_said_from_a_share_of_a_limit_on(till: Till) -> None:
     assert till.guard.status().warning == ("$5.50 of $1.00 spent today; $5.50 of $10.00 spent this month")
 
 
-def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
+def test_calls_without_a_price_are_not_counted_but_reported(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0)
     till.spend(None)
     status = till.guard.status()
@@ -90,7 +90,7 @@ def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
     )
 
 
-def test_a_call_counts_on_its_own_day_though_it_was_written_down_later(till: Till) -> None:
+def test_a_call_counts_on_its_own_day_even_if_logged_later(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0, monthly_usd=1.0)
     till.clock.now = LAST
     with trip("lock:acquire", fail(28)):
@@ -102,7 +102,7 @@ def test_a_call_counts_on_its_own_day_though_it_was_written_down_later(till: Til
     assert (status.today_usd, status.month_usd) == (0.5, 0.5)
 
 
-def test_only_what_was_added_is_read(till: Till, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_new_lines_are_read(till: Till, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(50):
         till.spend(0.01)
     read: list[bytes] = []
@@ -121,7 +121,7 @@ def test_only_what_was_added_is_read(till: Till, monkeypatch: pytest.MonkeyPatch
     assert len(read) == 51
 
 
-def test_a_log_that_is_another_one_is_read_anew(till: Till) -> None:
+def test_a_replaced_log_is_read_again(till: Till) -> None:
     for usd in (1.0, 2.0):
         till.spend(usd)
     whole = till.month.read_bytes()
@@ -134,7 +134,7 @@ def test_a_log_that_is_another_one_is_read_anew(till: Till) -> None:
     assert till.guard.status().today_usd == 0
 
 
-def test_half_a_line_counts_when_it_is_whole(till: Till) -> None:
+def test_a_partial_line_counts_once_complete(till: Till) -> None:
     till.spend(1.0)
     whole = till.month.read_bytes()
     till.month.write_bytes(whole + whole[:40])
@@ -143,7 +143,7 @@ def test_half_a_line_counts_when_it_is_whole(till: Till) -> None:
     assert till.guard.status().today_usd == 2.0
 
 
-def test_another_guard_says_the_same(till: Till) -> None:
+def test_another_guard_gives_the_same_result(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0)
     other = CostGuard(lambda: till.limits, till.log, till.files, till.clock)
     other.allow()

@@ -1,4 +1,4 @@
-"""Every call is written down with what it used and cost, and with nobody's words."""
+"""Every call is logged with its usage and cost, without any message text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from engine.store.files import Files
 from tests.costs.conftest import MILLION, NOON, Till, own_prices
 
 
-def test_a_line_says_who_what_for_how_much_and_at_which_price(till: Till) -> None:
+def test_a_line_has_provider_purpose_usage_cost_and_price_source(till: Till) -> None:
     usage = Usage(10_000, 8_000, 1_000, 1_000, 500)
     record = till.log.record(
         "chat", "anthropic", "claude-sonnet-5-5", usage, topics=["release"], discussion="ses_1"
     )
-    # 1,000 new at $2, 8,000 read at $.10, 1,000 written for an hour at $4, 500 answered at $10.
+    # 1,000 new at $2, 8,000 read at $.10, 1,000 written for an hour at $4, 500 output at $10.
     cost = (1_000 * 2 + 8_000 * 0.10 + 1_000 * 4 + 500 * 10) / MILLION
     saved = (8_000 * (2 - 0.10) - 1_000 * (4 - 2)) / MILLION
     (line,) = till.lines()
@@ -44,31 +44,31 @@ def test_a_line_says_who_what_for_how_much_and_at_which_price(till: Till) -> Non
     assert [record] == list(till.log.records()) and not till.problems
 
 
-def test_tokens_that_were_counted_here_are_marked_and_read_back(till: Till) -> None:
+def test_locally_counted_tokens_are_marked_as_estimated(till: Till) -> None:
     usage = Usage(input_tokens=100, output_tokens=5)
     record = till.log.record("chat", "openai", "gpt-6-luna", usage, estimated=True)
-    told = till.log.record("chat", "openai", "gpt-6-luna", usage)
+    reported = till.log.record("chat", "openai", "gpt-6-luna", usage)
     assert [line.get("estimated") for line in till.lines()] == [True, None]
-    assert [record, told] == list(till.log.records())
+    assert [record, reported] == list(till.log.records())
     assert record is not None and record.estimated and record.cost_usd
     sums = till.log.sums("model")
     assert sums.total.estimated == sums.rows["gpt-6-luna"].estimated == 1
 
 
-def test_it_says_where_a_price_came_from(till: Till) -> None:
+def test_the_source_of_a_price_is_recorded(till: Till) -> None:
     path = own_prices("models:\n  mine: {input: 1, output: 2}\n")
     usage = Usage(input_tokens=MILLION)
-    said = till.log.record("chat", "claude-code", "sonnet", usage, cost_usd=0.25)
+    reported = till.log.record("chat", "claude-code", "sonnet", usage, cost_usd=0.25)
     own = till.log.record("chat", "openai", "mine", usage, address="http://localhost:1/v1")
     free = till.log.record("chat", "local", "", usage)
     unknown = till.log.record("chat", "openai", "nobodys", usage)
     elsewhere = till.log.record("chat", "openai", "gpt-6-luna", usage, address="http://localhost:1/v1")
-    found = [(each.cost_usd, each.price_from) for each in (said, own, free, unknown, elsewhere) if each]
+    found = [(each.cost_usd, each.price_from) for each in (reported, own, free, unknown, elsewhere) if each]
     assert found == [(0.25, "the service"), (1.0, str(path)), (0.0, "free"), (None, ""), (None, "")]
     assert till.log.sums("model").unpriced == {"gpt-6-luna": 1, "nobodys": 1}
 
 
-def test_storage_of_a_cache_is_reckoned_by_the_table(till: Till) -> None:
+def test_cache_storage_is_priced_by_the_table(till: Till) -> None:
     written = Usage(cache_write_tokens=200_000)
     cost = till.costs.prices.storage("gemini-3.5-flash", 200_000, 3600)
     record = till.log.record("cache", "gemini", "gemini-3.5-flash", written, cost_usd=cost)
@@ -76,7 +76,7 @@ def test_storage_of_a_cache_is_reckoned_by_the_table(till: Till) -> None:
     assert (record.price_from, record.saved_usd) == ("prices of 2026-11", 0)
 
 
-def test_lines_that_are_no_calls_are_passed_over(till: Till) -> None:
+def test_invalid_lines_are_skipped(till: Till) -> None:
     till.spend(1.0)
     whole = till.month.read_bytes()
     bad = [
@@ -99,7 +99,7 @@ def test_lines_that_are_no_calls_are_passed_over(till: Till) -> None:
     assert till.guard.status().today_usd == pytest.approx(3.0)
 
 
-def test_months_are_files_and_days_are_those_of_utc(till: Till) -> None:
+def test_each_month_is_a_file_and_days_are_utc(till: Till) -> None:
     till.clock.now = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
     till.spend(1.0)
     till.clock.now = datetime(2026, 12, 1, 0, 0, tzinfo=UTC)
@@ -116,27 +116,27 @@ def test_months_are_files_and_days_are_those_of_utc(till: Till) -> None:
 
 
 @pytest.mark.parametrize("step", ["append:open", "append:write", "append:fsync", "lock:acquire"])
-def test_a_call_that_cannot_be_written_down_is_told_and_written_with_the_next(till: Till, step: str) -> None:
+def test_a_call_that_cannot_be_logged_is_reported_and_logged_with_the_next(till: Till, step: str) -> None:
     till.spend(1.0)
     with trip(step, fail(28)):
         till.spend(2.0)
     assert len(till.problems) == 1 and "not in the cost log yet" in till.problems[0]
     assert [record.cost_usd for record in till.log.records()] == [1.0]
     assert [record.cost_usd for record in till.log.waiting()] == [2.0]
-    assert till.guard.status().today_usd == pytest.approx(3.0), "it is spent all the same"
+    assert till.guard.status().today_usd == pytest.approx(3.0), "the money is spent anyway"
     till.spend(4.0)
     assert [record.cost_usd for record in till.log.records()] == [1.0, 2.0, 4.0]
     assert till.log.waiting() == () and till.guard.status().today_usd == pytest.approx(7.0)
 
 
-def test_what_waits_is_written_when_the_workspace_is_closed(till: Till) -> None:
+def test_pending_records_are_written_on_close(till: Till) -> None:
     with trip("lock:acquire", fail(28)):
         till.spend(2.0)
     till.costs.close()
     assert [record.cost_usd for record in till.log.records()] == [2.0]
 
 
-def test_a_read_only_workspace_tells_it_once(till: Till) -> None:
+def test_a_read_only_workspace_reports_the_missing_log_once(till: Till) -> None:
     problems: list[str] = []
     log = CostLog(Files(till.files.workspace, read_only=True), till.clock, problems.append)
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_a_read_only_workspace_tells_it_once(till: Till) -> None:
     assert problems[1:] == ["3 model calls are not in the cost log"]
 
 
-def test_nothing_that_goes_wrong_reaches_the_caller(till: Till) -> None:
+def test_no_error_reaches_the_caller(till: Till) -> None:
     def broken() -> PriceTable:
         raise ZeroDivisionError("of all things")
 
@@ -155,7 +155,7 @@ def test_nothing_that_goes_wrong_reaches_the_caller(till: Till) -> None:
     assert till.problems == ["a call of gpt-6-sol was not recorded: ZeroDivisionError: of all things"]
 
 
-def test_broken_prices_of_ones_own_are_told_once(till: Till) -> None:
+def test_invalid_user_prices_are_reported_once(till: Till) -> None:
     path = own_prices("models:\n  gpt-6-sol: {input: dear}\n")
     for _ in range(2):
         till.log.record("chat", "openai", "gpt-6-sol", Usage(input_tokens=MILLION // 5))
@@ -180,7 +180,7 @@ assert not problems, problems
 """
 
 
-def test_two_processes_lose_nothing_and_see_each_other(till: Till) -> None:
+def test_two_processes_lose_no_records_and_see_each_others(till: Till) -> None:
     assert till.guard.status().today_usd == 0
     running = [
         subprocess.Popen([sys.executable, "-c", _PROCESS, str(till.root)], env={**os.environ})
@@ -192,7 +192,7 @@ def test_two_processes_lose_nothing_and_see_each_other(till: Till) -> None:
     assert till.guard.status().today_usd == pytest.approx(1.4)
 
 
-def test_an_open_workspace_has_its_costs_and_writes_them_when_it_is_closed(sample: Path) -> None:
+def test_an_engine_writes_pending_costs_on_close(sample: Path) -> None:
     with Engine.open(sample) as engine:
         with trip("lock:acquire", fail(28)):
             engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(MILLION // 5))
@@ -201,7 +201,7 @@ def test_an_open_workspace_has_its_costs_and_writes_them_when_it_is_closed(sampl
         assert engine.costs.log.sums().total.cost_usd == pytest.approx(0.4)
 
 
-def test_a_log_that_cannot_be_read_is_no_budget(till: Till) -> None:
+def test_an_unreadable_log_refuses_calls_under_a_limit(till: Till) -> None:
     from dataclasses import replace
 
     from engine.errors import CostLimit

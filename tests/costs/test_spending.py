@@ -1,4 +1,4 @@
-"""Whoever asks a model says what it took, and asks no more when the budget is spent."""
+"""Every caller of a model records its cost and makes no more calls once the budget is spent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ gate:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
-    """A gate's model that always says yes, and takes 200 tokens in and 1 out."""
+    """A gate model that always says yes and uses 200 input tokens and 1 output token."""
     found = Model(replied("YES", model="gpt-6-luna-2026-09-22"), model="gpt-6-luna")
     monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: found)
     return found
@@ -55,7 +55,7 @@ def asked(engine: Engine) -> Trace:
     return engine.trace(MESSAGE)
 
 
-def test_a_question_of_the_gate_is_put_down_to_its_topic(sample: Path, model: Model) -> None:
+def test_a_gate_call_is_recorded_under_its_topic(sample: Path, model: Model) -> None:
     with opened(sample) as engine:
         trace = asked(engine)
         topics = {row.topic for row in trace.rows if row.gate is not None}
@@ -74,11 +74,11 @@ def test_a_question_of_the_gate_is_put_down_to_its_topic(sample: Path, model: Mo
     assert not any(word in month.read_text() for word in ("just came in", "YES"))
 
 
-def test_a_call_counts_by_the_most_that_it_can_take(till: Till) -> None:
+def test_a_call_is_estimated_at_its_maximum_cost(till: Till) -> None:
     account = Account(till.costs, "chat", "anthropic", "claude-sonnet-5-5")
     till.limits = CostSettings(daily_usd=0.10)
     till.spend(0.06)
-    # Written to a cache 10,000 tokens cost $2.50 a million, and 1,000 answered cost $10 a million.
+    # 10,000 tokens written to a cache cost $2.50 per million, 1,000 output tokens $10 per million.
     account.allow(Usage(input_tokens=10_000, output_tokens=1_000))
     with pytest.raises(CostLimit) as caught:
         account.allow(Usage(input_tokens=10_000, output_tokens=1_600))
@@ -91,7 +91,7 @@ def test_a_call_counts_by_the_most_that_it_can_take(till: Till) -> None:
     Account(till.costs, "chat", "openai", "gpt-6-sol", "http://localhost/v1").allow(Usage(10**9))
 
 
-def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
+def test_a_message_is_priced_before_sending(till: Till) -> None:
     bills = Bills(till.costs)
     service = Scripted()
     till.limits = CostSettings(daily_usd=0.05)
@@ -103,9 +103,7 @@ def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
 
 
 @pytest.mark.parametrize("asked", ["gemini-3.5-flash", "models/gemini-3.5-flash"])
-def test_a_reply_under_an_unknown_name_counts_in_the_budget_at_the_price_of_the_model_asked(
-    till: Till, asked: str
-) -> None:
+def test_a_reply_with_an_unknown_model_name_is_charged_as_the_requested_model(till: Till, asked: str) -> None:
     bills = Bills(till.costs)
     service = Scripted(name="gemini", model=asked)
     price = till.costs.prices.price("gemini-3.5-flash")
@@ -117,8 +115,8 @@ def test_a_reply_under_an_unknown_name_counts_in_the_budget_at_the_price_of_the_
         bills.allow(service)
 
 
-def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> None:
-    model.said = [replied("none")]
+def test_a_list_call_is_recorded_once_for_several_topics(sample: Path, model: Model) -> None:
+    model.replies = [replied("none")]
     with opened(sample, "  mode: list\n") as engine:
         trace = asked(engine)
         topics = {row.topic for row in trace.rows if row.gate is not None}
@@ -126,7 +124,7 @@ def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> 
     assert len(topics) > 1 and set(record.topics) == topics
 
 
-def test_an_answer_that_was_remembered_costs_nothing(sample: Path, model: Model) -> None:
+def test_a_cached_answer_costs_nothing(sample: Path, model: Model) -> None:
     with opened(sample) as engine:
         asked(engine)
         calls = engine.costs.log.sums().total.calls
@@ -134,7 +132,7 @@ def test_an_answer_that_was_remembered_costs_nothing(sample: Path, model: Model)
         assert engine.costs.log.sums().total.calls == calls > 0
 
 
-def test_the_session_of_a_message_is_known(sample: Path, model: Model) -> None:
+def test_the_session_of_a_message_is_recorded(sample: Path, model: Model) -> None:
     from engine.activation.trace import Message
 
     with opened(sample) as engine:
@@ -143,7 +141,7 @@ def test_the_session_of_a_message_is_known(sample: Path, model: Model) -> None:
 
 
 @pytest.mark.parametrize(("on_failure", "active"), [("skip", False), ("activate", True)])
-def test_a_gate_without_money_goes_on_as_on_failure_says(
+def test_a_gate_over_budget_falls_back_to_on_failure(
     sample: Path, model: Model, on_failure: str, active: bool
 ) -> None:
     more = f"  on_failure: {on_failure}\ncosts:\n  daily_usd: 1\n"
@@ -159,9 +157,9 @@ def test_a_gate_without_money_goes_on_as_on_failure_says(
         assert (row.verdict == "active") is active
 
 
-def test_a_gate_answers_though_its_bill_cannot_be_written(sample: Path, model: Model) -> None:
+def test_a_gate_answers_even_if_its_cost_cannot_be_logged(sample: Path, model: Model) -> None:
     with opened(sample) as engine:
-        engine.pipeline  # noqa: B018 — made before anything fails
+        engine.pipeline  # noqa: B018 — created before anything fails
         with trip("lock:acquire", fail(28)):
             rows = [row for row in asked(engine).rows if row.gate is not None]
         assert rows and all(row.gate and row.gate.answer == "yes" for row in rows)
@@ -175,7 +173,7 @@ def account(till: Till, **of: Any) -> Account:
     return Account(till.costs, **given)
 
 
-def test_who_is_free_is_never_refused(till: Till) -> None:
+def test_a_free_provider_is_never_refused(till: Till) -> None:
     till.limits = CostSettings(daily_usd=0.01)
     till.spend(1.0)
     account(till, provider="local").allow()
@@ -186,16 +184,16 @@ def test_who_is_free_is_never_refused(till: Till) -> None:
         account(till, provider="claude-code", model="haiku").allow()
 
 
-def test_what_claude_code_says_that_it_cost_is_believed(till: Till) -> None:
+def test_the_cost_reported_by_claude_code_is_used(till: Till) -> None:
     done = ChatReply("YES", Usage(5_000, 4_000, output_tokens=5), "haiku", cost_usd=0.0123)
     account(till, provider="claude-code", model="haiku").spent(done)
     account(till, model="gpt-6-luna").spent(ChatReply("YES", Usage(1_000), "gpt-6-luna", cost_usd=99.0))
     first, second = till.log.records()
     assert (first.cost_usd, first.price_from, first.usage.cached_tokens) == (0.0123, "the service", 4_000)
-    assert second.cost_usd == pytest.approx(0.0001), "of the others the table is believed"
+    assert second.cost_usd == pytest.approx(0.0001), "for other providers the table is used"
 
 
-def test_a_model_that_calls_itself_by_an_unknown_name_has_the_price_of_the_one_asked(till: Till) -> None:
+def test_an_unknown_model_name_in_a_reply_gets_the_price_of_the_requested_model(till: Till) -> None:
     account(till).spent(ChatReply("", Usage(1_000), "luna-internal-7"))
     account(till, model="nobodys").spent(ChatReply("", Usage(1_000), "nobodys-7"))
     assert [(record.model, record.cost_usd is None) for record in till.log.records()] == [
@@ -209,7 +207,7 @@ def paid(till: Till, desk: Desk) -> Desk:
     return desk
 
 
-def test_a_flush_is_put_down_to_its_session(till: Till, tmp_path: Path) -> None:
+def test_a_flush_is_recorded_under_its_session(till: Till, tmp_path: Path) -> None:
     desk = paid(till, Desk(tmp_path / "w", Provider(reply(*NOTES))))
     desk.talk(8)
     statuses = desk.flush()
@@ -219,7 +217,7 @@ def test_a_flush_is_put_down_to_its_session(till: Till, tmp_path: Path) -> None:
     assert records[0].usage == Usage(input_tokens=1200, output_tokens=80)
 
 
-def test_a_flush_without_money_records_why_and_asks_nobody(till: Till, tmp_path: Path) -> None:
+def test_a_flush_over_budget_records_the_reason_and_makes_no_call(till: Till, tmp_path: Path) -> None:
     till.limits = CostSettings(monthly_usd=1.0)
     till.spend(1.0)
     provider = Provider(reply(*NOTES))
@@ -229,7 +227,7 @@ def test_a_flush_without_money_records_why_and_asks_nobody(till: Till, tmp_path:
     record: Any = desk.records[0]
     assert record.error.startswith("costs.monthly_usd: the budget of the month is spent: $1.00 of $1.00")
     till.limits = CostSettings()
-    assert "unflushed" not in desk.flush(everything=True) and provider.prompts, "they are taken up again"
+    assert "unflushed" not in desk.flush(everything=True) and provider.prompts, "the turns are flushed later"
 
 
 @pytest.fixture
@@ -255,7 +253,7 @@ def embedder(till: Till, server: HTTPServer) -> Any:
     ("usage", "tokens"),
     [({"prompt_tokens": 7, "total_tokens": 7}, [7]), (None, []), ({"prompt_tokens": "7"}, []), ([], [])],
 )
-def test_vectors_are_put_down_where_the_service_says_their_tokens(
+def test_embeddings_are_recorded_if_the_service_reports_their_tokens(
     till: Till, server: HTTPServer, usage: object, tokens: list[int]
 ) -> None:
     from tests.costs.conftest import own_prices
@@ -271,7 +269,7 @@ def test_vectors_are_put_down_where_the_service_says_their_tokens(
         assert record.operation == "embedding" and record.cost_usd == pytest.approx(7 * 0.02 / 1e6)
 
 
-def test_vectors_that_are_no_use_cost_all_the_same(till: Till, server: HTTPServer) -> None:
+def test_unusable_embeddings_are_recorded_too(till: Till, server: HTTPServer) -> None:
     vectors(server, {"prompt_tokens": 7}, numbers=5)
     found = embedder(till, server)
     with pytest.raises(EmbeddingFailed, match="vectors of 5 dimensions"):
@@ -280,7 +278,7 @@ def test_vectors_that_are_no_use_cost_all_the_same(till: Till, server: HTTPServe
     assert [record.usage.input_tokens for record in till.log.records()] == [7]
 
 
-def test_vectors_without_money_are_refused(till: Till) -> None:
+def test_embeddings_over_budget_are_refused(till: Till) -> None:
     till.limits = CostSettings(daily_usd=1.0)
     till.spend(1.0)
     settings = SearchSettings(embedding="openai", embedding_dimensions=8)

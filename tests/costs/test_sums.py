@@ -48,18 +48,18 @@ def test_the_rows_add_up_to_the_total(records: list[CostRecord], by: Key) -> Non
 
 
 @given(_RECORDS)
-def test_a_record_is_read_as_it_was_written(record: CostRecord) -> None:
+def test_a_record_is_read_back_as_written(record: CostRecord) -> None:
     line = json.loads(bytes_of(line_of(record)).decode())
     assert record_in(line) == record
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists), _RECORDS)
-def test_whatever_stands_in_a_line_nothing_is_raised(value: object, record: CostRecord) -> None:
+def test_arbitrary_values_in_a_line_raise_nothing(value: object, record: CostRecord) -> None:
     for name in line_of(record):
         record_in({**line_of(record), name: value})
 
 
-def test_a_call_about_several_topics_is_shared_evenly() -> None:
+def test_a_call_about_several_topics_is_split_evenly() -> None:
     record = CostRecord(
         "2026-11-22T12:00:00+00:00",
         "openai",
@@ -76,14 +76,14 @@ def test_a_call_about_several_topics_is_shared_evenly() -> None:
     assert found.total.calls == 1 and found.rows["c"].calls == 1
 
 
-def test_days_come_in_order_and_the_dearest_of_everything_else_first() -> None:
+def test_days_are_in_order_and_other_keys_sorted_by_cost() -> None:
     cheap = CostRecord("2026-11-21", "p", "cheap", "chat", cost_usd=1.0)
     dear = CostRecord("2026-11-22", "p", "dear", "chat", cost_usd=2.0)
     assert list(sums([dear, cheap], "day").rows) == ["2026-11-21", "2026-11-22"]
     assert list(sums([cheap, dear], "model").rows) == ["dear", "cheap"]
 
 
-def test_the_share_of_the_cache_is_that_of_all_tokens_sent() -> None:
+def test_the_cached_share_is_relative_to_all_input_tokens() -> None:
     records = [
         CostRecord("2026-11-22", "p", "m", "chat", usage=Usage(1_000, 900)),
         CostRecord("2026-11-22", "p", "m", "chat", usage=Usage(1_000)),

@@ -1,4 +1,4 @@
-"""Waiting for what an engine's threads do."""
+"""Fixtures for waiting on an engine's threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 
 
 class Witness:
-    """Collects events and waits for the one that matters."""
+    """Collects events and waits for a particular one."""
 
     def __init__(self) -> None:
         self.events: list[EngineEvent] = []
@@ -31,7 +31,7 @@ class Witness:
     def wait(
         self, kind: type[Found], like: Callable[[Found], bool] = lambda _event: True, timeout: float = 20
     ) -> Found:
-        """The first event of a kind that is like what is wanted; fails after ``timeout`` seconds."""
+        """Return the first event of a kind that matches ``like``; fail after ``timeout`` seconds."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:

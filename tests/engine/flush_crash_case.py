@@ -12,11 +12,11 @@ from tests.crash_sweep import Case
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
 
 LOADED = (plan, tokens.count("a"))
-"""Imported once, and not in each of hundreds of child processes."""
+"""Imported once instead of in each of hundreds of child processes."""
 
 
 class Instant:
-    """A question that is answered without an event loop, because closing one is slow."""
+    """A question answered without an event loop, because closing one is slow."""
 
     def __init__(
         self, completer: Provider, _system: str, prompt: str, *, max_tokens: int, deadline_s: float
@@ -31,7 +31,7 @@ class Instant:
             waiting.send(None)
         except StopIteration as done:
             return asking.Answer(done.value)
-        raise AssertionError("it waits")
+        raise AssertionError("the provider did not answer at once")
 
 
 class Flush(Case):
@@ -63,7 +63,7 @@ class Flush(Case):
     def check_whole(self, wanted: dict[str, object]) -> None:
         assert len(wanted) == 5 and sum(data.count(b"\n- ") for data in self.desk.memory().values()) == 5
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Everything ends up in memory's files and in the log exactly once."""
         for path, data in self.desk.memory().items():
             if path.startswith("scratch"):

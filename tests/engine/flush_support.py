@@ -33,7 +33,7 @@ NOTES: tuple[dict[str, str], ...] = (
 
 
 def reply(*notes: dict[str, str]) -> str:
-    """A reply with some notes."""
+    """A reply with these notes."""
     return json.dumps(notes)
 
 
@@ -42,8 +42,8 @@ class Provider:
 
     Args:
         answers: Texts, or errors to raise; ``None`` never answers.
-        cut: Whether the answers end at the token limit.
-        by: Makes the answer from the prompt.
+        cut: Whether the answers are cut off at the token limit.
+        by: Builds the answer from the prompt.
     """
 
     name = "anthropic"
@@ -64,19 +64,19 @@ class Provider:
         self.prompts: list[str] = []
         self.systems: list[str] = []
         self.closed = 0
-        self.meanwhile: Callable[[], object] = lambda: None
+        self.on_chat: Callable[[], object] = lambda: None
 
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """As ``ChatProvider.chat``."""
+        """See ``ChatProvider.chat``."""
         prompt = request.rest
         self.prompts.append(prompt)
         self.systems.append("".join(request.prefix))
         if self.by is not None:
             self.answers = [self.by(prompt)]
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        self.meanwhile()
+        self.on_chat()
         if answer is None:
             await asyncio.sleep(600)
         if isinstance(answer, Exception):
@@ -84,7 +84,7 @@ class Provider:
         return ChatReply(str(answer), Usage(1200, output_tokens=80), "some-model-2026", self.cut, 0.0042)
 
     async def aclose(self) -> None:
-        """Counts."""
+        """Count the call."""
         self.closed += 1
 
 
@@ -93,9 +93,9 @@ class Desk:
 
     Args:
         root: An empty folder.
-        provider: The provider that takes notes, if any.
-        committing: Whether what is written is committed.
-        zone: The time zone whose days count.
+        provider: The provider that writes the notes, if any.
+        committing: Whether changes are committed.
+        zone: The time zone that determines the day.
         settings: Settings that differ from the defaults.
     """
 
@@ -138,7 +138,7 @@ class Desk:
         )
 
     def talk(self, exchanges: int = 4, words: int = 30) -> Conversation:
-        """A conversation of so many exchanges; the newest turn is the agent's."""
+        """Capture a conversation with this many exchanges; the newest turn is the agent's."""
         if self.capture.find(SESSION) is None:
             self.capture.start(SESSION, title="Rollups")
         for number in range(exchanges):
@@ -147,7 +147,7 @@ class Desk:
         return self.conversation
 
     def project(self, name: str = "tidemark") -> Path:
-        """A project."""
+        """Create a project."""
         path = self.root / "knowledge/projects" / name / "context.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n\nA project.\n")
@@ -155,11 +155,11 @@ class Desk:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it is now."""
+        """The current conversation."""
         return self.conversations.of_session(SESSION)
 
     def flush(self, room: int = 200, **more: object) -> list[object]:
-        """Plans and runs a flush; returns the statuses."""
+        """Plan and run a flush; return the statuses."""
         conversation = self.conversation
         parts = self.flusher.plan(conversation, room, **more).parts  # type: ignore[arg-type]
         return [record.status for record in self.flusher.run(conversation, parts)]

@@ -47,7 +47,7 @@ def test_no_file_and_an_empty_file_mean_the_defaults() -> None:
     assert load(b"# nothing here\n")[0] == Config()
 
 
-def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> None:
+def test_the_specifications_file_is_read_and_settings_without_effect_are_reported() -> None:
     config, odd = load(SPECIFIED.encode())
     named, default = config.context_compiler, Config().context_compiler
     assert named.token_budget == default.token_budget
@@ -57,7 +57,7 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
     assert config.git.commit_interval_minutes == 45 and not odd
     assert all(problem.severity == "warning" and problem.line for problem in odd)
     only_moved, odd = load(b"lifecycle:\n  commit_interval_minutes: 5\ngit:\n  commit_interval_minutes: 7\n")
-    assert (only_moved.git.commit_interval_minutes, odd) == (7, ()), "where it is now counts first"
+    assert (only_moved.git.commit_interval_minutes, odd) == (7, ()), "the new name takes precedence"
 
 
 @each_case(
@@ -92,7 +92,7 @@ def test_broken_yaml_names_the_line() -> None:
         load(b"gate:\n  provider: \xff\xfe\n")
 
 
-def test_a_misspelt_setting_is_reported_with_the_likely_one() -> None:
+def test_a_misspelt_setting_is_reported_with_a_suggestion() -> None:
     config, odd = load(b"watchers:\n  similarity_treshold: 0.5\n")
     assert config.watchers.similarity_threshold is None
     (problem,) = odd
@@ -100,7 +100,7 @@ def test_a_misspelt_setting_is_reported_with_the_likely_one() -> None:
     assert problem.hint == "did you mean similarity_threshold?"
 
 
-def test_one_row_of_the_policy_leaves_the_others_as_they_are() -> None:
+def test_setting_one_policy_row_leaves_the_others_unchanged() -> None:
     config, odd = load(
         b"watchers:\n  preset: spec\n  policy:\n    high:\n      activate: 0.62\n      gate: 0.34\n"
     )
@@ -110,7 +110,7 @@ def test_one_row_of_the_policy_leaves_the_others_as_they_are() -> None:
     assert config.watchers.row("critical").activate == 0.0
 
 
-def test_a_preset_brings_its_own_table() -> None:
+def test_a_preset_has_its_own_policy_table() -> None:
     calibrated, spec = WatcherSettings(preset="calibrated"), WatcherSettings(preset="spec")
     assert spec.row("medium") == PolicyRow(gate=0.2)
     assert calibrated.row("medium").activate is not None
@@ -138,27 +138,27 @@ lifecycle: {memory_line_cap: 200}
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    """A workspace that holds nothing but odd settings."""
+    """A workspace with nothing but unusual settings."""
     (tmp_path / CONFIG_FILE).write_text(ODD, encoding="utf-8")
     return Files(Workspace.open(tmp_path))
 
 
-def never(_data: bytes | None, _path: str = CONFIG_FILE) -> None:
-    pytest.fail("a file in order was checked again")
+def fail_if_loaded(_data: bytes | None, _path: str = CONFIG_FILE) -> None:
+    pytest.fail("a valid file was validated again")
 
 
-def test_a_file_in_order_is_checked_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_file_is_validated_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = load(ODD.encode())
     assert expected[0].context_compiler.token_budget == 4096
     assert {problem.what.split()[-1] for problem in expected[1]} == {"search.words"}
     assert read(files) == expected
-    monkeypatch.setattr(config_file, "load", never)
+    monkeypatch.setattr(config_file, "load", fail_if_loaded)
     again = read(files)
     assert again == expected
-    assert repr(again) == repr(expected), "numbers and tuples are of the same types"
+    assert repr(again) == repr(expected), "numbers and tuples keep their types"
 
 
-def test_a_changed_file_is_read_anew_and_a_wrong_one_every_time(files: Files) -> None:
+def test_a_changed_file_is_reread_and_an_invalid_one_every_time(files: Files) -> None:
     read(files)
     path = files.workspace.root / CONFIG_FILE
     for _ in range(2):
@@ -171,7 +171,7 @@ def test_a_changed_file_is_read_anew_and_a_wrong_one_every_time(files: Files) ->
     assert read(files) == (Config(), ())
 
 
-def test_kept_settings_that_are_damaged_do_no_harm(files: Files) -> None:
+def test_damaged_cached_settings_are_replaced(files: Files) -> None:
     expected = load(ODD.encode())
     read(files)
     kept = files.workspace.root / CACHE_FILE
@@ -187,13 +187,15 @@ def test_kept_settings_that_are_damaged_do_no_harm(files: Files) -> None:
     ):
         kept.write_bytes(damaged)
         assert read(files) == expected
-        assert kept.read_bytes() == good, "what is damaged is replaced"
+        assert kept.read_bytes() == good, "the damaged cache is replaced"
     kept.unlink()
     kept.mkdir()
     assert read(files) == expected
 
 
-def test_kept_settings_of_another_version_do_not_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_cached_by_another_version_are_ignored(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read(files)
     monkeypatch.setattr(config_file, "MOVED", {})
     assert {problem.what for problem in read(files)[1]} == {
@@ -202,7 +204,7 @@ def test_kept_settings_of_another_version_do_not_count(files: Files, monkeypatch
     }
 
 
-def test_where_nothing_may_be_written_settings_are_read_all_the_same(files: Files) -> None:
+def test_settings_are_read_from_a_read_only_workspace(files: Files) -> None:
     assert read(Files(files.workspace, read_only=True)) == load(ODD.encode())
     assert not (files.workspace.root / "scratch").exists()
 

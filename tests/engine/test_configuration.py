@@ -1,4 +1,4 @@
-"""Settings shown and changed one at a time: what else stands in the file is never touched."""
+"""Settings are shown and changed one at a time, and the rest of the file is never touched."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def no_repository() -> Repository:
     raise AutopoiesisError("there is no repository")
 
 
-def at(root: Path, data: bytes | None = None, *, read_only: bool = False) -> Configuration:
-    """The settings of a workspace that holds nothing but their file."""
+def configuration_of(root: Path, data: bytes | None = None, *, read_only: bool = False) -> Configuration:
+    """The configuration of a workspace with nothing but a settings file."""
     file = root / CONFIG_FILE
     file.write_bytes(b"")
     workspace = Workspace.open(root)
@@ -61,15 +61,15 @@ def at(root: Path, data: bytes | None = None, *, read_only: bool = False) -> Con
     return Configuration(files, no_repository, Config, lambda: None)
 
 
-def changed(root: Path, data: bytes | None, name: str, value: object | None) -> bytes:
-    """The file after a change."""
-    at(root, data).change(name, value)
+def content_after_change(root: Path, data: bytes | None, name: str, value: object | None) -> bytes:
+    """Change a setting and return the file's content."""
+    configuration_of(root, data).change(name, value)
     file = root / CONFIG_FILE
     return file.read_bytes() if file.exists() else b""
 
 
 def lines_changed(before: str, after: str) -> list[str]:
-    """The lines that an edit takes away and adds, marked with - and +."""
+    """The lines that an edit removes and adds, marked with - and +."""
     found = list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=0, lineterm=""))[2:]
     return [f"{line[0]} {line[1:]}" for line in found if not line.startswith("@@")]
 
@@ -113,7 +113,7 @@ def lines_changed(before: str, after: str) -> list[str]:
 def test_only_the_lines_of_the_setting_change(
     tmp_path: Path, name: str, value: object, lines: list[str]
 ) -> None:
-    after = changed(tmp_path, COMMENTED.encode(), name, value).decode()
+    after = content_after_change(tmp_path, COMMENTED.encode(), name, value).decode()
     assert lines_changed(COMMENTED, after) == lines
 
 
@@ -140,30 +140,32 @@ def test_only_the_lines_of_the_setting_change(
         (b"unknown: [1,  2]\nchat:\n  model: a\n", b"unknown: [1,  2]\nchat:\n  model: m\n"),
     ],
 )
-def test_files_of_all_shapes_take_a_setting(tmp_path: Path, before: bytes | None, after: bytes) -> None:
-    assert changed(tmp_path, before, "chat.model", "m") == after
+def test_a_setting_can_be_added_to_files_of_any_shape(
+    tmp_path: Path, before: bytes | None, after: bytes
+) -> None:
+    assert content_after_change(tmp_path, before, "chat.model", "m") == after
 
 
 @pytest.mark.parametrize(
     "data",
     [b"", b"# nothing", b"gate:\r\n  mode: list\r\n", COMMENTED.encode(), b"{gate: {mode: list}}\n"],
 )
-def test_setting_and_unsetting_gives_every_byte_back(tmp_path: Path, data: bytes) -> None:
+def test_setting_and_unsetting_restores_every_byte(tmp_path: Path, data: bytes) -> None:
     for name, value in {
         "chat.model": "m",
         "watchers.policy.low.gate": 0.3,
         "gate.base_url": "http://x",
     }.items():
-        configuration = at(tmp_path, data)
+        configuration = configuration_of(tmp_path, data)
         configuration.change(name, value)
         assert (tmp_path / CONFIG_FILE).read_bytes() != data
         configuration.change(name, None)
         assert (tmp_path / CONFIG_FILE).read_bytes() == data
 
 
-def test_a_group_keeps_its_comments_when_its_last_setting_goes(tmp_path: Path) -> None:
+def test_a_group_keeps_its_comments_when_its_last_setting_is_removed(tmp_path: Path) -> None:
     data = b"chat:\n  # mine\n  model: m # this one\ngate:\n  mode: list\n"
-    after = changed(tmp_path, data, "chat.model", None)
+    after = content_after_change(tmp_path, data, "chat.model", None)
     assert b"# mine" in after and b"# this one" in after and b"gate:\n  mode: list\n" in after
     assert load(after) == load(b"gate:\n  mode: list\n")
 
@@ -176,23 +178,25 @@ def test_a_group_keeps_its_comments_when_its_last_setting_goes(tmp_path: Path) -
         ("costs.monthly_usd", b"costs: {daily_usd: 3,\n  # kept, too\n  warn_at: .5, # half\n  }\n"),
     ],
 )
-def test_comments_between_brackets_stay(tmp_path: Path, name: str, after: bytes) -> None:
+def test_comments_between_brackets_are_kept(tmp_path: Path, name: str, after: bytes) -> None:
     data = b"costs: {daily_usd: 3,\n  # kept, too\n  warn_at: .5, # half\n  monthly_usd: 9}\n"
-    assert changed(tmp_path, data, name, None) == after
+    assert content_after_change(tmp_path, data, name, None) == after
     assert value_of(load(after)[0], name) == catalog()[name].default
 
 
-def test_the_old_place_of_a_setting_is_taken_out_with_it(tmp_path: Path) -> None:
+def test_the_old_name_of_a_setting_is_removed_with_it(tmp_path: Path) -> None:
     data = b"watchers:\n  gate_model: haiku # old\n  nominate: pattern\n"
-    configuration = at(tmp_path, data)
+    configuration = configuration_of(tmp_path, data)
     assert configuration.setting("gate.model").line == 2
     assert configuration.change("gate.model", "opus").before == "haiku"
     configuration.change("gate.model", None)
     assert (tmp_path / CONFIG_FILE).read_bytes() == b"watchers:\n  nominate: pattern\n"
 
 
-def test_a_row_of_the_policy_is_written_whole_and_goes_when_it_says_nothing_else(tmp_path: Path) -> None:
-    configuration = at(tmp_path, b"watchers:\n  policy:\n    high: {activate: 0.6} # only this\n")
+def test_a_policy_row_is_edited_in_place_and_removed_when_empty(tmp_path: Path) -> None:
+    configuration = configuration_of(
+        tmp_path, b"watchers:\n  policy:\n    high: {activate: 0.6} # only this\n"
+    )
     read = (tmp_path / CONFIG_FILE).read_bytes
     configuration.change("watchers.policy.high.gate", 0.1)
     assert read() == b"watchers:\n  policy:\n    high: {activate: 0.6, gate: 0.1} # only this\n"
@@ -230,10 +234,10 @@ def test_a_row_of_the_policy_is_written_whole_and_goes_when_it_says_nothing_else
         ("", "m", "no setting named"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_is_written(
+def test_invalid_values_are_refused_and_nothing_is_written(
     tmp_path: Path, name: str, value: object, said: str
 ) -> None:
-    configuration = at(tmp_path, COMMENTED.encode())
+    configuration = configuration_of(tmp_path, COMMENTED.encode())
     with pytest.raises(ConfigError) as caught:
         configuration.change(name, value)
     assert said in str(caught.value)
@@ -255,7 +259,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
     ],
 )
 def test_a_broken_file_is_never_rewritten(tmp_path: Path, data: bytes, said: str) -> None:
-    configuration = at(tmp_path, data)
+    configuration = configuration_of(tmp_path, data)
     for value in ("m", None):
         with pytest.raises((ConfigError, DocumentError)) as caught:
             configuration.change("chat.model", value)
@@ -263,22 +267,22 @@ def test_a_broken_file_is_never_rewritten(tmp_path: Path, data: bytes, said: str
     assert (tmp_path / CONFIG_FILE).read_bytes() == data
 
 
-def test_a_wrong_value_is_mended_by_a_right_one(tmp_path: Path) -> None:
+def test_an_invalid_value_can_be_replaced_or_removed(tmp_path: Path) -> None:
     data = b"search:\n  ranking: best # ?\n"
-    assert changed(tmp_path, data, "search.ranking", "spec") == b"search:\n  ranking: spec # ?\n"
-    assert changed(tmp_path, data, "search.ranking", None) == b"search: {} # ?\n"
+    assert content_after_change(tmp_path, data, "search.ranking", "spec") == b"search:\n  ranking: spec # ?\n"
+    assert content_after_change(tmp_path, data, "search.ranking", None) == b"search: {} # ?\n"
 
 
-def test_a_file_cannot_outgrow_what_is_read(tmp_path: Path) -> None:
+def test_a_file_cannot_grow_beyond_the_readable_size(tmp_path: Path) -> None:
     full = b"# " + b"x" * (256 * 1024 - 10) + b"\n"
     with pytest.raises(AutopoiesisError, match="more than 262144"):
-        at(tmp_path, full).change("chat.model", "m")
+        configuration_of(tmp_path, full).change("chat.model", "m")
     large = b"# " + b"x" * 200_000 + b"\n"
-    assert changed(tmp_path, large, "chat.model", "m") == large + b"chat:\n  model: m\n"
+    assert content_after_change(tmp_path, large, "chat.model", "m") == large + b"chat:\n  model: m\n"
 
 
-def of(name: str) -> st.SearchStrategy[object]:
-    """Values that a setting may have, or ``None`` to take it out."""
+def values_of(name: str) -> st.SearchStrategy[object]:
+    """Values a setting may have, or ``None`` to remove it."""
     allowed = catalog()[name].allowed
     values: st.SearchStrategy[object]
     if name == "days.time_zone":
@@ -320,13 +324,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @given(data=st.data(), file=st.sampled_from(FILES), as_text=st.booleans())
-def test_any_setting_takes_any_value_and_all_others_stay(
+def test_any_setting_accepts_any_valid_value_and_all_others_are_unchanged(
     folder: Path, data: st.DataObject, file: bytes, as_text: bool
 ) -> None:
     name = data.draw(st.sampled_from(list(catalog())))
-    value = data.draw(of(name))
+    value = data.draw(values_of(name))
     given = str(value) if as_text and isinstance(value, int | float) else value
-    after = changed(folder, file, name, given)
+    after = content_after_change(folder, file, name, given)
     before, config = load(file)[0], load(after)[0]
     assert value_of(config, name) == (value if value is not None and value != "" else default(config, name))
     others = [
@@ -341,15 +345,15 @@ def test_any_setting_takes_any_value_and_all_others_stay(
 
 
 def default(config: Config, name: str) -> object:
-    """What counts where the file does not name a setting."""
+    """The value used if the file does not set it."""
     if not is_threshold(name):
         return catalog()[name].default
     spec = b"watchers:\n  preset: spec\n" if config.watchers.preset == "spec" else b""
     return value_of(load(spec)[0], name)
 
 
-def test_every_setting_is_shown_with_what_it_means(tmp_path: Path) -> None:
-    found = {each.name: each for each in at(tmp_path, COMMENTED.encode()).settings()}
+def test_every_setting_is_shown_with_its_documentation(tmp_path: Path) -> None:
+    found = {each.name: each for each in configuration_of(tmp_path, COMMENTED.encode()).settings()}
     assert list(found) == list(catalog())
     assert all(each.doc and each.allowed for each in found.values())
     assert found["gate.provider"].line == 5 and found["gate.provider"].is_set
@@ -359,7 +363,7 @@ def test_every_setting_is_shown_with_what_it_means(tmp_path: Path) -> None:
     assert found["watchers.policy.high.activate"].default == Config().watchers.row("high").activate
 
 
-def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: Engine) -> None:
+def test_the_engine_uses_the_new_setting_and_the_change_is_committed(engine: Engine) -> None:
     compiler, root = engine.compiler, engine.workspace.root
     done = engine.configuration.change("cache.anthropic_ttl", "1h")
     assert (done.before, done.after, done.path) == ("5m", "1h", CONFIG_FILE)
@@ -380,8 +384,8 @@ def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: 
     assert back.after == value_of(engine.config, "cache.anthropic_ttl") == "5m"
 
 
-def test_a_workspace_that_cannot_be_written_refuses(tmp_path: Path) -> None:
-    configuration = at(tmp_path, COMMENTED.encode(), read_only=True)
+def test_a_read_only_workspace_refuses_changes(tmp_path: Path) -> None:
+    configuration = configuration_of(tmp_path, COMMENTED.encode(), read_only=True)
     with pytest.raises(ReadOnly, match=r"memory-config\.yaml: the workspace is read-only"):
         configuration.change("chat.model", "m")
     assert configuration.setting("gate.model").is_set
@@ -404,8 +408,8 @@ for value in range(1, 21):
 """
 
 
-def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
-    at(tmp_path, COMMENTED.encode())
+def test_two_processes_keep_each_others_changes(tmp_path: Path) -> None:
+    configuration_of(tmp_path, COMMENTED.encode())
     names = ("gate.ask_deadline_s", "costs.daily_usd")
     children = [
         subprocess.Popen(
@@ -427,8 +431,8 @@ AFTER = COMMENTED.replace("'opus'", "'haiku'")
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_full_disk_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) -> None:
-    configuration = at(tmp_path, COMMENTED.encode())
+def test_a_full_disk_leaves_the_old_or_the_new_file(tmp_path: Path, point: str) -> None:
+    configuration = configuration_of(tmp_path, COMMENTED.encode())
     file = tmp_path / CONFIG_FILE
     with trip(point, fail(errno.ENOSPC)), pytest.raises(AutopoiesisError) as caught:
         configuration.change("gate.model", "haiku")
@@ -445,8 +449,8 @@ def test_a_full_disk_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) 
         *(pytest.param(each, marks=pytest.mark.thorough) for each in POINTS if each != "temp:write"),
     ],
 )
-def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) -> None:
-    configuration = at(tmp_path, COMMENTED.encode())
+def test_a_killed_process_leaves_the_old_or_the_new_file(tmp_path: Path, point: str) -> None:
+    configuration = configuration_of(tmp_path, COMMENTED.encode())
     program = SETTER.split("print(")[0] + 'configuration.change("gate.model", "haiku")\n'
     child = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],

@@ -1,4 +1,4 @@
-"""The times of turns, and the messages that activation gets."""
+"""The times of turns, and the messages passed to activation."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def talk(turns: tuple[Turn, ...], started: str, *, session_id: str = "", first: 
     return Conversation("conversations/x.md", session_id, at(started), turns, times, first)
 
 
-def test_times_pass_midnight_and_never_go_back() -> None:
+def test_times_cross_midnight_and_never_go_backwards() -> None:
     turns = tuple(Turn("user", clock) for clock in ("22:10", "23:59", "00:01", "00:00", "13:00"))
     times = times_of(at("2026-06-12T22:00:00"), turns)
     assert times == sorted(times)
     assert times[2] == at("2026-06-13T00:01:00")
 
 
-def test_a_message_carries_the_files_in_play() -> None:
+def test_a_message_includes_the_files_in_use() -> None:
     reads = Turn("agent", "10:01", (ToolCall("read", "src/ingest/parser.py"), ToolCall("exec", "pytest -q")))
     turns = (
         Turn("user", "10:00", (Text("Look at it"),)),
@@ -82,12 +82,12 @@ def test_a_message_carries_the_files_in_play() -> None:
     assert conversation.message(3) is None
 
 
-def test_tool_paths_are_found_once_and_words_are_not_paths() -> None:
+def test_tool_paths_are_unique_and_words_are_not_paths() -> None:
     turn = Turn("agent", "10:00", (ToolCall("exec", "git diff src/a.py docs/b.md and src/a.py, or not"),))
     assert tool_paths([turn]) == ("src/a.py", "docs/b.md")
 
 
-def test_keys_name_turns() -> None:
+def test_turn_keys_are_parsed() -> None:
     assert TurnKey.of("raw/conversations/a#b.md#12") == TurnKey("raw/conversations/a#b.md", 12)
     assert str(TurnKey("conversations/x.md", 3)) == "conversations/x.md#3"
     for nonsense in ("", "x.md", "#3", "x.md#", "x.md#-1", "signal:cron:0 22 * * *@2026"):
@@ -105,7 +105,7 @@ def test_keys_name_turns() -> None:
         ("knowledge/facts.md", False),
     ],
 )
-def test_what_is_a_conversation(path: str, expected: bool) -> None:
+def test_conversations_are_recognized_by_path(path: str, expected: bool) -> None:
     assert is_conversation(path) is expected
 
 
@@ -125,7 +125,7 @@ def test_reading_is_incremental_and_notices_deletions(sample: Path) -> None:
     assert conversations.read("../outside.md") is None
 
 
-def test_an_edit_further_up_changes_that_turn_alone(sample: Path) -> None:
+def test_an_edit_further_up_changes_only_that_turn(sample: Path) -> None:
     conversations = Conversations(Workspace.open(sample), Files(Workspace.open(sample)))
     path = "conversations/talk.md"
     lines = [f"## 10:0{number} — user\n\nLine {number}.\n" for number in range(5)]
@@ -149,7 +149,7 @@ def test_an_edit_further_up_changes_that_turn_alone(sample: Path) -> None:
     assert whole is not None and whole.turns == found.turns
 
 
-def test_the_day_of_a_conversation_without_a_date_is_that_of_its_writing(sample: Path) -> None:
+def test_a_conversation_without_a_date_is_dated_by_its_modification_time(sample: Path) -> None:
     import os
 
     workspace = Workspace.open(sample)
@@ -163,7 +163,7 @@ def test_the_day_of_a_conversation_without_a_date_is_that_of_its_writing(sample:
     assert conversation.times[-1] <= written + timedelta(minutes=1)
 
 
-def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
+def test_a_missing_session_is_an_error(sample: Path) -> None:
     workspace = Workspace.open(sample)
     conversations = Conversations(workspace, Files(workspace))
     for name in ("ses_nobody", "../../etc/passwd", ""):
@@ -171,7 +171,7 @@ def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
             conversations.of_session(name)
 
 
-def test_only_the_end_of_a_very_long_conversation_is_read_with_its_ordinals(sample: Path) -> None:
+def test_only_the_end_of_a_very_long_conversation_is_read_with_correct_ordinals(sample: Path) -> None:
     workspace = Workspace.open(sample)
     path = sample / "conversations" / "long.md"
     filler = "the gauge and the tide " * 20

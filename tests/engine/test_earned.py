@@ -1,4 +1,4 @@
-"""A topic earns activation by its scores alone from labels of its workspace, and loses it again."""
+"""Labels in a workspace earn a topic activation by score alone, and can take it away again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNSEEN = "What wine should I open with the mussels this evening?"
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace of four topics without triggers."""
+    """A workspace with four topics without triggers."""
     root = tmp_path_factory.mktemp("earned") / "memory"
     initialise(root)
     for path in (root / "topics").glob("*.md"):
@@ -66,54 +66,54 @@ def engine(pristine: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def label(engine: Engine, texts: tuple[str, ...], useful: bool | None) -> None:
-    """Labels messages as a person does, and learns once."""
+    """Label messages as a person would, then learn once."""
     log = engine.decision_log
     for text in texts:
         log.label(log.ensure(engine.trace(text), TOPIC), useful)
     engine.labels.learn()
 
 
-def told(engine: Engine, text: str = UNSEEN) -> tuple[str, str]:
+def verdict_for(engine: Engine, text: str = UNSEEN) -> tuple[str, str]:
     row = engine.trace(text).row(TOPIC)
     assert row is not None
     return row.verdict, row.why
 
 
-def test_labels_earn_it_and_noise_takes_it_away(engine: Engine) -> None:
-    verdict, why = told(engine)
+def test_labels_earn_activation_and_noise_labels_revoke_it(engine: Engine) -> None:
+    verdict, why = verdict_for(engine)
     assert verdict == "dropped" and "(0 of 8 labels)" in why
     label(engine, WANTED[:3], True)
-    verdict, why = told(engine)
+    verdict, why = verdict_for(engine)
     assert verdict == "dropped" and "(3 of 8 labels)" in why
     label(engine, WANTED[3:], True)
-    verdict, why = told(engine)
+    verdict, why = verdict_for(engine)
     assert verdict == "active" and "proven by your labels (right for 12 of 12 labels)" in why
-    assert told(engine, "ok, do it")[0] == "dropped"
+    assert verdict_for(engine, "ok, do it")[0] == "dropped"
     label(engine, tuple(text.replace("should I open", "did I open") for text in WANTED), False)
-    verdict, why = told(engine)
+    verdict, why = verdict_for(engine)
     assert verdict == "dropped" and "once your labels have proven it (right for " in why
 
 
-def test_labels_that_contradict_each_other_earn_nothing(engine: Engine) -> None:
+def test_contradictory_labels_earn_nothing(engine: Engine) -> None:
     label(engine, WANTED[::2], True)
     label(engine, WANTED[1::2], False)
-    assert told(engine)[0] == "dropped"
+    assert verdict_for(engine)[0] == "dropped"
 
 
-def test_other_processes_see_it_and_an_edit_of_the_topic_takes_it_back(engine: Engine) -> None:
+def test_other_processes_see_earned_activation_and_editing_the_topic_revokes_it(engine: Engine) -> None:
     label(engine, WANTED, True)
     with Engine.open(engine.workspace.root) as other:
-        assert told(other)[0] == "active"
+        assert verdict_for(other)[0] == "active"
         path = engine.workspace.root / "topics" / f"{TOPIC}.md"
         path.write_text(path.read_text().replace("Pick a bottle", "Choose a bottle"))
         other.reload_topics()
-        assert told(other)[0] == "dropped"
-        assert other.labels.learn(), "what is known of the new text is looked at again"
-        assert told(other)[0] == "active"
-        assert not other.labels.learn(), "and only once"
+        assert verdict_for(other)[0] == "dropped"
+        assert other.labels.learn(), "the labels are re-evaluated for the new text"
+        assert verdict_for(other)[0] == "active"
+        assert not other.labels.learn(), "but only once"
 
 
-def test_a_message_on_which_a_trigger_fires_proves_nothing(engine: Engine) -> None:
+def test_messages_that_fire_a_trigger_do_not_count_as_proof(engine: Engine) -> None:
     path = engine.workspace.root / "topics" / f"{TOPIC}.md"
     path.write_text(
         path.read_text().replace("triggers: []", "triggers:\n  - type: keywords\n    words: [wine]")
@@ -122,7 +122,7 @@ def test_a_message_on_which_a_trigger_fires_proves_nothing(engine: Engine) -> No
     label(engine, WANTED, True)
     assert Proofs(engine.files, "shipped")([engine.topic(TOPIC)])[TOPIC].useful == 0
     unhit = "Which bottle should I open with the mussels this evening?"
-    verdict, why = told(engine, unhit)
+    verdict, why = verdict_for(engine, unhit)
     assert verdict == "dropped" and "(0 of 8 labels)" in why
 
 
@@ -139,14 +139,12 @@ def test_a_message_on_which_a_trigger_fires_proves_nothing(engine: Engine) -> No
 def test_a_damaged_file_proves_nothing(engine: Engine, damage: bytes) -> None:
     label(engine, WANTED, True)
     (engine.workspace.root / PROOFS_PATH).write_bytes(damage)
-    assert told(engine)[0] == "dropped"
+    assert verdict_for(engine)[0] == "dropped"
     engine.labels.learn()
-    assert told(engine)[0] == "active"
+    assert verdict_for(engine)[0] == "active"
 
 
-def test_a_label_is_taken_where_the_embedding_is_missing(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labelling_works_without_the_embedding(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     label(engine, WANTED[:1], True)
 
     def missing(*_of: object) -> None:
@@ -156,14 +154,14 @@ def test_a_label_is_taken_where_the_embedding_is_missing(
     assert not prove_topics(engine.library.topics, engine.decision_log, engine.files, engine.config.watchers)
 
 
-def test_what_other_vectors_proved_does_not_count(engine: Engine) -> None:
+def test_proof_from_another_embedding_does_not_count(engine: Engine) -> None:
     label(engine, WANTED, True)
     topics = [engine.topic(TOPIC)]
     assert Proofs(engine.files, "shipped")(topics)
     assert not Proofs(engine.files, "minilm")(topics)
 
 
-def test_an_answer_to_the_gate_that_a_person_gave_is_a_label(engine: Engine) -> None:
+def test_a_persons_answer_to_the_gate_counts_as_a_label(engine: Engine) -> None:
     from dataclasses import replace
 
     from engine.activation.labelled import LabelledMessages
@@ -181,14 +179,14 @@ def test_an_answer_to_the_gate_that_a_person_gave_is_a_label(engine: Engine) -> 
 SMALL_TALK = ("ok, do it", "yes please", "continue", "thanks!", "go ahead", "looks good to me", "hello")
 
 
-def test_small_talk_fires_nothing(sample: Path, engine: Engine) -> None:
+def test_small_talk_activates_nothing(sample: Path, engine: Engine) -> None:
     with Engine.open(sample) as full:
         assert [full.trace(text).active for text in SMALL_TALK] == [()] * len(SMALL_TALK)
         assert full.trace("Can you review the PR that just came in?").active == ("github-pr-review",)
     assert [engine.trace(text).active for text in SMALL_TALK] == [()] * len(SMALL_TALK)
 
 
-def test_a_fresh_workspace_with_one_unrelated_topic_stays_quiet(tmp_path: Path) -> None:
+def test_small_talk_activates_nothing_in_a_workspace_with_one_topic(tmp_path: Path) -> None:
     root = tmp_path / "fresh"
     initialise(root)
     (root / "topics" / "bees.md").write_text(

@@ -1,4 +1,4 @@
-"""The embedding model that memory-config.yaml names, from the setting to the results, over a connection."""
+"""The embedding model set in memory-config.yaml, from the setting to search results, over HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIMENSIONS = 256
 
 
 class Model:
-    """A server whose model places texts by their words."""
+    """A server with a bag-of-words embedding model."""
 
     def __init__(self, server: HTTPServer) -> None:
         self.address = server.url_for("/v1")
@@ -43,7 +43,7 @@ class Model:
         texts: list[str] = request.get_json(force=True)["input"]
         self.texts += texts
         data: list[dict[str, Any]] = [
-            # A model of this kind has something to say of every text.
+            # Like a real model, it returns a nonzero vector for every text.
             {"index": place, "embedding": [0.01 + float(number) for number in row]}
             for place, row in enumerate(self._bag.embed(texts))
         ]
@@ -52,7 +52,7 @@ class Model:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
-    """The server."""
+    """The embedding server, with no other one reachable."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AUTOPOIESIS_SEARCH_API_KEY"):
@@ -63,12 +63,12 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 
 
 def configure(root: Path, **settings: object) -> None:
-    """Puts settings of search into the workspace's file, in the place of those that are there."""
+    """Replace the workspace's settings file with these search settings."""
     lines = "".join(f"  {name}: {value}\n" for name, value in settings.items())
     (root / CONFIG_FILE).write_text(f"search:\n{lines}" if lines else "")
 
 
-def of_openai(model: Model) -> dict[str, object]:
+def openai_settings(model: Model) -> dict[str, object]:
     return {
         "embedding": "openai",
         "embedding_model": "bag",
@@ -80,11 +80,11 @@ def of_openai(model: Model) -> dict[str, object]:
 def until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + 30
     while not condition():
-        assert time.monotonic() < end, "it does not come to pass"
+        assert time.monotonic() < end, "condition never became true"
         time.sleep(0.02)
 
 
-def said(root: Path, start: str) -> list[Finding]:
+def findings(root: Path, start: str) -> list[Finding]:
     return [finding for finding in doctor.examine(root) if finding.text.startswith(start)]
 
 
@@ -99,30 +99,30 @@ def test_the_settings_choose_the_model() -> None:
     assert found.id == "openai text-embedding-3-small 64 http://localhost:1/v1 1"
 
 
-def test_index_makes_all_vectors_of_the_new_model_and_search_uses_them(
+def test_index_creates_all_vectors_of_the_new_model_and_search_uses_them(
     sample: Path,
     model: Model,
     apo: Command,  # noqa: F811 — the fixture
 ) -> None:
     assert apo("-C", sample, "index").code == 0
-    configure(sample, **of_openai(model))
+    configure(sample, **openai_settings(model))
     done = apo("-C", sample, "index", "--json")
     status = done.json["status"]
     assert status["vectors"] == status["chunks"] > 64
     assert (status["without_vectors"], status["vectors_coming"]) == ("", "")
     assert status["embedder"] == f"openai bag {DIMENSIONS} {model.address} 1"
-    assert len(model.texts) == status["chunks"], "each text is sent once"
+    assert len(model.texts) == status["chunks"], "each text is sent exactly once"
     found = apo("-C", sample, "search", "connection pool", "--limit", "1", "--json").json
     assert found[0]["vector_rank"]
     assert model.texts[-1] == "connection pool"
 
 
-def test_index_says_what_keeps_the_vectors_from_being_made(
+def test_index_reports_why_vectors_cannot_be_created(
     sample: Path,
     model: Model,
     apo: Command,  # noqa: F811 — the fixture
 ) -> None:
-    configure(sample, **of_openai(model))
+    configure(sample, **openai_settings(model))
     model.fails = True
     ran = apo("-C", sample, "index")
     assert ran.code == 0
@@ -134,7 +134,7 @@ def test_index_says_what_keeps_the_vectors_from_being_made(
 def test_a_live_engine_follows_a_change_of_model(live: tuple[Engine, Any], model: Model) -> None:
     engine, _ = live
     until(lambda: engine.index.status().vectors)
-    configure(engine.workspace.root, **of_openai(model))
+    configure(engine.workspace.root, **openai_settings(model))
     until(lambda: engine.index.status().embedder.startswith("openai bag"))
     until(lambda: engine.index.status().vectors == engine.index.status().chunks)
     (engine.workspace.root / "knowledge/facts.md").write_text("# Facts\n\n- The walrus is called Ada\n")
@@ -142,63 +142,63 @@ def test_a_live_engine_follows_a_change_of_model(live: tuple[Engine, Any], model
     until(lambda: any(one.vector_rank for one in engine.search("walrus", limit=1)))
 
 
-def test_a_prompt_is_made_without_the_model(sample: Path, model: Model) -> None:
-    configure(sample, **of_openai(model))
+def test_a_prompt_is_compiled_even_if_the_model_fails(sample: Path, model: Model) -> None:
+    configure(sample, **openai_settings(model))
     model.fails = True
     with Engine.open(sample) as engine:
         assert engine.compile("what about the connection pool?", session_id="", ask=False).text
 
 
-def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, model: Model) -> None:
+def test_doctor_reports_the_model_and_whether_it_answers(sample: Path, model: Model) -> None:
     configure(sample)
-    (finding,) = said(sample, "search embedding")
+    (finding,) = findings(sample, "search embedding")
     assert (finding.level, finding.text) == (
         "ok",
         "search embedding: local, the built-in vectors (192 dimensions)",
     )
     assert model.texts == []
-    configure(sample, **of_openai(model))
-    (finding,) = said(sample, "search embedding")
+    configure(sample, **openai_settings(model))
+    (finding,) = findings(sample, "search embedding")
     assert finding.level == "ok"
     assert finding.text.startswith(f"search embedding: openai, bag ({DIMENSIONS} dimensions), answered in ")
     model.fails = True
-    (finding,) = said(sample, "search.embedding is openai")
+    (finding,) = findings(sample, "search.embedding is openai")
     assert finding.level == "error" and "the key was refused (403)" in finding.text
     assert finding.hint.startswith("set AUTOPOIESIS_SEARCH_API_KEY")
 
 
-def test_doctor_names_what_is_not_installed(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_missing_package(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.meaning.minilm.is_installed", lambda: False)
     configure(sample, embedding="minilm")
-    (finding,) = said(sample, "search.embedding is minilm, but search uses words only")
+    (finding,) = findings(sample, "search.embedding is minilm, but search uses words only")
     assert (finding.level, finding.hint) == (
         "error",
         "pip install 'autopoiesis[minilm]', or set search.embedding: local",
     )
 
 
-def test_doctor_names_settings_that_have_no_effect(sample: Path) -> None:
+def test_doctor_reports_settings_without_effect(sample: Path) -> None:
     configure(sample, embedding_dimensions=512, embedding_base_url="http://localhost:11434/v1")
-    (finding,) = said(sample, "search.embedding_dimensions and search.embedding_base_url have no effect")
+    (finding,) = findings(sample, "search.embedding_dimensions and search.embedding_base_url have no effect")
     assert finding.level == "note"
 
 
-def test_doctor_says_how_far_the_vectors_are(sample: Path, model: Model) -> None:
+def test_doctor_reports_the_progress_of_the_vectors(sample: Path, model: Model) -> None:
     with Engine.open(sample) as engine:
         engine.refresh_index()
         chunks = engine.index.status().chunks
-    configure(sample, **of_openai(model))
-    (finding,) = said(sample, "search index: 0 of")
+    configure(sample, **openai_settings(model))
+    (finding,) = findings(sample, "search index: 0 of")
     assert finding == Finding(
         "note", f"search index: 0 of {chunks} chunks have vectors of the new model", "run: autopoiesis index"
     )
 
 
-def test_no_crash_file_or_log_of_the_workspace_holds_the_key(
+def test_no_crash_file_or_log_of_the_workspace_contains_the_key(
     sample: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    configure(sample, **of_openai(model))
+    configure(sample, **openai_settings(model))
     with Engine.open(sample) as engine:
         engine.refresh_index()
         assert engine.index.finish_vectors() == ""

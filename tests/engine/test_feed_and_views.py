@@ -1,4 +1,4 @@
-"""The feed as a list of lines, and the digest and ledger as they are on disk."""
+"""The feed as a list of lines, and the digest and ledger as stored on disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_tool_calls_are_shown_if_there_is_no_text() -> None:
     )
 
 
-def test_one_file_saved_again_and_again_is_one_line() -> None:
+def test_repeated_saves_of_a_file_are_one_line() -> None:
     log = FeedLog()
     for _ in range(5):
         log.take(FileChanged(NOW, "knowledge/facts.md", "changed"))
@@ -74,7 +74,7 @@ def test_the_feed_is_bounded() -> None:
     ]
 
 
-def test_the_past_of_the_sample_is_in_order_and_has_its_commit(engine: Engine) -> None:
+def test_past_entries_of_the_sample_are_in_order_and_include_its_commit(engine: Engine) -> None:
     entries = engine.feed(100_000)
     times = [entry.at for entry in entries]
     assert times == sorted(times)
@@ -95,7 +95,7 @@ def files(tmp_path: Path) -> Files:
     return Files(Workspace.open(tmp_path))
 
 
-def test_no_digest_is_off(files: Files) -> None:
+def test_without_a_digest_file_the_digest_is_off(files: Files) -> None:
     assert not read_digest(files).on and read_digest(files).problem == ""
 
 
@@ -108,6 +108,6 @@ def test_ledger_rows_are_newest_first_and_counted(engine: Engine) -> None:
     assert all(row.items_total == sum(row.items.values()) for row in view.entries)
 
 
-def test_the_digest_is_read_as_it_is(engine: Engine) -> None:
+def test_the_digest_is_read_from_disk(engine: Engine) -> None:
     view = engine.digest()
     assert view.on and view.size <= view.limit == 4096 and view.text.startswith("# Knowledge digest")

@@ -24,7 +24,7 @@ def test_every_fault_point(tmp_path: Path, step: int) -> None:
     }  # fmt: skip
 
 
-def test_many_processes_flush_one_conversation(tmp_path: Path) -> None:
+def test_many_processes_can_flush_one_conversation(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(*NOTES)))
     desk.project()
     desk.talk()
@@ -40,13 +40,13 @@ def test_many_processes_flush_one_conversation(tmp_path: Path) -> None:
     ]
     assert [process.wait(timeout=100) for process in processes] == [0] * 3
     texts = [path.read_text() for path in (tmp_path / "knowledge").rglob("*.md")]
-    assert sum(text.count(f"(session {SESSION}") for text in texts) == 3, "three notes, each once"
+    assert sum(text.count(f"(session {SESSION}") for text in texts) == 3, "three notes, each exactly once"
     records = desk.log.records(desk.conversation.path)
     assert [record.status for record in records].count("flushed") == 1
 
 
-def test_a_person_saving_meanwhile_loses_nothing(tmp_path: Path) -> None:
-    """An editor replaces MEMORY.md while the model is asked: the note is added to what is there then (L4)."""
+def test_a_concurrent_edit_by_a_person_is_kept(tmp_path: Path) -> None:
+    """An editor replaces MEMORY.md during the request: the note is added to the new content (L4)."""
     provider = Provider(reply(NOTES[1]))
     desk = Desk(tmp_path, provider)
     desk.talk()
@@ -58,13 +58,13 @@ def test_a_person_saving_meanwhile_loses_nothing(tmp_path: Path) -> None:
         path.with_suffix(".swp").write_text("# Core Memory\n\n- new\n")
         os.replace(path.with_suffix(".swp"), path)
 
-    provider.meanwhile = save
+    provider.on_chat = save
     assert desk.flush() == ["flushed"]
     text = path.read_text()
     assert "- new\n" in text and NOTES[1]["text"] in text and "- old" not in text
 
 
-def test_a_workspace_without_permission_to_write_fails_by_name(tmp_path: Path) -> None:
+def test_flushing_a_read_only_workspace_raises_read_only(tmp_path: Path) -> None:
     from engine.errors import ReadOnly
 
     desk = Desk(tmp_path, Provider(reply(*NOTES)))

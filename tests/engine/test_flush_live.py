@@ -1,4 +1,4 @@
-"""While a workspace is open, no turn leaves the window without a record, and nothing blocks on that."""
+"""In an open workspace, no turn leaves the window without a record, and flushes block nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKING = SMALL + "flush:\n  provider: anthropic\n  deadline_s: 30\n"
 
 
 class Followed:
-    """An open workspace, and an agent that writes into it."""
+    """An open workspace and an agent that writes to it."""
 
     def __init__(self, root: Path) -> None:
         self.engine = Engine.open(root)
@@ -38,16 +38,16 @@ class Followed:
         self.path = ""
 
     def talk(self, exchanges: int, session: str = SESSION) -> str:
-        """Adds so many exchanges."""
+        """Add this many exchanges."""
         self.path = self.agent.start(session, title="Rollups")
         for number in range(exchanges):
             self.agent.message(session, "user", f"Question {number}: " + "level " * 20)
             self.agent.message(session, "agent", f"Answer {number}: " + "gauge " * 20)
         return self.path
 
-    def settled(self, path: str, turns: int, *, every_one: bool = True) -> None:
-        """Waits until there are so many turns, all flushes have ended, and all dropped turns are on
-        record."""
+    def wait_settled(self, path: str, turns: int, *, every_one: bool = True) -> None:
+        """Wait until there are this many turns, all flushes have ended, and all dropped turns are
+        recorded."""
         self.seen.wait(TurnArrived, lambda event: event.key == f"{path}#{turns - 1}")
         end, quiet = time.monotonic() + 20, 0
         while time.monotonic() < end:
@@ -59,10 +59,10 @@ class Followed:
             if quiet > 20:
                 return
             time.sleep(0.02)
-        pytest.fail(f"in no record: {self.unrecorded(path)}")
+        pytest.fail(f"not recorded: {self.unrecorded(path)}")
 
     def unrecorded(self, path: str) -> set[int]:
-        """Turns that did not fit into some prompt and have no record."""
+        """Turns that were dropped from a prompt and have no record."""
         conversation = self.engine.conversations.read(path)
         assert conversation is not None
         recorded = self.engine.flush_log.recorded(path, enumerate(conversation.turns, 1))
@@ -92,15 +92,15 @@ def follow(root: Path) -> Iterator[Followed]:
     followed.engine.close()
 
 
-def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> Followed:
+def with_provider(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> Followed:
     (root / "memory-config.yaml").write_text(ASKING)
     monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
     return Followed(root)
 
 
-def test_without_a_provider_every_turn_that_drops_is_recorded_as_unflushed(follow: Followed) -> None:
+def test_without_a_provider_every_dropped_turn_is_recorded_as_unflushed(follow: Followed) -> None:
     path = follow.talk(12)
-    follow.settled(path, 24)
+    follow.wait_settled(path, 24)
     records = follow.engine.flush_log.records(path)
     assert {record.status for record in records} == {"unflushed"}
     compiled = follow.engine.compile_of(f"{path}#23")
@@ -118,10 +118,10 @@ def test_each_batch_is_flushed_once_and_its_notes_are_written(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = Provider(reply(NOTES[2]))
-    follow = asking(root, monkeypatch, provider)
+    follow = with_provider(root, monkeypatch, provider)
     try:
         path = follow.talk(12)
-        follow.settled(path, 24)
+        follow.wait_settled(path, 24)
         due = follow.seen.wait(FlushDue, lambda event: event.path == path)
         flushed = follow.seen.wait(Flushed, lambda event: event.record.first == due.first)
         assert flushed.record.status == "flushed" and flushed.record.cost_usd == 0.0042
@@ -136,13 +136,13 @@ def test_each_batch_is_flushed_once_and_its_notes_are_written(
         compiled = follow.engine.compile_of(f"{path}#23")
         assert compiled is not None and compiled.flushed_turns and compiled.flushed_turns[0][0] == 1
         lines = [entry for entry in follow.engine.feed(500) if entry.kind == "flush"]
-        assert len(lines) == len(records), "a flush under way and what came of it are one line"
+        assert len(lines) == len(records), "a running flush and its result are one line"
         assert lines[0].note == "flushed" and lines[0].text.endswith("1 note")
     finally:
         follow.engine.close()
 
 
-def test_messages_are_traced_while_a_provider_thinks(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_traced_while_a_request_is_pending(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release, asked = threading.Event(), threading.Event()
     provider = Provider("FLUSH_OK")
 
@@ -150,8 +150,8 @@ def test_messages_are_traced_while_a_provider_thinks(root: Path, monkeypatch: py
         asked.set()
         release.wait(20)
 
-    provider.meanwhile = think
-    follow = asking(root, monkeypatch, provider)
+    provider.on_chat = think
+    follow = with_provider(root, monkeypatch, provider)
     try:
         follow.talk(6)
         assert asked.wait(20)
@@ -165,11 +165,13 @@ def test_messages_are_traced_while_a_provider_thinks(root: Path, monkeypatch: py
         follow.engine.close()
 
 
-def test_closing_gives_up_the_question_and_records_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_cancels_the_pending_request_and_records_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     provider = Provider(None)
     asked = threading.Event()
-    provider.meanwhile = asked.set
-    follow = asking(root, monkeypatch, provider)
+    provider.on_chat = asked.set
+    follow = with_provider(root, monkeypatch, provider)
     path = follow.talk(6)
     assert asked.wait(20)
     follow.engine.close()
@@ -179,9 +181,9 @@ def test_closing_gives_up_the_question_and_records_it(root: Path, monkeypatch: p
     assert not [thread for thread in threading.enumerate() if thread.name == "autopoiesis-flush"]
 
 
-def test_no_model_is_asked_about_an_old_conversation(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_conversations_cause_no_requests(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = Provider("FLUSH_OK")
-    follow = asking(root, monkeypatch, provider)
+    follow = with_provider(root, monkeypatch, provider)
     try:
         long_ago = datetime.now(UTC) - timedelta(days=40)
         old = ConversationCapture(Files(Workspace.open(root)), clock=lambda: long_ago)
@@ -196,7 +198,7 @@ def test_no_model_is_asked_about_an_old_conversation(root: Path, monkeypatch: py
         follow.engine.close()
 
 
-def test_an_interrupted_flush_is_finished_when_the_workspace_is_followed_again(root: Path) -> None:
+def test_an_interrupted_flush_is_finished_when_the_workspace_is_reopened(root: Path) -> None:
     from engine.errors import WriteFailed
     from engine.store.faults import fail, trip
 
@@ -230,7 +232,7 @@ def test_the_feed_shows_the_result_of_a_flush(tmp_path: Path) -> None:
     assert entry_of(FlushDue(at, "a", "s", 3, 3)) == FeedEntry(at, "flush", "turn 3", "flushing")
 
 
-def test_an_unwritable_disk_is_reported_and_the_work_continues(follow: Followed) -> None:
+def test_a_full_disk_is_reported_and_work_continues(follow: Followed) -> None:
     from engine.errors import WriteFailed
     from engine.events import ErrorReported
 
@@ -243,4 +245,4 @@ def test_an_unwritable_disk_is_reported_and_the_work_continues(follow: Followed)
     follow.seen.wait(ErrorReported, lambda event: "the disk is full" in event.text)
     log.append = append  # type: ignore[method-assign]
     follow.talk(2)
-    follow.settled(path, 16, every_one=False)
+    follow.wait_settled(path, 16, every_one=False)

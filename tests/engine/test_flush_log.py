@@ -48,7 +48,7 @@ def test_written_records_are_read_back(tmp_path: Path) -> None:
     assert log_at(tmp_path).records("another.md") == ()
 
 
-def test_a_reader_sees_what_another_program_adds(tmp_path: Path) -> None:
+def test_a_reader_sees_records_added_by_another_process(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     assert log.records(RECORD.path) == ()
     log_at(tmp_path).append(RECORD)
@@ -65,7 +65,7 @@ def test_records_of_several_months_are_one_history(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2000), st.binary(max_size=40))
-def test_cut_and_odd_lines_cost_only_themselves(
+def test_truncated_and_invalid_lines_are_skipped(
     tmp_path_factory: pytest.TempPathFactory, cut: int, odd: bytes
 ) -> None:
     root = tmp_path_factory.mktemp("w")

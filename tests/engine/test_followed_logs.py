@@ -1,4 +1,4 @@
-"""Other agents' sessions are imported as they are written, and existing ones at the start."""
+"""Other agents' sessions are imported as they are written, and existing ones at startup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER = "1f0e0d0c-1111-4222-8333-444455556666"
 
 
 class Home:
-    """The folders of the agents, and a workspace that may follow them."""
+    """The agents' folders and a workspace that may follow them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root / "workspace"
@@ -34,13 +34,13 @@ class Home:
         text = f"imports:\n  claude_code_dir: {self.claude}\n  codex_dir: {self.codex}\n"
         (self.root / "memory-config.yaml").write_text(text + (f"  follow: [{follow}]\n" if follow else ""))
 
-    def say(self, *texts: str, session: str = SESSION) -> None:
+    def write(self, *texts: str, session: str = SESSION) -> None:
         path = self.claude / "projects" / "-shop" / f"{session}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as stream:
             stream.write(dump(*map(self.log.user, texts)))
 
-    def said(self, session: str = SESSION) -> list[str]:
+    def imported(self, session: str = SESSION) -> list[str]:
         with Engine.open(self.root) as engine:
             found = [info for info in list_transcripts(engine.workspace) if info.session_id == session]
             return [turn.text for info in found for turn in read_transcript(engine.files, info.path).turns]
@@ -60,70 +60,70 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    """Waits for a condition; fails after a while."""
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition; fail after 20 seconds."""
     end = time.monotonic() + 20
-    while not is_so():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def test_logs_written_while_it_runs_are_imported(home: Home) -> None:
+def test_logs_written_while_the_engine_runs_are_imported(home: Home) -> None:
     home.settings("claude-code")
     with home.running() as (_, seen):
-        home.say("one")
+        home.write("one")
         seen.wait(TurnArrived, lambda event: event.turn.text == "one")
-        home.say("two")
+        home.write("two")
         arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "two")
         seen.wait(TurnTraced, lambda event: event.key == arrived.key)
-    assert home.said() == ["one", "two"]
+    assert home.imported() == ["one", "two"]
 
 
-def test_set_while_it_runs_it_takes_effect_at_once(home: Home) -> None:
-    home.say("before")
+def test_a_follow_setting_changed_at_runtime_takes_effect_at_once(home: Home) -> None:
+    home.write("before")
     with home.running() as (_, seen):
         home.settings("claude-code")
-        until(lambda: home.said() == ["before"])
-        home.say("after")
+        until(lambda: home.imported() == ["before"])
+        home.write("after")
         arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "after")
         assert arrived.key.endswith("#1")
-        # And no longer, once it is removed.
+        # Removing the setting stops the import.
         home.settings("")
         until(lambda: not Engine.open(home.root).config.imports.follow)
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
 
 
-def test_logs_written_while_nothing_ran_are_imported(home: Home) -> None:
+def test_logs_written_while_the_engine_was_off_are_imported_at_startup(home: Home) -> None:
     home.settings("claude-code")
-    home.say("first")
+    home.write("first")
     with home.running():
-        until(lambda: home.said() == ["first"])
-    home.say("second")
-    home.say("elsewhere", session=OTHER)
+        until(lambda: home.imported() == ["first"])
+    home.write("second")
+    home.write("elsewhere", session=OTHER)
     with home.running() as (_, seen):
-        until(lambda: home.said() == ["first", "second"] and home.said(OTHER) == ["elsewhere"])
-        home.say("third")
+        until(lambda: home.imported() == ["first", "second"] and home.imported(OTHER) == ["elsewhere"])
+        home.write("third")
         seen.wait(TurnArrived, lambda event: event.turn.text == "third")
-        # Past turns cause no further questions.
+        # Past turns cause no further requests.
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["third"]
 
 
-def test_set_while_nothing_ran(home: Home) -> None:
-    home.say("one")
+def test_a_follow_setting_changed_while_off_takes_effect_at_startup(home: Home) -> None:
+    home.write("one")
     with home.running():
         pass
-    assert home.said() == []
+    assert home.imported() == []
     home.settings("claude-code")
-    home.say("two")
+    home.write("two")
     with home.running():
-        until(lambda: home.said() == ["one", "two"])
+        until(lambda: home.imported() == ["one", "two"])
 
 
-def test_two_agents_whose_folders_are_not_there_yet(home: Home) -> None:
+def test_agents_whose_folders_do_not_exist_yet_are_followed(home: Home) -> None:
     (home.claude / "projects").rmdir()
     home.settings("codex, claude-code")
     with home.running() as (engine, seen):
-        home.say("of one")
+        home.write("of one")
         codex = Codex()
         path = home.codex / "sessions" / "2026" / "02" / "16" / f"rollout-2026-02-16T18-00-00-{OTHER}.jsonl"
         path.parent.mkdir(parents=True)
@@ -133,9 +133,9 @@ def test_two_agents_whose_folders_are_not_there_yet(home: Home) -> None:
         seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
 
 
-def test_sessions_imported_at_the_start_are_committed(home: Home) -> None:
+def test_sessions_imported_at_startup_are_committed(home: Home) -> None:
     home.settings("claude-code")
     initialise(home.root)
-    home.say("one")
+    home.write("one")
     with home.running() as (_, seen):
         seen.wait(Committed, lambda event: "import 1 session" in event.subject)

@@ -54,7 +54,7 @@ def test_transcripts_written_before_a_crash_are_committed_by_the_next_import(
     assert git(root, "status", "--short") == ""
 
 
-def test_the_commit_can_come_later(root: Path, tmp_path: Path) -> None:
+def test_imports_can_be_committed_later(root: Path, tmp_path: Path) -> None:
     with Engine.open(root) as engine:
         for name in ("one", "two"):
             import_sessions(engine, [chat(tmp_path, name)], commit=False)
@@ -74,7 +74,7 @@ def test_only_imported_transcripts_are_committed(root: Path, tmp_path: Path) -> 
     assert len(left) == 2 and any("live-session" in line for line in left)
 
 
-def test_a_file_that_cannot_be_read_stops_nothing(root: Path, tmp_path: Path) -> None:
+def test_an_unreadable_file_does_not_stop_the_others(root: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     sources = [Source(tmp_path / "pipe.jsonl"), Source(tmp_path / "gone.md"), chat(tmp_path, "one")]
     with Engine.open(root) as engine:
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read_stops_nothing(root: Path, tmp_path: Path) ->
     assert "not a regular file" in ran.results[0].why
 
 
-def test_without_a_repository_it_says_why_nothing_is_committed(tmp_path: Path) -> None:
+def test_without_a_repository_the_report_says_why_nothing_is_committed(tmp_path: Path) -> None:
     root = tmp_path / "plain"
     root.mkdir()
     (root / "memory-config.yaml").write_bytes(b"")
@@ -97,7 +97,7 @@ def test_a_read_only_workspace_is_not_written(root: Path, tmp_path: Path) -> Non
         import_sessions(engine, [chat(tmp_path, "one")])
 
 
-def test_an_undo_that_was_cut_off_can_be_done_again(root: Path, tmp_path: Path) -> None:
+def test_an_interrupted_undo_can_be_repeated(root: Path, tmp_path: Path) -> None:
     with Engine.open(root) as engine:
         (result,) = import_sessions(engine, [chat(tmp_path, "one")]).results
         (root / result.target).unlink()
@@ -105,7 +105,7 @@ def test_an_undo_that_was_cut_off_can_be_done_again(root: Path, tmp_path: Path) 
         assert undo is not None and not undo.blocked and undo.removed == (result.target,)
 
 
-def test_many_conversations_of_one_file_change_only_where_they_grew(root: Path, tmp_path: Path) -> None:
+def test_only_conversations_that_grew_in_a_shared_file_change(root: Path, tmp_path: Path) -> None:
     history = tmp_path / ".aider.chat.history.md"
     part = "\n# aider chat started at 2025-12-2{0} 09:00:00\n\n#### question {0}\n\nanswer {0}\n"
     history.write_text(part.format(1) + part.format(2))

@@ -18,10 +18,10 @@ NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
 
 
 class Index:
-    """Counts the refreshes, and fails on request."""
+    """Records refreshes and fails on request."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str] | None] = []
+        self.refreshed: list[list[str] | None] = []
         self.failures = 0
         self.files = 100
         self.progressed = threading.Event()
@@ -33,13 +33,13 @@ class Index:
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
     ) -> IndexReport | None:
-        self.asked.append(None if paths is None else list(paths))
+        self.refreshed.append(None if paths is None else list(paths))
         if self.failures:
             self.failures -= 1
             raise IndexFailed("the disk is full", where="memory.db")
         assert progress is not None
         if paths is not None:
-            return IndexReport(changed=len(self.asked[-1] or ()))
+            return IndexReport(changed=len(self.refreshed[-1] or ()))
         self.progressed.set()
         for done in range(self.files):
             self.go_on.wait()
@@ -48,14 +48,14 @@ class Index:
         return IndexReport(added=self.files)
 
 
-class Heard:
-    """The events, and waiting for them."""
+class Events:
+    """Collects events and waits for them."""
 
     def __init__(self) -> None:
         self.events: list[EngineEvent] = []
         self._news = threading.Condition()
 
-    def take(self, event: EngineEvent) -> None:
+    def append(self, event: EngineEvent) -> None:
         with self._news:
             self.events.append(event)
             self._news.notify_all()
@@ -66,48 +66,48 @@ class Heard:
 
 
 @contextmanager
-def working(index: Index, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[IndexWorker, Heard]]:
+def working(index: Index, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[IndexWorker, Events]]:
     monkeypatch.setattr("engine.live.index_worker.GATHER_S", 0.01)
-    heard = Heard()
-    worker = IndexWorker(index, heard.take)
+    events = Events()
+    worker = IndexWorker(index, events.append)
     worker.start()
-    yield worker, heard
+    yield worker, events
     worker.stop()
 
 
-def test_a_full_refresh_first_then_the_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_refresh_is_followed_by_incremental_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
-    with working(index, monkeypatch) as (worker, heard):
-        heard.wait(Indexed(100))
+    with working(index, monkeypatch) as (worker, events):
+        events.wait(Indexed(100))
         worker.changed(["b.md", "a.md", "b.md"])
-        heard.wait(Indexed(2))
-    assert index.asked == [None, ["a.md", "b.md"]]
-    told = [event for event in heard.events if isinstance(event, IndexProgress)]
-    assert told == [IndexProgress(done, 100) for done in (25, 50, 75, 100)]
+        events.wait(Indexed(2))
+    assert index.refreshed == [None, ["a.md", "b.md"]]
+    progress = [event for event in events.events if isinstance(event, IndexProgress)]
+    assert progress == [IndexProgress(done, 100) for done in (25, 50, 75, 100)]
 
 
 def test_progress_is_not_reported_for_a_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
     index.files = 49
-    with working(index, monkeypatch) as (_, heard):
-        heard.wait(Indexed(49))
-    assert heard.events == [Indexed(49)]
+    with working(index, monkeypatch) as (_, events):
+        events.wait(Indexed(49))
+    assert events.events == [Indexed(49)]
 
 
-def test_after_a_failure_everything_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failure_everything_is_refreshed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
     index.failures = 1
-    with working(index, monkeypatch) as (worker, heard):
-        heard.wait(ErrorReported(NOW, str(IndexFailed("the disk is full", where="memory.db"))))
+    with working(index, monkeypatch) as (worker, events):
+        events.wait(ErrorReported(NOW, str(IndexFailed("the disk is full", where="memory.db"))))
         worker.changed(["a.md"])
-        heard.wait(Indexed(100))
-    assert index.asked == [None, None]
+        events.wait(Indexed(100))
+    assert index.refreshed == [None, None]
 
 
-def test_a_long_refresh_is_given_up_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_cancels_a_long_refresh(monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index()
     index.go_on.clear()
-    with working(index, monkeypatch) as (worker, heard):
+    with working(index, monkeypatch) as (worker, events):
         assert index.progressed.wait(timeout=30)
         stopping = threading.Thread(target=worker.stop)
         stopping.start()
@@ -117,8 +117,8 @@ def test_a_long_refresh_is_given_up_when_it_ends(monkeypatch: pytest.MonkeyPatch
         stopping.join(timeout=30)
         assert not stopping.is_alive()
     assert not index.ended
-    assert heard.events == []
+    assert events.events == []
 
 
-def test_one_that_never_began_can_be_stopped() -> None:
+def test_a_worker_that_was_never_started_can_be_stopped() -> None:
     IndexWorker(Index(), print).stop()

@@ -1,4 +1,4 @@
-"""The jobs of an open workspace: what each does, and how one more is registered."""
+"""The jobs of an open workspace: what each does, and how to register another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVENING = datetime(2026, 6, 12, 22, 59, 30, tzinfo=UTC)
 
 
 def with_one_more(parts: Parts) -> tuple[Job, ...]:
-    """The table with another entry."""
+    """The job table with one more entry."""
     return (
         *own_jobs(parts),
         Job(
@@ -33,7 +33,7 @@ def with_one_more(parts: Parts) -> tuple[Job, ...]:
     )  # fmt: skip
 
 
-def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
+def test_a_job_is_registered_by_one_entry_and_runs_on_its_schedule(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "own_jobs", with_one_more)
@@ -41,7 +41,7 @@ def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
     config = sample / "memory-config.yaml"
     config.write_text(
         config.read_text() + "lifecycle:\n  condensation_schedule: 0 1 * * *\n"
-        "days:\n  time_zone: Europe/Brussels\n"  # where it is two hours later
+        "days:\n  time_zone: Europe/Brussels\n"  # two hours ahead
     )
     now, seen = [EVENING], Witness()
     with Engine.open(sample, clock=lambda: now[0]) as engine:
@@ -62,72 +62,72 @@ def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
         assert after.schedule.held_by() is None
 
 
-def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
+def test_the_index_and_history_jobs_do_their_work(indexed_sample: Path) -> None:
     root = indexed_sample
     with Engine.open(root, clock=lambda: EVENING) as engine:
 
-        def said(name: str) -> tuple[str | None, str]:
+        def result_of(name: str) -> tuple[str | None, str]:
             run = engine.schedule.run(name, "command")
             return run.result, run.said
 
-        assert said("index") == ("done", "intact and up to date")
+        assert result_of("index") == ("done", "intact and up to date")
         note = root / "knowledge/memory/2026-06-11.md"
         note.write_text("# Thursday\n\nThe walrus project began.\n")
-        assert said("index") == ("done", "1 file updated")
-        assert said("trash") == ("done", "nothing old enough to delete")
+        assert result_of("index") == ("done", "1 file updated")
+        assert result_of("trash") == ("done", "nothing old enough to delete")
 
         digest = root / engine.knowledge.digest.path
         before = digest.read_bytes()
         with (root / "knowledge/facts.md").open("a") as facts:
             facts.write("- The walrus is called Wanda. [from: zoo, 2026-06-12]\n")
-        assert said("digest")[1].startswith("regenerated, committed as ")
+        assert result_of("digest")[1].startswith("regenerated, committed as ")
         assert digest.read_bytes() != before
         assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest regenerated"
-        assert said("digest") == ("done", "unchanged")
+        assert result_of("digest") == ("done", "unchanged")
         digest.unlink()
-        assert said("digest") == ("done", "turned off") and not digest.exists()
+        assert result_of("digest") == ("done", "turned off") and not digest.exists()
 
-        assert said("pack") == ("done", "no packing needed")
+        assert result_of("pack") == ("done", "no packing needed")
         objects = git(root, "rev-list", "--objects", "--all")
         assert pack(engine.repository.git, least=1) > 1 and pack(engine.repository.git, least=1) == 0
         assert git(root, "rev-list", "--objects", "--all") == objects
         assert git(root, "fsck", "--strict") == "" and not git(root, "count-objects").split()[0].strip("0")
 
-        assert said("probes") == ("done", "no probes")
+        assert result_of("probes") == ("done", "no probes")
         evidence = typed(engine.workspace, "text:The walrus project began")
         engine.probes.add("What is the walrus project?", [evidence])
-        assert said("probes") == ("done", "1 of 1 found")
+        assert result_of("probes") == ("done", "1 of 1 found")
         note.unlink()
-        assert said("probes") == ("failed", "1 of 1 lost; see: autopoiesis probe run")
+        assert result_of("probes") == ("failed", "1 of 1 lost; see: autopoiesis probe run")
 
 
-def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:
+def test_the_lifecycle_jobs_do_their_work(sample: Path) -> None:
     with Engine.open(sample, clock=lambda: EVENING) as engine:
         journal = sample / "knowledge/journal/2026-06-12.md"
         before, memory = journal.read_text(), (sample / "knowledge/memory/MEMORY.md").read_bytes()
         with (sample / "knowledge/decisions.md").open("a") as decisions:
             decisions.write("- The walrus moves to Ghent. [from: zoo, 2026-06-12]\n")
 
-        def said(name: str) -> str:
+        def result_of(name: str) -> str:
             run = engine.schedule.run(name, "command")
             assert run.result == "done", run.said
             return run.said
 
-        assert said("condense-daily").startswith("journal of 2026-06-12, committed as ")
+        assert result_of("condense-daily").startswith("journal of 2026-06-12, committed as ")
         assert "walrus moves to Ghent" in journal.read_text() and before in journal.read_text()
-        assert said("condense-daily") == "nothing to do"
+        assert result_of("condense-daily") == "nothing to do"
         waiting = len(engine.knowledge.review.queue.waiting())
-        assert said("condense-weekly").startswith("for review: MEMORY.md with the journals of 2026-W24")
-        said("condense-weekly")
-        assert len(engine.knowledge.review.queue.waiting()) == waiting + 1, "the same waits once"
+        assert result_of("condense-weekly").startswith("for review: MEMORY.md with the journals of 2026-W24")
+        result_of("condense-weekly")
+        assert len(engine.knowledge.review.queue.waiting()) == waiting + 1, "the same item is queued once"
         assert (sample / "knowledge/memory/MEMORY.md").read_bytes() == memory
-        assert said("prune") == "nothing to do"
+        assert result_of("prune") == "nothing to do"
         full = [f"- 2026-05-01: Line {number}" for number in range(197)]
         (sample / "knowledge/memory/MEMORY.md").write_text("\n".join(["# Core Memory", *full, ""]))
-        told = said("condense-weekly")
+        told = result_of("condense-weekly")
         assert "no room in MEMORY.md for knowledge/journal/2026-06-" in told and told.endswith(" more")
         before_it = git(sample, "tag", "--list", "memory/*").split()
-        assert said("snapshot") == "memory/daily/2026-06-12"
+        assert result_of("snapshot") == "memory/daily/2026-06-12"
         assert set(git(sample, "tag", "--list", "memory/*").split()) - {*before_it} == {
             "memory/daily/2026-06-12"
         }
@@ -135,7 +135,7 @@ def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:
         assert crons["condense-daily"] == "0 23 * * *" and crons["extract"] == "off"
 
 
-def test_a_damaged_index_is_made_anew_by_its_job(indexed_sample: Path) -> None:
+def test_the_index_job_rebuilds_a_damaged_index(indexed_sample: Path) -> None:
     database = indexed_sample / "memory.db"
     data = bytearray(database.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
@@ -146,7 +146,7 @@ def test_a_damaged_index_is_made_anew_by_its_job(indexed_sample: Path) -> None:
         assert engine.index.verify(repair=False).sound
 
 
-def test_a_workspace_that_is_read_only_has_a_table_and_no_schedule(sample: Path) -> None:
+def test_a_read_only_workspace_lists_jobs_but_does_not_run_them(sample: Path) -> None:
     with Engine.open(sample, read_only=True) as engine:
         engine.start()
         assert engine.schedule.held_by() is None

@@ -1,4 +1,4 @@
-"""What people say of decisions is written down, and changes what is said from then on."""
+"""Labels by people are logged and change later decisions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MESSAGE = "Can you review the PR that just came in?"
 UNLIKE = "Which wine goes with the fish tonight?"
 
 
-def said(engine: Engine, text: str) -> str:
-    """The key of a turn that another program has written down."""
+def capture_turn(engine: Engine, text: str) -> str:
+    """Capture a turn as another program would; return its key."""
     capture = ConversationCapture(Files(Workspace.open(engine.workspace.root)), clock=engine.clock)
     path = capture.start("ses_label001", title="Labels")
     capture.message("ses_label001", "user", text)
@@ -34,8 +34,8 @@ def score(engine: Engine, text: str) -> float:
     return row.score
 
 
-def test_a_label_of_a_row_is_logged_and_learnt_from_at_once(engine: Engine) -> None:
-    key, before = said(engine, UNLIKE), score(engine, UNLIKE)
+def test_a_label_is_logged_and_learned_from_at_once(engine: Engine) -> None:
+    key, before = capture_turn(engine, UNLIKE), score(engine, UNLIKE)
     remembered = engine.trace_of(key)
     assert remembered is not None
     engine.labels.label(key, TOPIC, True)
@@ -44,36 +44,36 @@ def test_a_label_of_a_row_is_logged_and_learnt_from_at_once(engine: Engine) -> N
     assert score(engine, UNLIKE) > before + 0.1
     again = engine.trace_of(key)
     assert again is not None
-    assert again.row(TOPIC) != remembered.row(TOPIC), "the remembered trace is made anew"
+    assert again.row(TOPIC) != remembered.row(TOPIC), "the remembered trace is recomputed"
     engine.labels.label(key, TOPIC, None)
     (decision,) = engine.decision_log.last(1, topic=TOPIC)
     assert decision.useful is None
     assert score(engine, UNLIKE) == pytest.approx(before, abs=1e-6)
 
 
-def test_a_row_that_is_not_there_cannot_be_labelled(engine: Engine) -> None:
-    key = said(engine, MESSAGE)
+def test_a_missing_row_cannot_be_labelled(engine: Engine) -> None:
+    key = capture_turn(engine, MESSAGE)
     for wrong, topic in ((key, "unheard-of"), (key.replace("#0", "#7"), TOPIC), ("nowhere", TOPIC)):
         with pytest.raises(AutopoiesisError, match="was not considered for this message"):
             engine.labels.label(wrong, topic, True)
     assert not engine.decision_log.last(10)
 
 
-def test_nothing_is_labelled_where_nothing_can_be_written(engine: Engine) -> None:
-    key = said(engine, MESSAGE)
+def test_a_read_only_workspace_cannot_be_labelled(engine: Engine) -> None:
+    key = capture_turn(engine, MESSAGE)
     with Engine.open(engine.workspace.root, read_only=True) as other:
         with pytest.raises(ReadOnly):
             other.labels.label(key, TOPIC, True)
         assert not other.labels.learn()
 
 
-def test_labels_without_a_pipeline_make_none(engine: Engine) -> None:
+def test_learning_labels_does_not_create_a_pipeline(engine: Engine) -> None:
     assert not engine.labels.learn()
     assert not engine.has("pipeline")
 
 
-def test_a_trace_that_was_being_made_when_all_were_forgotten_does_not_count(tmp_path: Path) -> None:
-    """What it was made with is what somebody wanted forgotten."""
+def test_a_trace_in_progress_when_traces_are_forgotten_is_discarded(tmp_path: Path) -> None:
+    """It was computed with the state that was meant to be forgotten."""
     made: list[Trace] = []
 
     def process(message: Message, record: bool, ask: bool) -> Trace:

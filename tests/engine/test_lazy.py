@@ -1,4 +1,4 @@
-"""``engine.startup.lazy.expression`` finds what ``re.compile`` finds, and compiles nothing before."""
+"""``engine.startup.lazy.expression`` matches like ``re.compile`` but compiles only on first use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plain(found: object) -> object:
 
 
 @each_case("use", USES)
-def test_it_finds_what_the_compiled_expression_finds(use: tuple[str, tuple[Any, ...]]) -> None:
+def test_a_lazy_expression_matches_like_a_compiled_one(use: tuple[str, tuple[Any, ...]]) -> None:
     name, arguments = use
     compiled, lazy = re.compile(r"([a-z])\d+", re.IGNORECASE), expression(r"([a-z])\d+", re.IGNORECASE)
     for _ in range(2):
@@ -36,11 +36,11 @@ def test_it_finds_what_the_compiled_expression_finds(use: tuple[str, tuple[Any, 
     assert repr(lazy) == repr(compiled)
 
 
-def test_bytes_are_searched_as_well() -> None:
+def test_bytes_can_be_searched() -> None:
     assert expression(rb"\d+").findall(b"a1 b22") == [b"1", b"22"]
 
 
-def test_it_is_compiled_once_and_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lazy_expression_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     original = re.compile
 

@@ -1,4 +1,4 @@
-"""The engine follows the workspace: turns, topics, digests, commits and schedules as they happen."""
+"""The engine follows changes to the workspace: turns, topics, digests, commits and schedules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Live = tuple[Engine, Witness]
 
 
 def writer(root: Path) -> ConversationCapture:
-    """Another program that writes into the same workspace."""
+    """Another program that writes to the same workspace."""
     return ConversationCapture(Files(Workspace.open(root)))
 
 
@@ -111,7 +111,7 @@ def test_only_new_turns_of_an_old_transcript_arrive(live: Live) -> None:
     ]
 
 
-def test_it_is_news_when_search_finds_something_else(engine: Engine, request: pytest.FixtureRequest) -> None:
+def test_index_changes_are_reported(engine: Engine, request: pytest.FixtureRequest) -> None:
     engine.workspace.database.unlink()  # an engine that starts without an index creates one
     _, seen = request.getfixturevalue("live")
     seen.wait(Indexed, lambda event: event.files > 20)
@@ -121,7 +121,7 @@ def test_it_is_news_when_search_finds_something_else(engine: Engine, request: py
     assert engine.search("walrus")[0].path.endswith("2026-06-11.md")
 
 
-def test_an_edit_of_what_a_cache_is_made_of_gives_it_up(live: Live) -> None:
+def test_editing_a_source_of_a_cache_invalidates_it(live: Live) -> None:
     engine, seen = live
     sent = Sending(engine, lambda: Scripted(["Good morning."]), Purse(), len).send("Good morning.")
     assert engine.caches.get(sent.session_id).is_cached(engine.clock())
@@ -143,7 +143,7 @@ def test_a_sent_message_is_traced_once_in_a_watched_workspace(live: Live) -> Non
     assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace
 
 
-def test_the_agents_output_steers_the_next_prompt(live: Live) -> None:
+def test_agent_output_steers_the_next_prompt(live: Live) -> None:
     engine, seen = live
     agent = writer(engine.workspace.root)
     agent.start("ses_live0002", title="Steering")
@@ -158,7 +158,7 @@ def test_the_agents_output_steers_the_next_prompt(live: Live) -> None:
     assert hint in compiled.compiled.text
 
 
-def test_an_edited_topic_works_at_once_and_a_broken_one_keeps_its_last_good_form(live: Live) -> None:
+def test_an_edited_topic_applies_at_once_and_a_broken_one_keeps_its_last_good_version(live: Live) -> None:
     engine, seen = live
     topic = engine.workspace.topics / "tea-ceremony.md"
     text = (
@@ -182,7 +182,7 @@ def test_an_edited_topic_works_at_once_and_a_broken_one_keeps_its_last_good_form
     )
 
 
-def test_digest_and_ledger_are_news(live: Live) -> None:
+def test_digest_and_ledger_changes_are_reported(live: Live) -> None:
     engine, seen = live
     assert engine.digest().on
     (engine.workspace.root / "knowledge/digest.md").unlink()
@@ -190,7 +190,7 @@ def test_digest_and_ledger_are_news(live: Live) -> None:
     assert not engine.digest().on
 
 
-def test_a_commit_by_anybody_is_news(live: Live) -> None:
+def test_a_commit_by_anyone_is_reported(live: Live) -> None:
     engine, seen = live
     (engine.workspace.knowledge / "facts.md").open("a").write(
         "- The mast is 12 m high. [from: x, 2026-06-12]\n"
@@ -200,7 +200,7 @@ def test_a_commit_by_anybody_is_news(live: Live) -> None:
     assert event.revision == revision and event.subject == "memory: the mast"
 
 
-def test_deleting_the_index_under_a_running_engine_loses_nothing(live: Live) -> None:
+def test_search_works_after_the_index_is_deleted_under_a_running_engine(live: Live) -> None:
     engine, _ = live
     engine.refresh_index()
     before = [(result.path, result.start_line) for result in engine.search("connection pool", limit=5)]
@@ -224,7 +224,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
     with Engine.open(sample, clock=lambda: now[0]) as engine:
         engine.subscribe(seen)
         engine.start()
-        engine.schedule.look()  # from now on the schedule counts; earlier times do not
+        engine.schedule.look()  # schedules count from now on; earlier times do not fire
         assert not [event for event in seen.events if isinstance(event, Signal)]
         now[0] += timedelta(minutes=1)
         signal = seen.wait(Signal, lambda event: event.event == "0 22 * * *")
@@ -232,7 +232,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
         assert "evening" in traced.trace.active
 
 
-def test_a_broken_configuration_is_reported_and_the_old_one_kept(live: Live) -> None:
+def test_an_invalid_configuration_is_reported_and_the_old_one_kept(live: Live) -> None:
     engine, seen = live
     engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
     error = seen.wait(ErrorReported)
@@ -257,7 +257,7 @@ def test_stop_ends_every_thread(sample: Path) -> None:
     assert left == []
 
 
-def test_a_pattern_that_backtracks_is_reported_and_the_others_go_on(live: Live) -> None:
+def test_a_pattern_that_backtracks_is_reported_and_others_keep_working(live: Live) -> None:
     engine, seen = live
     # Not detectable from the expression alone, only with a message.
     (engine.workspace.topics / "tangled.md").write_text(
@@ -304,7 +304,7 @@ def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path
         assert "github-pr-review" in traced.trace.active
 
 
-def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
+def test_past_turns_are_traced_only_when_the_feed_is_requested(live: Live) -> None:
     engine, seen = live
     agent = writer(engine.workspace.root)
     path = agent.start("ses_live0004", title="Now")
@@ -315,7 +315,7 @@ def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
     seen.wait(TurnTraced, lambda event: event.key.startswith("raw/") and not event.key.startswith(path))
 
 
-def test_every_message_of_the_past_is_traced(engine: Engine, request: pytest.FixtureRequest) -> None:
+def test_every_past_message_in_the_feed_is_traced(engine: Engine, request: pytest.FixtureRequest) -> None:
     for path in engine.conversations.newest(1_000)[2:]:
         (engine.workspace.root / path).unlink()
     _, seen = request.getfixturevalue("live")

@@ -52,12 +52,12 @@ def talks(tmp_path: Path) -> Engine:
         (f"{NEW}#5", "", NEW, 5),
     ],
 )
-def test_a_name_means_a_message(talks: Engine, name: str, session: str, path: str, turn: int) -> None:
+def test_names_resolve_to_messages(talks: Engine, name: str, session: str, path: str, turn: int) -> None:
     found = find_message(talks, name, session)
     assert (found.path, found.turn, found.key) == (path, turn, f"{path}#{turn - 1}")
 
 
-def test_a_message_is_found_with_its_place_and_text(talks: Engine) -> None:
+def test_a_message_has_its_path_turn_and_text(talks: Engine) -> None:
     found = find_message(talks, "last")
     assert found == SpokenMessage(f"{NEW}#4", NEW, "ses_new00001", 5, "Four")
     assert message_before(talks, found) == SpokenMessage(f"{NEW}#0", NEW, "ses_new00001", 1, "One")
@@ -93,18 +93,18 @@ def test_a_name_without_a_message_is_a_clear_error(talks: Engine, name: str, ses
         find_message(talks, name, session)
 
 
-def test_before_the_first_there_is_none(talks: Engine) -> None:
+def test_there_is_no_message_before_the_first(talks: Engine) -> None:
     with pytest.raises(TranscriptError, match="turn 1 is the first message"):
         message_before(talks, find_message(talks, OLD))
 
 
-def test_a_workspace_without_a_word(tmp_path: Path) -> None:
+def test_a_workspace_without_messages_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").touch()
     with Engine.open(tmp_path) as engine, pytest.raises(TranscriptError, match="no messages from a person"):
         find_message(engine, "last")
 
 
-def test_turns_before_the_window_of_a_long_conversation(
+def test_turns_before_the_window_of_a_long_conversation_are_unavailable(
     talks: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.conversations.conversations.WINDOW", 500)

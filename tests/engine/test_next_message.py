@@ -1,4 +1,4 @@
-"""A message is the same before and after it is in the transcript, with its files and context."""
+"""A message is handled the same before and after it is in the transcript, including files and context."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def talk(root: Path, *turns: tuple[str, str]) -> None:
     (root / OWN).write_text(header + body)
 
 
-def test_files_in_play_fire_their_topics_in_compile_as_in_the_workbench(space: Path) -> None:
+def test_files_in_use_activate_their_topics_in_compile_and_in_traces(space: Path) -> None:
     talk(space, ("user", "Add a column."), ("agent", "> [tool:Edit] db/007_users.sql → updated"))
     with Engine.open(space) as engine:
         assert engine.compile("And an index?", session_id="ses_own").active_topics == ("sql",)
@@ -76,7 +76,7 @@ def test_files_in_play_fire_their_topics_in_compile_as_in_the_workbench(space: P
         assert trace.active == ("sql",)
 
 
-def test_all_agent_turns_since_the_last_message_steer(space: Path) -> None:
+def test_all_agent_turns_since_the_last_message_can_steer(space: Path) -> None:
     talk(
         space,
         ("user", "Add a column."),
@@ -94,7 +94,7 @@ def test_all_agent_turns_since_the_last_message_steer(space: Path) -> None:
 
 
 @pytest.mark.parametrize("message", ["Where is the heron?", "Where is  the heron?\n"])
-def test_a_captured_message_is_not_repeated(space: Path, message: str) -> None:
+def test_a_captured_message_is_not_repeated_in_the_prompt(space: Path, message: str) -> None:
     talk(space, ("user", "Hello"), ("agent", "Hello!"))
     with Engine.open(space) as engine:
         before = engine.compile(message, session_id="ses_own").text
@@ -105,14 +105,14 @@ def test_a_captured_message_is_not_repeated(space: Path, message: str) -> None:
     assert " ".join(after.split()).count("Where is the heron?") == 1
 
 
-def test_equal_words_after_an_answer_are_another_message(space: Path) -> None:
+def test_the_same_text_after_an_answer_is_another_message(space: Path) -> None:
     talk(space, ("user", "Where is the heron?"), ("agent", "By the river."))
     with Engine.open(space) as engine:
         text = engine.compile("Where is the heron?", session_id="ses_own").text
     assert text.count("Where is the heron?") == 2
 
 
-def test_what_was_said_long_before_in_the_conversation_is_found_again(space: Path) -> None:
+def test_turns_dropped_from_the_history_are_retrieved_by_search(space: Path) -> None:
     idle = [
         ("user" if number % 2 else "agent", f"About step {number}. " + "word " * 150) for number in range(40)
     ]
@@ -126,7 +126,7 @@ def test_what_was_said_long_before_in_the_conversation_is_found_again(space: Pat
     assert compiled.text.count("codename Walrus") == 1
 
 
-def test_a_message_is_not_an_answer_to_itself(space: Path) -> None:
+def test_a_message_is_not_retrieved_as_its_own_context(space: Path) -> None:
     talk(space, ("user", "Hello"), ("agent", "Hello!"), ("user", "Where does the walrus sleep?"))
     other = space / "raw/conversations/2026/06/11/0900-ses_other-talk.md"
     other.parent.mkdir(parents=True)

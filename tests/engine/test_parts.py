@@ -1,4 +1,4 @@
-"""Parts are made once, whoever asks first, and anew after they were dropped."""
+"""Parts are created once, by whichever thread asks first, and again after being dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_many_threads_get_the_same_part(engine: Engine) -> None:
     assert len(found) == 8 and len({id(part) for part in found}) == 1
 
 
-def test_a_dropped_part_is_made_anew(engine: Engine) -> None:
+def test_a_dropped_part_is_created_again(engine: Engine) -> None:
     first = engine.pipeline
     assert engine.has("pipeline") and not engine.has("index")
     engine.drop("pipeline", "index")
@@ -31,8 +31,8 @@ def test_a_dropped_part_is_made_anew(engine: Engine) -> None:
     assert engine.pipeline is not first
 
 
-def test_labels_teach_the_local_gate_once_there_are_enough(engine: Engine) -> None:
-    """Twenty labels, where ten are enough, that call one topic noise change what the gate says about it."""
+def test_the_local_gate_learns_once_there_are_enough_labels(engine: Engine) -> None:
+    """Twenty labels that mark a topic as noise, where ten are enough, change the gate's answer about it."""
     engine.configuration.change("gate.local_min_labels", 10)
     before = engine.pipeline
     useful = [
@@ -52,4 +52,4 @@ def test_labels_teach_the_local_gate_once_there_are_enough(engine: Engine) -> No
     assert engine.labels.learn()
     assert engine.pipeline is not before
     assert "fitted to" in engine.status().model
-    assert not engine.labels.learn(), "the same labels teach nothing new"
+    assert not engine.labels.learn(), "the same labels are not learned twice"

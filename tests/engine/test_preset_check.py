@@ -1,4 +1,4 @@
-"""What ``doctor`` says of presets: file, line and hint, and nothing of those that are in order."""
+"""``doctor`` reports preset problems with file, line and hint, and nothing about valid presets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def preset(root: Path, items: str) -> None:
     (root / "presets/auth.md").write_text(f"---\ntype: preset\nfiles:\n{items}---\n")
 
 
-def test_presets_in_order_are_counted(root: Path) -> None:
+def test_valid_presets_are_counted(root: Path) -> None:
     assert found(root) == [Finding("ok", "1 preset: all listed files and lines exist")]
     (root / "presets/fine.md").unlink()
     (root / "presets/active").unlink()
@@ -86,7 +86,9 @@ def test_presets_in_order_are_counted(root: Path) -> None:
         ),
     ],
 )
-def test_what_a_preset_lists_is_looked_at(root: Path, items: str, level: str, text: str, hint: str) -> None:
+def test_files_listed_in_a_preset_are_checked(
+    root: Path, items: str, level: str, text: str, hint: str
+) -> None:
     preset(root, items)
     (finding,) = found(root)
     assert (finding.level, finding.text, finding.hint) == (level, text, hint)
@@ -98,7 +100,7 @@ def staged(root: Path, *paths: str) -> list[Finding]:
     return list(examine(root, staged=True))
 
 
-def test_presets_that_are_staged_are_looked_at_before_the_commit(root: Path) -> None:
+def test_staged_presets_are_checked_before_the_commit(root: Path) -> None:
     preset(root, "  - knowledge/gone.md\n")
     (root / "presets/other.md").write_text("---\ntype: preset\nfiles: [nowhere.md]\n---\n")
     (root / "presets/active").write_text("fine\nnowhere\n")
@@ -107,12 +109,12 @@ def test_presets_that_are_staged_are_looked_at_before_the_commit(root: Path) -> 
         "error",
         "presets/auth.md:4: lists knowledge/gone.md, which does not exist",
     )
-    assert finding in found(root), "the whole examination says the same"
+    assert finding in found(root), "the full check reports the same"
     more = {each.text for each in staged(root, "presets/active", "presets/other.md")}
     assert "presets/active:2: there is no preset nowhere" in more and len(more) == 3
 
 
-def test_without_presets_that_are_staged_none_is_looked_at(root: Path) -> None:
+def test_unstaged_presets_are_not_checked_before_the_commit(root: Path) -> None:
     preset(root, "  - knowledge/gone.md\n")
     assert staged(root, "knowledge/hosts.md", "presets/fine.md") == []
 
@@ -126,7 +128,7 @@ def test_without_presets_that_are_staged_none_is_looked_at(root: Path) -> None:
         ("models:\n  gpt-6-luna: {input: 1}\n", "ok", "prices.yaml: your prices, all lines valid"),
     ],
 )
-def test_prices_of_ones_own_are_looked_at(
+def test_user_defined_prices_are_checked(
     root: Path, monkeypatch: pytest.MonkeyPatch, text: str, level: str, said: str
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(root / "config"))
@@ -140,14 +142,14 @@ def test_prices_of_ones_own_are_looked_at(
     assert not [each for each in examine(root) if "prices.yaml" in each.text]
 
 
-def test_a_header_that_is_broken_is_named_with_its_line(root: Path) -> None:
+def test_an_invalid_header_is_reported_with_its_line(root: Path) -> None:
     (root / "presets/auth.md").write_text("---\ntype: preset\nfiles:\n  - path: [a\n---\n")
     findings = found(root)
     assert findings and all(finding.text.startswith("presets/auth.md:") for finding in findings)
     assert any(finding.level == "error" and "YAML" in finding.text for finding in findings)
 
 
-def test_files_that_cannot_be_read_and_names_that_are_none(root: Path) -> None:
+def test_unreadable_files_and_invalid_names_are_reported(root: Path) -> None:
     (root / "knowledge/picture.md").write_bytes(b"\x89PNG\0\0")
     preset(root, "  - knowledge/picture.md\n  - knowledge\n")
     (root / "presets/two words.md").write_text("---\ntype: preset\n---\n")
@@ -162,7 +164,7 @@ def test_files_that_cannot_be_read_and_names_that_are_none(root: Path) -> None:
     assert len(texts) == 5
 
 
-def test_a_preset_that_cannot_be_read_does_not_hide_the_others(root: Path) -> None:
+def test_an_unreadable_preset_does_not_hide_the_others(root: Path) -> None:
     from engine.engine import Engine
 
     (root / "presets/bin.md").write_bytes(b"\0")

@@ -1,4 +1,4 @@
-"""Presets as a face changes them: comments kept, committed, and refused with a hint."""
+"""Changing presets keeps comments, commits the change, and refuses invalid ones with a hint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def presets(engine: Engine) -> Presets:
     return engine.presets
 
 
-def test_a_preset_is_made_used_and_compiled(engine: Engine) -> None:
+def test_a_preset_is_created_activated_and_compiled(engine: Engine) -> None:
     presets, root = engine.presets, engine.workspace.root
     before = engine.compile("Hello", ask=False)
     made = presets.add("hosts", "./knowledge//reference/hosts.md", "8-14", "Only  staging:\nask first.")
@@ -69,7 +69,7 @@ def test_a_preset_is_made_used_and_compiled(engine: Engine) -> None:
     assert engine.compile("Hello", ask=False).text == before.text
 
 
-def test_what_a_preset_brings_is_shown_with_its_size(presets: Presets) -> None:
+def test_the_sections_of_a_preset_are_shown_with_their_size(presets: Presets) -> None:
     view = presets.show("release")
     assert (view.title, view.notes, view.active) == ("Release", "Ask before you deploy.", False)
     assert [each.label for each in view.sections] == [
@@ -83,7 +83,7 @@ def test_what_a_preset_brings_is_shown_with_its_size(presets: Presets) -> None:
     assert presets.list() == (view,)
 
 
-def test_a_header_made_by_hand_keeps_its_comments(engine: Engine, presets: Presets) -> None:
+def test_a_hand_written_header_keeps_its_comments(engine: Engine, presets: Presets) -> None:
     file = engine.workspace.root / "presets/release.md"
     presets.add("release", "knowledge/reference/api.md", note="v2")
     added = "  - path: knowledge/reference/api.md\n    note: v2\n---\n"
@@ -110,7 +110,7 @@ def test_one_of_two_slices_is_removed_by_its_lines(presets: Presets) -> None:
     assert [each.path for each in presets.show("release").files] == ["knowledge/reference/api.md"]
 
 
-def test_several_presets_are_active_in_order_and_comments_stay(engine: Engine, presets: Presets) -> None:
+def test_several_presets_are_active_in_order_and_comments_are_kept(engine: Engine, presets: Presets) -> None:
     file = engine.workspace.root / "presets/active"
     file.write_text("# what I work on\nrelease\n")
     presets.add("hosts", "knowledge/reference/hosts.md")
@@ -121,7 +121,7 @@ def test_several_presets_are_active_in_order_and_comments_stay(engine: Engine, p
     assert file.read_text() == "# what I work on\n"
 
 
-def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
+def test_an_active_preset_that_was_deleted_is_reported_and_can_be_switched_off(
     engine: Engine, presets: Presets
 ) -> None:
     presets.use(["release"])
@@ -149,7 +149,7 @@ def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
         (("release", "knowledge/reference/hosts.md", "8-14"), DocumentError, "release.md:6: already lists"),
     ],
 )
-def test_what_cannot_be_added_changes_nothing(
+def test_invalid_additions_change_nothing(
     engine: Engine, presets: Presets, arguments: tuple[str, ...], kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
@@ -158,7 +158,7 @@ def test_what_cannot_be_added_changes_nothing(
     assert (engine.workspace.root / "presets/release.md").read_text() == HAND_MADE
 
 
-def test_other_refusals_name_the_cure(engine: Engine, presets: Presets) -> None:
+def test_other_errors_have_a_hint(engine: Engine, presets: Presets) -> None:
     with pytest.raises(AutopoiesisError, match="there is no preset relaese; did you mean release"):
         presets.use(["relaese"])
     with pytest.raises(AutopoiesisError, match="there is no preset zzz; see: autopoiesis preset list"):
@@ -182,7 +182,7 @@ def test_other_refusals_name_the_cure(engine: Engine, presets: Presets) -> None:
         presets.add("broken", "knowledge/reference/hosts.md")
 
 
-def test_without_auto_commit_the_change_is_made_and_says_so(sample: Path) -> None:
+def test_without_auto_commit_the_change_is_made_but_not_committed(sample: Path) -> None:
     settings = sample / "memory-config.yaml"
     settings.write_text(settings.read_text().replace("auto_commit: true", "auto_commit: false"))
     head = git(sample, "rev-parse", "HEAD")
@@ -192,7 +192,7 @@ def test_without_auto_commit_the_change_is_made_and_says_so(sample: Path) -> Non
     assert git(sample, "rev-parse", "HEAD") == head and (sample / made.path).exists()
 
 
-def test_a_workspace_that_is_read_only_stays_as_it_is(sample: Path) -> None:
+def test_a_read_only_workspace_is_not_changed(sample: Path) -> None:
     (sample / "presets/release.md").write_text(HAND_MADE)
     with Engine.open(sample, read_only=True) as engine:
         assert engine.presets.show("release").title == "Release"

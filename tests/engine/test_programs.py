@@ -1,4 +1,4 @@
-"""Programs are looked up in folders that are named in full, and get no other path."""
+"""Programs are looked up only in absolute folders, and are started with only those on their paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plant(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("before", [".", "", "bin", "./bin", "..", "../here/bin"])
-def test_a_folder_named_relative_to_the_current_one_is_passed_over(
+def test_relative_folders_on_the_path_are_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
     here = tmp_path / "here"
@@ -37,7 +37,7 @@ def test_a_folder_named_relative_to_the_current_one_is_passed_over(
 
 
 @pytest.mark.parametrize("name", ["./mytool", "bin/mytool", "../here/mytool"])
-def test_a_program_named_by_a_relative_path_is_not_taken(
+def test_a_relative_program_path_is_not_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -49,14 +49,14 @@ def test_a_program_named_by_a_relative_path_is_not_taken(
 
 
 @pytest.mark.parametrize("path", ["", ".", ":.:"])
-def test_where_no_folder_is_left_the_path_is_not_empty_which_would_mean_the_current_one(
+def test_an_emptied_path_falls_back_to_the_default_and_not_to_the_current_folder(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setenv("PATH", path)
     assert programs.surroundings()["PATH"] == os.defpath
 
 
-def test_an_interpreter_of_ours_reads_nothing_from_the_current_folder(
+def test_our_interpreter_imports_nothing_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proof = tmp_path / "PWNED"
@@ -78,14 +78,12 @@ def test_an_interpreter_of_ours_reads_nothing_from_the_current_folder(
     assert not proof.exists()
 
 
-def test_where_modules_are_named_in_full_they_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_absolute_folders_on_pythonpath_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f".{os.pathsep}{tmp_path}")
     assert programs.surroundings()["PYTHONPATH"] == str(tmp_path)
 
 
-def test_without_a_known_interpreter_none_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_interpreter_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(AutopoiesisError, match="is unknown"):
         programs.python("pass")

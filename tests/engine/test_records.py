@@ -1,4 +1,4 @@
-"""``engine.startup.records.dataclass`` makes the classes that the standard library makes."""
+"""``engine.startup.records.dataclass`` creates the same classes as the standard library's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIONS: list[dict[str, bool]] = [
 ]
 
 
-def made(kind: str, **options: bool) -> Any:
+def make_point(kind: str, **options: bool) -> Any:
     @DECORATORS[kind](**options)
     class Point:
         x: int
@@ -42,7 +42,7 @@ def made(kind: str, **options: bool) -> Any:
 
 
 def outcome(action: Callable[[], Any]) -> Any:
-    """What an action gives, or which error it raises."""
+    """The result of an action, or the error it raises."""
     try:
         return action()
     except (TypeError, AttributeError) as error:
@@ -61,8 +61,8 @@ BUILDS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 @each_case("options", OPTIONS)
-def test_a_class_behaves_as_the_librarys(options: dict[str, bool]) -> None:
-    theirs, ours = made("library", **options), made("ours", **options)
+def test_a_class_behaves_like_the_librarys(options: dict[str, bool]) -> None:
+    theirs, ours = make_point("library", **options), make_point("ours", **options)
     assert [field.name for field in dataclasses.fields(ours)] == ["x", "y", "names", "secret", "tag"]
     assert ours.__match_args__ == theirs.__match_args__
     assert getattr(ours, "__slots__", None) == getattr(theirs, "__slots__", None)
@@ -83,10 +83,10 @@ def test_a_class_behaves_as_the_librarys(options: dict[str, bool]) -> None:
 
 
 @each_case("options", OPTIONS)
-def test_what_cannot_be_set_or_hashed_is_the_same(options: dict[str, bool]) -> None:
+def test_setting_and_hashing_behave_like_the_librarys(options: dict[str, bool]) -> None:
     found = []
     for kind in DECORATORS:
-        point = made(kind, **options)(x=1)
+        point = make_point(kind, **options)(x=1)
         results = [
             outcome(lambda: setattr(point, "x", 2)),  # noqa: B023
             outcome(lambda: delattr(point, "y")),  # noqa: B023
@@ -114,18 +114,18 @@ def test_frozen_objects_with_hashable_values_hash_and_replace() -> None:
 
 @engine.startup.records.dataclass(frozen=True, slots=True)
 class Module:
-    """At the top of a module, so that it can be pickled."""
+    """At module level, so that it can be pickled."""
 
     name: str
     size: int = 0
 
 
-def test_it_is_pickled() -> None:
+def test_instances_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(Module("a", 2))) == Module("a", 2)
     assert repr(Module("a")) == "Module(name='a', size=0)"
 
 
-def test_a_class_with_one_field_or_none() -> None:
+def test_classes_with_one_field_or_none_work() -> None:
     @engine.startup.records.dataclass(frozen=True)
     class One:
         only: float
@@ -135,13 +135,13 @@ def test_a_class_with_one_field_or_none() -> None:
         pass
 
     nan = float("nan")
-    assert One(nan) == One(nan), "as in tuples, the same object is equal to itself"
+    assert One(nan) == One(nan), "as in tuples, an object equals itself"
     assert hash(One(2.0)) == hash((2.0,)) and Empty() == Empty() and hash(Empty()) == hash(())
     assert Empty.__doc__
 
 
 @each_case("kind", list(DECORATORS))
-def test_classes_inherit(kind: str) -> None:
+def test_inheritance_works(kind: str) -> None:
     dataclass = DECORATORS[kind]
 
     @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def test_classes_inherit(kind: str) -> None:
 
 
 @each_case("kind", list(DECORATORS))
-def test_methods_of_the_class_itself_stay(kind: str) -> None:
+def test_methods_defined_in_the_class_are_kept(kind: str) -> None:
     dataclass = DECORATORS[kind]
 
     @dataclass
@@ -198,7 +198,7 @@ def test_methods_of_the_class_itself_stay(kind: str) -> None:
         Inner(1, 2)  # type: ignore[call-arg]
 
 
-def test_an_object_within_itself_is_shown() -> None:
+def test_a_recursive_object_has_a_repr() -> None:
     @engine.startup.records.dataclass
     class Node:
         inner: Any = None
@@ -208,9 +208,9 @@ def test_an_object_within_itself_is_shown() -> None:
     assert repr(node).endswith("Node(inner=...)")
 
 
-def test_first_objects_from_several_threads() -> None:
+def test_several_threads_can_create_the_first_instances() -> None:
     for _ in range(20):
-        cls = made("ours", frozen=True, slots=True)
+        cls = make_point("ours", frozen=True, slots=True)
         built: list[Any] = []
         start = threading.Barrier(4)
 
@@ -226,7 +226,7 @@ def test_first_objects_from_several_threads() -> None:
         assert len(built) == 4 and len({repr(point) for point in built}) == 1
 
 
-def test_nothing_is_compiled_before_an_object_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_compiled_before_the_first_instance(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[object] = []
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -236,7 +236,7 @@ def test_nothing_is_compiled_before_an_object_is_made(monkeypatch: pytest.Monkey
     watching = False
     sys.addaudithook(hook)
     watching = True
-    cls = made("ours", frozen=True, slots=True)
+    cls = make_point("ours", frozen=True, slots=True)
     before = len(compiled)
     cls(1)
     after = len(compiled)

@@ -1,4 +1,4 @@
-"""A prompt of the past is the prompt that a clone checked out at that commit gives, to the byte."""
+"""A prompt compiled for a past commit equals that of a clone checked out there, byte for byte."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(_first_commit: Path, tmp_path: Path) -> Path:
-    """A workspace with one commit, of September 1st."""
+    """A workspace with one commit, from September 1st."""
     return shutil.copytree(_first_commit, tmp_path / "memory")
 
 
@@ -103,13 +103,15 @@ def engine(root: Path) -> Iterator[Engine]:
         yield opened
 
 
-def recalled(engine: Engine, text: str, message: str = MESSAGE, **options: object) -> Compiled:
+def compile_at(engine: Engine, text: str, message: str = MESSAGE, **options: object) -> Compiled:
     found = engine.revisions.find(text)
     return engine.revisions.compile(message, found, **options)  # type: ignore[arg-type]
 
 
-def cloned(root: Path, revision: str, place: Path, message: str = MESSAGE, **options: object) -> Compiled:
-    """What a clone gives that is checked out at a revision, at the time of its commit."""
+def compile_in_clone(
+    root: Path, revision: str, place: Path, message: str = MESSAGE, **options: object
+) -> Compiled:
+    """Compile in a clone checked out at a revision, at the time of its commit."""
     git(place.parent, "clone", "-q", "--no-local", str(root), str(place))
     git(place, "checkout", "-q", revision)
     at = datetime.fromtimestamp(int(git(place, "log", "-1", "--format=%ct")), UTC)
@@ -118,7 +120,7 @@ def cloned(root: Path, revision: str, place: Path, message: str = MESSAGE, **opt
 
 
 def mutate(root: Path, dice: random.Random, day: int) -> None:
-    """Changes the workspace as its days do: files come, change, take another name and go."""
+    """Change the workspace as in daily use: files are added, edited, renamed and deleted."""
     words = ["gauge", "rollout", "Kattvik", "pump", "modem", "deploy", "alarm", "version"]
     text = " ".join(dice.choice(words) for _ in range(60))
     write(root, f"knowledge/journal/2026-09-{day:02}.md", f"- {text}\n")
@@ -151,7 +153,7 @@ def mutate(root: Path, dice: random.Random, day: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))])
-def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, seed: int) -> None:
+def test_the_prompt_equals_that_of_a_clone(root: Path, engine: Engine, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     made = [git(root, "rev-parse", "HEAD")]
     for day in range(2, 7):
@@ -160,8 +162,8 @@ def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, se
     write(root, "knowledge/identity/LATER.md", "Not committed.\n")
     texts = set()
     for number, revision in enumerate(made):
-        here = recalled(engine, revision)
-        there = cloned(root, revision, tmp_path / f"clone-{number}")
+        here = compile_at(engine, revision)
+        there = compile_in_clone(root, revision, tmp_path / f"clone-{number}")
         assert here.text == there.text
         assert (here.sections, here.left_out, here.slots) == (there.sections, there.left_out, there.slots)
         assert here.active_topics == there.active_topics == ("deploy",)
@@ -170,14 +172,16 @@ def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, se
     assert len(texts) == len(made)
 
 
-def test_the_sample_is_what_a_clone_of_it_gives(sample: Path, tmp_path: Path) -> None:
+def test_the_prompt_of_the_sample_equals_that_of_a_clone(sample: Path, tmp_path: Path) -> None:
     message = "Can you review the PR that just came in, and when was the last backup?"
     with Engine.open(sample) as engine:
-        here = recalled(engine, "HEAD", message)
-    assert here.active_topics and here.text == cloned(sample, "HEAD", tmp_path / "clone", message).text
+        here = compile_at(engine, "HEAD", message)
+    assert (
+        here.active_topics and here.text == compile_in_clone(sample, "HEAD", tmp_path / "clone", message).text
+    )
 
 
-def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> None:
+def test_labels_committed_at_the_revision_are_used(root: Path, engine: Engine, tmp_path: Path) -> None:
     with Engine.open(root) as early:
         early.trace("Please deploy the rollout now", record=True)
         decision = next(iter(early.decision_log.read().decisions))
@@ -185,115 +189,115 @@ def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> Non
         early.labels.learn()
     commit(root, "labelled", "2026-09-02T20:00:00Z")
     shutil.rmtree(root / "logs")
-    assert recalled(engine, "HEAD").text == cloned(root, "HEAD", tmp_path / "clone").text
+    assert compile_at(engine, "HEAD").text == compile_in_clone(root, "HEAD", tmp_path / "clone").text
     assert list((root / "scratch/revisions").glob("*/content/logs/decisions/*.jsonl"))
 
 
 def test_the_same_inputs_give_the_same_bytes(root: Path, engine: Engine) -> None:
-    first = recalled(engine, "HEAD")
-    assert recalled(engine, "HEAD") == first
+    first = compile_at(engine, "HEAD")
+    assert compile_at(engine, "HEAD") == first
     shutil.rmtree(root / "scratch")
-    assert recalled(engine, "HEAD") == first
+    assert compile_at(engine, "HEAD") == first
     with Engine.open(root, clock=lambda: datetime(2027, 1, 1, tzinfo=UTC)) as later:
-        assert recalled(later, "HEAD") == first
+        assert compile_at(later, "HEAD") == first
 
 
-def test_its_day_is_that_of_the_commit(root: Path, engine: Engine) -> None:
-    compiled = recalled(engine, "HEAD")
+def test_the_day_is_that_of_the_commit(root: Path, engine: Engine) -> None:
+    compiled = compile_at(engine, "HEAD")
     assert "Today is 2026-09-01." in compiled.text
     assert "journal:2026-09-01.md" in [section.label for section in compiled.sections]
     commit(root, "next day, in Honolulu the same", "2026-09-01T20:00:00-10:00")
-    compiled = recalled(engine, "HEAD")
+    compiled = compile_at(engine, "HEAD")
     assert "Today is 2026-09-02." in compiled.text
     assert "yesterday's journal" in [section.why for section in compiled.sections]
 
 
 def test_now_is_the_working_tree(root: Path, engine: Engine) -> None:
     write(root, "knowledge/identity/LATER.md", "Not committed.\n")
-    compiled = recalled(engine, "now")
+    compiled = compile_at(engine, "now")
     assert "Not committed." in compiled.text
     assert "Today is 2026-09-20." in compiled.text
 
 
-def test_a_session_brings_the_turns_that_it_had_then(root: Path, engine: Engine, tmp_path: Path) -> None:
+def test_a_session_has_the_turns_it_had_at_the_revision(root: Path, engine: Engine, tmp_path: Path) -> None:
     path = "raw/conversations/2026/09/01/1000-ses_1-rollout.md"
     before = git(root, "rev-parse", "HEAD")
     later = (root / path).read_text() + "\n## 10:05 — user\n\nAnd the pump?\n"
     write(root, path, later)
     after = commit(root, "more of it", "2026-09-02T20:00:00Z")
-    early = recalled(engine, before, session_id="ses_1")
-    late = recalled(engine, after, session_id="ses_1")
+    early = compile_at(engine, before, session_id="ses_1")
+    late = compile_at(engine, after, session_id="ses_1")
     assert "And the pump?" not in early.text and "And the pump?" in late.text
-    assert early.text == cloned(root, before, tmp_path / "clone", session_id="ses_1").text
+    assert early.text == compile_in_clone(root, before, tmp_path / "clone", session_id="ses_1").text
     with pytest.raises(TranscriptError, match=f"^{before[:8]}: no such session: ses_9"):
-        recalled(engine, before, session_id="ses_9")
+        compile_at(engine, before, session_id="ses_9")
 
 
-def test_a_budget_of_now_holds_for_the_past(root: Path, engine: Engine) -> None:
-    assert recalled(engine, "HEAD").budget == 4096
-    assert recalled(engine, "HEAD", budget=1024).tokens <= 1024
+def test_a_given_budget_applies_to_a_past_prompt(root: Path, engine: Engine) -> None:
+    assert compile_at(engine, "HEAD").budget == 4096
+    assert compile_at(engine, "HEAD", budget=1024).tokens <= 1024
     name = git(root, "rev-parse", "HEAD")[:8]
     with pytest.raises(BudgetError, match=f"^{name}:context_compiler.token_budget"):
-        recalled(engine, "HEAD", "word " * 5000)
+        compile_at(engine, "HEAD", "word " * 5000)
 
 
-def test_settings_that_were_broken_name_revision_file_and_line(root: Path, engine: Engine) -> None:
+def test_invalid_settings_are_reported_with_revision_file_and_line(root: Path, engine: Engine) -> None:
     write(root, "memory-config.yaml", "context_compiler:\n  token_budget: many\n")
     broken = commit(root, "broken", "2026-09-02T20:00:00Z")
     with pytest.raises(ConfigError) as caught:
-        recalled(engine, "HEAD")
+        compile_at(engine, "HEAD")
     assert caught.value.where == f"{broken[:8]}:memory-config.yaml:2"
     assert "choose another revision" in caught.value.hint
     assert not list((root / "scratch/revisions").iterdir())
 
 
-def test_a_topic_that_was_broken_is_said_with_revision_file_and_line(root: Path, engine: Engine) -> None:
+def test_a_broken_topic_is_reported_with_revision_file_and_line(root: Path, engine: Engine) -> None:
     write(root, "topics/broken.md", "---\ntitle: [\n---\nx\n")
     broken = commit(root, "broken", "2026-09-02T20:00:00Z")
     (root / "topics/broken.md").unlink()
-    compiled = recalled(engine, "HEAD")
-    (told,) = [problem for problem in compiled.problems if "broken.md" in problem]
-    assert told.startswith(f"{broken[:8]}:topics/broken.md:")
-    assert told.split(":")[2].isdigit()
+    compiled = compile_at(engine, "HEAD")
+    (problem,) = [problem for problem in compiled.problems if "broken.md" in problem]
+    assert problem.startswith(f"{broken[:8]}:topics/broken.md:")
+    assert problem.split(":")[2].isdigit()
     assert compiled.active_topics == ("deploy",)
 
 
-def test_a_commit_that_is_no_workspace(root: Path, engine: Engine) -> None:
+def test_a_commit_that_is_not_a_workspace_is_an_error(root: Path, engine: Engine) -> None:
     git(root, "rm", "-q", "--cached", "memory-config.yaml")
     git(root, "commit", "-q", "-m", "without", at="2026-09-02T20:00:00Z")
     with pytest.raises(RepositoryError, match="is not a workspace") as caught:
-        recalled(engine, "HEAD")
+        compile_at(engine, "HEAD")
     assert git(root, "rev-parse", "HEAD")[:8] in caught.value.what
 
 
-def test_links_and_modules_are_left_out_and_said(root: Path, engine: Engine) -> None:
+def test_symlinks_and_submodules_are_left_out_and_reported(root: Path, engine: Engine) -> None:
     (root / "knowledge/identity/LINK.md").symlink_to("/etc/passwd")
     (root / "topics/link").symlink_to("../raw")
     revision = commit(root, "links", "2026-09-02T20:00:00Z")
     git(root, "update-index", "--add", "--cacheinfo", f"160000,{revision},module")
     git(root, "commit", "-q", "-m", "module", at="2026-09-03T20:00:00Z")
     for _ in range(2):
-        told = "\n".join(recalled(engine, "HEAD").problems)
+        problem = "\n".join(compile_at(engine, "HEAD").problems)
         for path in ("knowledge/identity/LINK.md", "topics/link", "module"):
-            assert f":{path}: left out" in told
+            assert f":{path}: left out" in problem
     assert not [path for path in (root / "scratch").rglob("*") if path.is_symlink()]
 
 
-def test_a_file_that_the_prompt_of_now_reads_through_a_link_is_named_as_missing_then(
+def test_a_file_read_through_a_symlink_today_is_reported_as_left_out_in_the_past(
     root: Path, engine: Engine
 ) -> None:
     write(root, "notes/calm.md", "# Calm\n\nThe harbour master answers slowly.\n")
     (root / "knowledge/identity/LINK.md").symlink_to("../../notes/calm.md")
     revision = commit(root, "a link", "2026-09-02T20:00:00Z")
     assert "The harbour master answers slowly." in engine.compile(MESSAGE, ask=False).text
-    then = recalled(engine, "HEAD")
+    then = compile_at(engine, "HEAD")
     assert "The harbour master answers slowly." not in then.text
-    told = f"{revision[:8]}:knowledge/identity/LINK.md: left out: symlinks are not followed"
-    assert told in then.problems
+    problem = f"{revision[:8]}:knowledge/identity/LINK.md: left out: symlinks are not followed"
+    assert problem in then.problems
 
 
 def tree(root: Path, entries: list[tuple[str, str, bytes, str]]) -> str:
-    """Makes a tree as only a hostile program would; gives its name."""
+    """Create a tree that git itself never would; return its hash."""
     raw = b"".join(
         mode.encode() + b" " + name + b"\0" + bytes.fromhex(object_name)
         for mode, _, name, object_name in entries
@@ -301,7 +305,7 @@ def tree(root: Path, entries: list[tuple[str, str, bytes, str]]) -> str:
     return git(root, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
 
 
-def test_a_hostile_tree_leaves_its_folder_in_no_way(root: Path, engine: Engine, tmp_path: Path) -> None:
+def test_a_hostile_tree_cannot_escape_its_folder(root: Path, engine: Engine, tmp_path: Path) -> None:
     blob = git(root, "hash-object", "-w", "--stdin", stdin=b"evil")
     config = git(root, "hash-object", "-w", "--stdin", stdin=b"")
     link = git(root, "hash-object", "-w", "--stdin", stdin=str(tmp_path).encode())
@@ -323,19 +327,19 @@ def test_a_hostile_tree_leaves_its_folder_in_no_way(root: Path, engine: Engine, 
     before = {
         path for path in tmp_path.rglob("*") if "scratch" not in path.parts and ".git" not in path.parts
     }
-    told = "\n".join(recalled(engine, revision).problems)
+    problem = "\n".join(compile_at(engine, revision).problems)
     after = {path for path in tmp_path.rglob("*") if "scratch" not in path.parts and ".git" not in path.parts}
     assert after == before
     (laid,) = (root / "scratch/revisions").glob("*/content")
     assert not (laid / ".git").exists()
     assert not list((root / "scratch").rglob("../escaped"))
-    assert "../escaped: left out" in told
-    assert ".git/escaped: left out" in told
-    assert ":knowledge: left out" in told
-    assert "a/escaped: left out" in told
+    assert "../escaped: left out" in problem
+    assert ".git/escaped: left out" in problem
+    assert ":knowledge: left out" in problem
+    assert "a/escaped: left out" in problem
 
 
-def test_nothing_of_a_hostile_repository_runs(root: Path, engine: Engine, tmp_path: Path) -> None:
+def test_nothing_in_a_hostile_repository_is_executed(root: Path, engine: Engine, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho "$0 $*" >> "{canary}"\ncat\n')
@@ -354,13 +358,13 @@ def test_nothing_of_a_hostile_repository_runs(root: Path, engine: Engine, tmp_pa
     git(root, "-c", "core.fsmonitor=", "commit", "-q", "--no-verify", "-m", "evil", at="2026-09-02T20:00:00Z")
     canary.unlink(missing_ok=True)
     for text in ("HEAD", "2026-09-01", "main"):
-        assert recalled(engine, text).active_topics == ("deploy",)
+        assert compile_at(engine, text).active_topics == ("deploy",)
     assert not canary.exists(), canary.read_text()
     subprocess.run(["git", "checkout", "-q", "-f", "HEAD~1", "--", "."], cwd=root, check=False)
-    assert canary.exists(), "the trap is not real"
+    assert canary.exists(), "the canary itself does not work"
 
 
-def test_the_past_is_read_only_and_on_its_own(root: Path, engine: Engine) -> None:
+def test_a_past_workspace_is_read_only_and_separate(root: Path, engine: Engine) -> None:
     found = engine.revisions.find("HEAD")
     assert found is not None
     before = {
@@ -380,19 +384,21 @@ def test_the_past_is_read_only_and_on_its_own(root: Path, engine: Engine) -> Non
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_the_gate_is_not_asked_and_that_is_said(root: Path, engine: Engine) -> None:
+def test_the_gate_is_not_asked_and_this_is_reported(root: Path, engine: Engine) -> None:
     policy = "watchers:\n  policy:\n    high:\n      gate: 0.01\n      activate: 1\n"
     write(root, "memory-config.yaml", f"gate:\n  provider: anthropic\n{policy}")
     revision = commit(root, "gated", "2026-09-02T20:00:00Z")
-    compiled = recalled(engine, "HEAD")
+    compiled = compile_at(engine, "HEAD")
     assert compiled.active_topics == ()
     said = "the gate is not asked about the past, so gate.on_failure decided about deploy"
     assert f"{revision[:8]}: {said}" in compiled.problems
     engine.reload_config()
-    assert f"now: {said}" in recalled(engine, "now").problems
+    assert f"now: {said}" in compile_at(engine, "now").problems
 
 
-def test_no_service_is_sent_the_texts_of_the_past(root: Path, engine: Engine, httpserver: HTTPServer) -> None:
+def test_past_texts_are_not_sent_to_an_embedding_service(
+    root: Path, engine: Engine, httpserver: HTTPServer
+) -> None:
     address = httpserver.url_for("/v1")
     write(
         root,
@@ -405,7 +411,7 @@ def test_no_service_is_sent_the_texts_of_the_past(root: Path, engine: Engine, ht
     assert httpserver.log == []
 
 
-def test_what_is_the_same_now_need_not_be_embedded_again(
+def test_unchanged_texts_are_not_embedded_again(
     root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.refresh_index()
@@ -422,50 +428,50 @@ def test_what_is_the_same_now_need_not_be_embedded_again(
     assert len(embedded) == 1  # the query
 
 
-def test_it_is_laid_out_and_indexed_once(root: Path, engine: Engine) -> None:
+def test_a_revision_is_checked_out_and_indexed_once(root: Path, engine: Engine) -> None:
     steps: list[tuple[int, int]] = []
-    recalled(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
+    compile_at(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
     assert steps[0][0] == 0
     assert steps[-1][0] == steps[-1][1]
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     steps.clear()
-    recalled(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
+    compile_at(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
     assert steps == []
 
 
-def test_an_index_that_was_lost_is_made_again(root: Path, engine: Engine) -> None:
-    first = recalled(engine, "HEAD")
+def test_a_lost_index_is_rebuilt(root: Path, engine: Engine) -> None:
+    first = compile_at(engine, "HEAD")
     (database,) = (root / "scratch/revisions").glob("*/content/memory.db")
     database.write_bytes(b"not a database" * 1000)
-    assert recalled(engine, "HEAD") == first
+    assert compile_at(engine, "HEAD") == first
     for path in database.parent.glob("memory.db*"):
         path.unlink()
-    assert recalled(engine, "HEAD") == first
+    assert compile_at(engine, "HEAD") == first
 
 
-def test_a_layout_that_was_changed_is_made_again(root: Path, engine: Engine) -> None:
-    first = recalled(engine, "HEAD")
+def test_a_modified_checkout_is_recreated(root: Path, engine: Engine) -> None:
+    first = compile_at(engine, "HEAD")
     (soul,) = (root / "scratch/revisions").glob("*/content/knowledge/identity/SOUL.md")
     soul.write_text("Another soul.\n")
-    assert recalled(engine, "HEAD") == first
+    assert compile_at(engine, "HEAD") == first
 
 
 @pytest.mark.parametrize("point", ["temp:create", "temp:write", "move:rename"])
-def test_a_full_disk_leaves_nothing_and_the_next_time_is_whole(
+def test_a_full_disk_leaves_nothing_and_the_next_attempt_succeeds(
     root: Path, engine: Engine, point: str
 ) -> None:
     with pytest.raises(WriteFailed, match="No space left"), trip(point, fail(errno.ENOSPC)):
-        recalled(engine, "HEAD")
+        compile_at(engine, "HEAD")
     assert list((root / "scratch/revisions").iterdir()) == []
-    assert recalled(engine, "HEAD").active_topics == ("deploy",)
+    assert compile_at(engine, "HEAD").active_topics == ("deploy",)
 
 
-def test_too_little_room_is_said_before_anything_is_written(
+def test_too_little_disk_space_is_reported_before_anything_is_written(
     root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(WriteFailed, match="0 MiB are free"):
-        recalled(engine, "HEAD")
+        compile_at(engine, "HEAD")
     assert list((root / "scratch/revisions").iterdir()) == []
 
 
@@ -479,7 +485,7 @@ with Engine.open(sys.argv[1]) as engine:
 """
 
 
-def test_processes_at_once_agree(root: Path) -> None:
+def test_concurrent_processes_give_the_same_prompt(root: Path) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", COMPILE, str(root), MESSAGE], stdout=subprocess.PIPE)
         for _ in range(2)
@@ -492,7 +498,7 @@ def test_processes_at_once_agree(root: Path) -> None:
 
 
 @pytest.mark.parametrize("point", ["temp:write", "move:rename", *_IN_FULL])
-def test_a_process_killed_on_the_way_does_no_harm(root: Path, engine: Engine, point: str) -> None:
+def test_a_killed_process_does_no_harm(root: Path, engine: Engine, point: str) -> None:
     killed = subprocess.run(
         [sys.executable, "-c", COMPILE, str(root), MESSAGE],
         env={**os.environ, "AUTOPOIESIS_FAULT": f"{point}:kill:1"},
@@ -500,34 +506,34 @@ def test_a_process_killed_on_the_way_does_no_harm(root: Path, engine: Engine, po
         check=False,
     )
     assert killed.returncode < 0
-    assert recalled(engine, "HEAD").active_topics == ("deploy",)
+    assert compile_at(engine, "HEAD").active_topics == ("deploy",)
     assert len(list((root / "scratch/revisions").glob("[0-9a-f]*"))) == 1
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_workspace_that_cannot_be_written(root: Path) -> None:
+def test_a_past_prompt_works_in_an_unwritable_workspace(root: Path) -> None:
     for place, _, _ in os.walk(root):
         os.chmod(place, stat.S_IRUSR | stat.S_IXUSR)
     try:
         with Engine.open(root) as engine:
-            assert recalled(engine, "HEAD").active_topics == ("deploy",)
+            assert compile_at(engine, "HEAD").active_topics == ("deploy",)
     finally:
         for place, _, _ in os.walk(root):
             os.chmod(place, stat.S_IRWXU)
 
 
-def test_a_workspace_opened_for_reading_gets_the_same_and_keeps_nothing(root: Path, engine: Engine) -> None:
+def test_a_read_only_engine_gives_the_same_prompt_and_stores_nothing(root: Path, engine: Engine) -> None:
     with Engine.open(root, read_only=True) as reading:
-        compiled = recalled(reading, "HEAD")
+        compiled = compile_at(reading, "HEAD")
     assert not (root / "scratch/revisions").exists()
-    assert compiled.text == recalled(engine, "HEAD").text
+    assert compiled.text == compile_at(engine, "HEAD").text
 
 
-def test_old_states_go(root: Path, engine: Engine) -> None:
+def test_old_checkouts_are_removed(root: Path, engine: Engine) -> None:
     start = datetime(2026, 9, 2, tzinfo=UTC)
     for number in range(7):
         write(root, "notes/plain.txt", f"{number}\n")
         commit(root, str(number), (start + timedelta(hours=number)).isoformat())
-        recalled(engine, "HEAD")
+        compile_at(engine, "HEAD")
     kept = {path.name for path in (root / "scratch/revisions").iterdir()}
     assert kept == set(git(root, "rev-list", "-6", "HEAD").split())

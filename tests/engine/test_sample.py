@@ -1,4 +1,4 @@
-"""The workspace that ``init --sample`` copies: well formed, in agreement with itself, movable in time."""
+"""The workspace that ``init --sample`` copies: well formed, consistent, and movable in time."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def bullets(text: str) -> list[str]:
 
 
 def past() -> list[dict[str, str]]:
-    """What became of conversations, as it is shipped."""
-    told: list[dict[str, str]] = json.loads((SAMPLE / "past.json").read_text("utf-8"))["conversations"]
-    return told
+    """The shipped outcomes of conversations."""
+    outcomes: list[dict[str, str]] = json.loads((SAMPLE / "past.json").read_text("utf-8"))["conversations"]
+    return outcomes
 
 
 def library() -> TopicLibrary:
@@ -88,7 +88,7 @@ def topics() -> tuple[Topic, ...]:
 
 
 def conversation_names() -> set[str]:
-    """What provenance may name: day and slug of a transcript, or the name of a harvested file."""
+    """Valid provenance names: day and slug of a transcript, or the name of a harvested file."""
     names = set()
     for path in transcripts():
         *_, year, month, day, name = path.split("/")
@@ -123,7 +123,7 @@ def test_every_file_is_plain_utf8_text_with_a_final_line_end() -> None:
         assert "lorem" not in text.lower(), path
 
 
-def test_the_whole_is_small_enough_to_ship() -> None:
+def test_the_sample_is_small_enough_to_ship() -> None:
     size = sum(path.stat().st_size for path in files())
     assert 150_000 <= size <= 320_000
 
@@ -136,14 +136,14 @@ def test_every_header_is_valid() -> None:
     assert problems == []
 
 
-def test_the_settings_file_says_nothing_odd_and_lets_the_documented_budget_stand() -> None:
+def test_the_settings_file_is_valid_and_keeps_the_documented_budget() -> None:
     settings, problems = config_file.load((WORKSPACE / "memory-config.yaml").read_bytes())
     assert problems == ()
     assert settings.context_compiler.token_budget == 8192
     assert settings.gate.provider == "local"
 
 
-def test_all_categories_are_there() -> None:
+def test_all_categories_are_present() -> None:
     found = {paths.category_of(relative(path)) for path in WORKSPACE.rglob("*") if path.is_file()}
     assert set(CATEGORIES) - {"archive", "shared"} <= found
 
@@ -166,7 +166,7 @@ def test_memory_states_its_own_length_and_dates_every_entry() -> None:
     assert all(re.match(r"- \d{4}-\d{2}-\d{2}: ", entry) for entry in remembered)
 
 
-def test_journals_cover_the_month_and_name_sessions_that_exist() -> None:
+def test_journals_cover_the_month_and_name_existing_sessions() -> None:
     sessions = {transcript.session_id for transcript in transcripts().values()}
     days = set()
     for path in (WORKSPACE / "knowledge/journal").glob("*.md"):
@@ -180,7 +180,7 @@ def test_journals_cover_the_month_and_name_sessions_that_exist() -> None:
     assert {"2026-06-11", "2026-06-12"} <= days
 
 
-def test_a_transcript_is_where_its_header_says() -> None:
+def test_the_path_of_a_transcript_matches_its_header() -> None:
     for path, transcript in transcripts().items():
         day, clock = transcript.started[:10], transcript.started[11:16]
         prefix = (
@@ -212,7 +212,7 @@ def test_transcripts_have_turns_of_every_kind_and_survive_a_round_trip() -> None
     assert any(turn.role == "system" for transcript in found.values() for turn in transcript.turns)
 
 
-def test_changes_named_in_transcript_headers_are_files_of_the_workspace() -> None:
+def test_changes_named_in_transcript_headers_are_existing_files() -> None:
     for path, transcript in transcripts().items():
         changes = transcript.header["knowledge_changes"]
         assert isinstance(changes, list)
@@ -220,7 +220,7 @@ def test_changes_named_in_transcript_headers_are_files_of_the_workspace() -> Non
             assert (WORKSPACE / change["path"]).is_file(), f"{path}: {change['path']}"
 
 
-def test_provenance_names_conversations_that_exist() -> None:
+def test_provenance_names_existing_conversations() -> None:
     known = conversation_names()
     assert {name for name, _ in provenances()} <= known
     for name, day in provenances():
@@ -231,7 +231,7 @@ def test_provenance_names_conversations_that_exist() -> None:
     ("name", "at_least"),
     [("facts", 25), ("decisions", 15), ("questions", 8), ("playbooks", 6), ("tasks", 15)],
 )
-def test_category_files_grow_downwards(name: str, at_least: int) -> None:
+def test_entries_of_category_files_are_in_order(name: str, at_least: int) -> None:
     parts = read(f"knowledge/{name}.md").split("\n## Done")
     assert sum(len(bullets(part)) for part in parts) >= at_least
     if name in ("facts", "decisions"):
@@ -244,7 +244,7 @@ def test_category_files_grow_downwards(name: str, at_least: int) -> None:
         assert all(line.startswith("- **") for line in bullets(parts[0]))
 
 
-def test_a_reversal_names_what_it_reverses() -> None:
+def test_a_reversal_names_the_reversed_decision() -> None:
     decisions = bullets(read("knowledge/decisions.md"))
     reversals = [line for line in decisions if "this reverses" in line]
     reversed_ones = [line for line in decisions if "(Reversed on " in line]
@@ -256,20 +256,20 @@ def test_digest_is_a_projection_of_the_category_files() -> None:
     assert (WORKSPACE / "knowledge/digest.md").read_bytes() == digest_of(sources)
 
 
-def test_the_past_knows_every_status_and_a_text_of_each_conversation_without_a_transcript() -> None:
-    told = past()
-    assert len(told) >= 18
-    assert {each["status"] for each in told} == set(get_args(Status))
-    assert [each["at"] for each in told] == sorted(each["at"] for each in told)
+def test_outcomes_cover_every_status_and_have_a_text_for_each_reclaimed_conversation() -> None:
+    outcomes = past()
+    assert len(outcomes) >= 18
+    assert {each["status"] for each in outcomes} == set(get_args(Status))
+    assert [each["at"] for each in outcomes] == sorted(each["at"] for each in outcomes)
     texts = {path.name for path in (SAMPLE / "reclaimed").iterdir()}
     said = {path.name for path in (WORKSPACE / "conversations").iterdir()}
-    for each in told:
+    for each in outcomes:
         name = Path(each["path"]).name
         folder = WORKSPACE / "raw/conversations" / name[:10].replace("-", "/")
         spoken = len(list(folder.glob(f"????-ses_????????-{name[11:]}")))
         assert (name in texts) + (name in said) + spoken == 1, name
         texts.discard(name)
-    assert not texts, "nothing says what became of these"
+    assert not texts, "these have no outcome"
 
 
 def test_conversations_of_every_readable_kind_wait_for_the_harvest() -> None:
@@ -311,7 +311,7 @@ def test_subscriptions_exist() -> None:
             assert (WORKSPACE / path).is_file(), f"{topic.name}: {path}"
 
 
-def test_a_topic_is_called_by_at_least_one_of_its_own_examples() -> None:
+def test_every_topic_matches_at_least_one_of_its_examples() -> None:
     loaded = topics()
     matcher = PatternMatcher(loaded)
     for topic in loaded:
@@ -320,20 +320,20 @@ def test_a_topic_is_called_by_at_least_one_of_its_own_examples() -> None:
             assert any(hits), topic.name
 
 
-def test_the_replay_makes_topics_come_and_go() -> None:
+def test_the_replay_activates_topics_and_lets_them_lapse() -> None:
     loaded = topics()
     matcher = PatternMatcher(loaded)
     transcript = parse((SAMPLE / "replay.md").read_bytes(), "replay.md")
-    called: list[set[str]] = []
+    matched: list[set[str]] = []
     steered: list[str] = []
     for turn in transcript.turns:
         if turn.role == "user":
-            called.append({name for name, hits in matcher.match(Message(turn.text)).items() if hits})
+            matched.append({name for name, hits in matcher.match(Message(turn.text)).items() if hits})
         elif turn.kind == "":
             steered += [hint.topic for hint in matcher.corrections(Message(turn.text, "output"))]
     wanted = {"email-triage", "github-pr-review", "german", "deploy", "release", "gauge-quality", "incident"}
-    assert wanted <= set[str]().union(*called)
-    assert set() in called, "small talk calls nothing"
+    assert wanted <= set[str]().union(*matched)
+    assert set() in matched, "small talk matches nothing"
     assert steered == ["code-style"]
 
 
@@ -351,13 +351,13 @@ def test_knowledge_entries_are_named_after_their_folders_and_the_parent_links_it
         assert f"({child}/KNOWLEDGE.md)" in (parent / "KNOWLEDGE.md").read_text("utf-8")
 
 
-def test_a_skill_is_on_the_custom_shelf_and_points_at_nothing_private() -> None:
+def test_a_custom_skill_is_included_and_references_nothing_private() -> None:
     skills = list((WORKSPACE / ".library/custom").glob("*/SKILL.md"))
     assert len(skills) == 1
     assert "knowledge/" not in skills[0].read_text("utf-8")
 
 
-def test_relative_links_lead_somewhere() -> None:
+def test_relative_links_resolve() -> None:
     for path in sorted(WORKSPACE.rglob("*.md")):
         for target in re.findall(r"\]\(([^)#\s]+\.md)\)|(?<=See also: )(\S+\.md)", path.read_text("utf-8")):
             link = "".join(target)
@@ -374,7 +374,7 @@ def test_every_date_can_be_moved_on_installation() -> None:
             assert found is None, f"{path}: {found and found[0]!r} does not move with the dates"
 
 
-def test_nothing_claims_to_be_written_after_the_anchor_day() -> None:
+def test_nothing_is_dated_after_the_anchor_day() -> None:
     for name, transcript in transcripts().items():
         assert date.fromisoformat(transcript.ended[:10]) <= TODAY, name
     for path in sorted((WORKSPACE / "knowledge").rglob("*.md")):

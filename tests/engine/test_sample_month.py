@@ -1,4 +1,4 @@
-"""The sample's month on git: every commit is of its day, follows what taught it, and makes the sample."""
+"""The sample's month in git: commits have the right day, follow their source, and add up to the sample."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tests.store.history import git
 NOW = datetime(2026, 6, 12, 9, tzinfo=UTC)
 TODAY = date(2026, 6, 12)
 EDITED = re.compile(r" \(Reversed on \S+\)|, merged [0-9-]{10}")
-"""What was added later to a line that a conversation had taught."""
+"""Text added later to a line taken from a conversation."""
 NAMED = re.compile(r"#\d{3}\b|\b004\d\b|\b0\.1\d\.\d\b|\b[A-Z]{3}-\d\d\b")
-"""Issues, migrations, versions, gauges."""
+"""Names of issues, migrations, versions and gauges."""
 PAGES = (
     *(f"knowledge/{name}/" for name in ("people", "procedures", "projects", "reference", "gauge-fleet")),
     "knowledge/mail-context/", "knowledge/tidemark-incidents/", "topics/", "presets/",
 )  # fmt: skip
-"""What names no conversation, line by line."""
-TOLD = json.loads((SAMPLE / "month.json").read_text("utf-8"))
+"""Files whose lines have no provenance."""
+MONTH_DATA = json.loads((SAMPLE / "month.json").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def entries(history: History) -> list[Entry]:
 
 
 def changes(root: Path, entry: Entry) -> list[tuple[str, str, list[str]]]:
-    """Letter, path and new lines of the files that a commit changed."""
+    """Status letter, path and new lines of each file changed by a commit."""
     shown = git(root, "show", "--no-renames", "--format=", "--unified=0", entry.revision)
     letters = {each[2:]: each[0] for each in git(root, "show", "--no-renames", "--name-status", "--format=",
                                                  entry.revision).splitlines()}  # fmt: skip
@@ -62,7 +62,7 @@ def changes(root: Path, entry: Entry) -> list[tuple[str, str, list[str]]]:
     return found
 
 
-def test_commits_are_in_order_and_each_of_the_day_that_it_tells_of(sample: Path, history: History) -> None:
+def test_commits_are_in_order_and_have_the_day_of_their_content(sample: Path, history: History) -> None:
     made = entries(history)
     assert len(made) > 90 and {each.kind for each in made} >= {
         "conversation",
@@ -73,7 +73,7 @@ def test_commits_are_in_order_and_each_of_the_day_that_it_tells_of(sample: Path,
     assert [each.at for each in made] == sorted(each.at for each in made)
     assert git(sample, "log", "--format=%at") == git(sample, "log", "--format=%ct")
     assert (made[0].at.date(), made[-1].at) == (date(2026, 5, 15), datetime(2026, 6, 12, 7, 31, tzinfo=UTC))
-    told = 0
+    outcomes = 0
     for entry in made:
         for letter, path, lines in changes(sample, entry):
             if path.startswith("raw/"):
@@ -89,13 +89,11 @@ def test_commits_are_in_order_and_each_of_the_day_that_it_tells_of(sample: Path,
                 assert days <= {entry.at.date().isoformat()}, path
             else:
                 continue
-            told += 1
-    assert told > 80
+            outcomes += 1
+    assert outcomes > 80
 
 
-def test_a_line_of_knowledge_is_of_a_commit_that_follows_the_conversation_that_taught_it(
-    sample: Path, history: History
-) -> None:
+def test_a_knowledge_line_is_committed_after_its_source_conversation(sample: Path, history: History) -> None:
     notes = sorted((sample / "knowledge/files").glob("*.md"))
     paths = [
         *(file.path for file in CATEGORY_FILES),
@@ -120,7 +118,7 @@ def test_a_line_of_knowledge_is_of_a_commit_that_follows_the_conversation_that_t
     assert (checked > 80, edited) == (True, 3)
 
 
-def test_nothing_is_spoken_of_before_somebody_has_said_it(sample: Path, history: History) -> None:
+def test_nothing_is_mentioned_before_a_conversation_introduced_it(sample: Path, history: History) -> None:
     spoken = ("raw/", "conversations/", "knowledge/journal/")
     made = [(entry, changes(sample, entry)) for entry in entries(history)]
     first: dict[str, Entry] = {}
@@ -138,7 +136,7 @@ def test_nothing_is_spoken_of_before_somebody_has_said_it(sample: Path, history:
     assert seen > 100
 
 
-def test_the_repository_is_whole_and_holds_what_the_sample_is(sample: Path) -> None:
+def test_the_repository_is_intact_and_contains_the_sample(sample: Path) -> None:
     assert git(sample, "fsck", "--strict", "--no-dangling") == ""
     assert git(sample, "status", "--porcelain") == ""
     held = set(git(sample, "ls-files").split("\n"))
@@ -149,7 +147,7 @@ def test_the_repository_is_whole_and_holds_what_the_sample_is(sample: Path) -> N
     assert not list((sample / ".git").rglob("*autopoiesis*"))
 
 
-def test_days_and_weeks_have_the_names_that_the_schedule_would_give(sample: Path, history: History) -> None:
+def test_daily_and_weekly_snapshots_match_the_schedule(sample: Path, history: History) -> None:
     before = {each.tag: each.revision for each in history.snapshots()}
     assert {"memory/milestone/tidemark-0.14.0", "memory/before/0043-rehearsal"} <= before.keys()
     assert history.recall("memory/before/0043-rehearsal", "knowledge/playbooks.md")[1].count(b"**") == 10
@@ -160,7 +158,7 @@ def test_days_and_weeks_have_the_names_that_the_schedule_would_give(sample: Path
     assert len(named) > 25
 
 
-def test_what_was_tried_stands_beside_and_who_the_agent_is_can_be_undone(history: History) -> None:
+def test_an_exploration_branch_exists_and_an_identity_edit_can_be_undone(history: History) -> None:
     (tried,) = history.branches()
     assert (tried.name, tried.ahead, tried.due) == ("explore/three-bullets", 1, False)
     assert [file.path for file in tried.files] == ["knowledge/identity/USER.md"]
@@ -170,16 +168,16 @@ def test_what_was_tried_stands_beside_and_who_the_agent_is_can_be_undone(history
     assert "\n+- I open with what went well" in plan.files[0].diff.text
 
 
-def test_what_is_told_of_the_month_is_all_of_use() -> None:
+def test_every_entry_of_the_month_data_is_used() -> None:
     shipped = [path.relative_to(WORKSPACE).as_posix() for path in WORKSPACE.rglob("*") if path.is_file()]
     places = [*(WORKSPACE / "raw").rglob("*.md"), *(WORKSPACE / "knowledge/journal").iterdir()]
     said = "".join(path.read_text("utf-8") for path in [*places, *(SAMPLE / "reclaimed").iterdir()])
-    for path in (path for each in TOLD["begins"] for path in each["paths"]):
+    for path in (path for each in MONTH_DATA["begins"] for path in each["paths"]):
         assert path.startswith(".git") or any(each.startswith(path) for each in shipped), path
-    assert [word for word in TOLD["words"] if word not in said] == []
+    assert [word for word in MONTH_DATA["words"] if word not in said] == []
 
 
-def test_the_same_day_gives_the_same_commits_whatever_day_of_the_week_it_is(tmp_path: Path) -> None:
+def test_the_same_day_gives_the_same_commits_on_any_weekday(tmp_path: Path) -> None:
     sunday = date(2026, 6, 14)
     made = []
     for name in ("one", "two"):
@@ -197,14 +195,14 @@ def test_the_same_day_gives_the_same_commits_whatever_day_of_the_week_it_is(tmp_
 
 
 @pytest.mark.parametrize("point", ["commit:object", "commit:reference", "commit:index"])
-def test_a_disk_that_fails_while_the_month_is_made_loses_nothing(tmp_path: Path, point: str) -> None:
+def test_a_disk_error_while_creating_the_month_loses_nothing(tmp_path: Path, point: str) -> None:
     root = tmp_path / "memory"
     with trip(point, fail(errno.ENOSPC)):
         report = initialise(root, sample=True, today=TODAY)
     assert [problem.severity for problem in report.problems] == ["warning"]
-    told = json.loads((SAMPLE / "past.json").read_text("utf-8"))["conversations"]
-    talks = [each["path"] for each in told]
-    assert all((root / path).is_file() for path in talks), "nothing else would have them"
+    outcomes = json.loads((SAMPLE / "past.json").read_text("utf-8"))["conversations"]
+    talks = [each["path"] for each in outcomes]
+    assert all((root / path).is_file() for path in talks), "there is no other copy of them"
     repository = Repository(Workspace.open(root))
     assert (repository.revision() is None) == (point != "commit:index")
     if point == "commit:index":

@@ -1,4 +1,4 @@
-"""The sample's ledger is true: what it says of conversations can be held against files and history."""
+"""The sample's ledger is accurate: its entries agree with the files and the history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WAITING = {
 
 
 class Opened:
-    """A workspace and what looks at its knowledge."""
+    """A workspace and its knowledge."""
 
     def __init__(self, root: Path) -> None:
         self.workspace = Workspace.open(root)
@@ -61,18 +61,18 @@ class Opened:
     def entries(self) -> dict[str, LedgerEntry]:
         return self.knowledge.ledger.entries()
 
-    def named(self, name: str) -> tuple[str, LedgerEntry]:
+    def entry_named(self, name: str) -> tuple[str, LedgerEntry]:
         return next((key, entry) for key, entry in self.entries().items() if entry.name == name)
 
     def kinds(self) -> dict[str, str]:
         return {each.path: each.kind for each in self.knowledge.harvest.survey().candidates}
 
-    def standing(self) -> set[str]:
+    def remaining(self) -> set[str]:
         folder = self.workspace.root / "conversations"
         return {f"conversations/{path.name}" for path in folder.iterdir()}
 
     def provenances(self) -> Iterator[tuple[str, str, str]]:
-        """Path, line and named conversation of every line of knowledge."""
+        """Path, line and source conversation of every knowledge line."""
         paths = [file.path for file in CATEGORY_FILES]
         notes = sorted((self.workspace.root / "knowledge/files").glob("*.md"))
         for path in [*paths, *map(self.workspace.relative, notes)]:
@@ -85,7 +85,7 @@ def opened(sample: Path) -> Opened:
     return Opened(sample)
 
 
-def test_every_conversation_is_there_or_in_the_history_and_every_line_stands(opened: Opened) -> None:
+def test_every_conversation_exists_or_is_in_history_and_every_line_is_present(opened: Opened) -> None:
     checked = list(opened.knowledge.verify())
     assert all(each.sound for each in checked)
     assert Counter(each.source for each in checked) == {"in history": 18, "there": 1}
@@ -94,7 +94,7 @@ def test_every_conversation_is_there_or_in_the_history_and_every_line_stands(ope
     assert states["there"] > 60
 
 
-def test_an_entry_has_all_lines_that_name_its_conversation_and_counts_them(opened: Opened) -> None:
+def test_an_entry_lists_and_counts_all_lines_from_its_conversation(opened: Opened) -> None:
     found = opened.entries()
     assert {entry.status for entry in found.values()} == set(get_args(Status))
     given: dict[str, list[tuple[str, str]]] = {}
@@ -110,22 +110,22 @@ def test_an_entry_has_all_lines_that_name_its_conversation_and_counts_them(opene
     assert len(set(ids)) == len(ids)
 
 
-def test_a_line_was_harvested_on_the_day_that_stands_with_it(opened: Opened) -> None:
+def test_lines_carry_the_day_of_their_harvest(opened: Opened) -> None:
     for entry in opened.entries().values():
         assert all(line.text.endswith(f", {entry.at[:10]}]") for line in entry.lines), entry.path
 
 
-def test_lines_have_the_ids_that_a_harvest_gives_to_what_they_say(opened: Opened) -> None:
-    _, spike = opened.named("2026-06-02-revision-writer-spike.jsonl")
+def test_lines_have_the_ids_that_a_harvest_would_assign(opened: Opened) -> None:
+    _, spike = opened.entry_named("2026-06-02-revision-writer-spike.jsonl")
     fact = Item(
         "facts",
         "Revisions must follow the order of files within one gauge; the order across gauges does not matter.",
     )
     assert [line.id for line in spike.lines] == [item_id(fact, "2026-06-02-revision-writer-spike")]
-    _, rehearsal = opened.named("2026-06-09-revision-backfill-rehearsal.md")
+    _, rehearsal = opened.entry_named("2026-06-09-revision-backfill-rehearsal.md")
     done = Item("tasks_done", "Rehearsal of 0043 and runbook, #429.")
     assert item_id(done, "2026-06-09-revision-backfill-rehearsal") in {line.id for line in rehearsal.lines}
-    _, duplicates = opened.named("2026-05-18-duplicate-minutes.md")
+    _, duplicates = opened.entry_named("2026-05-18-duplicate-minutes.md")
     note = Item(
         "files",
         "Before #402 the read offset lived in memory, so the newest file was read again after each "
@@ -135,10 +135,10 @@ def test_lines_have_the_ids_that_a_harvest_gives_to_what_they_say(opened: Opened
     assert item_id(note, "2026-05-18-duplicate-minutes") in {line.id for line in duplicates.lines}
 
 
-def test_only_what_is_reclaimed_is_called_so_and_the_waiting_ones_stand(opened: Opened) -> None:
+def test_only_reclaimed_conversations_are_marked_deleted_and_waiting_ones_remain(opened: Opened) -> None:
     for entry in opened.entries().values():
         assert entry.deleted == (entry.status in ("harvested", "deleted-unharvested")), entry.path
-    assert opened.standing() == WAITING
+    assert opened.remaining() == WAITING
 
 
 def test_a_ledger_can_be_rebuilt_from_the_history(opened: Opened) -> None:
@@ -149,10 +149,8 @@ def test_a_ledger_can_be_rebuilt_from_the_history(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("name", ["2026-05-22-wal-postmortem.md", "2026-05-23-hosts-inventory.jsonl"])
-def test_a_reclaimed_conversation_comes_back_with_the_bytes_that_were_harvested(
-    opened: Opened, name: str
-) -> None:
-    key, entry = opened.named(name)
+def test_a_reclaimed_conversation_is_restored_byte_for_byte(opened: Opened, name: str) -> None:
+    key, entry = opened.entry_named(name)
     assert opened.knowledge.reclaimer.restore(key) == entry.path
     data = opened.files.read(entry.path)
     assert hashlib.sha256(data).hexdigest() == key
@@ -160,12 +158,12 @@ def test_a_reclaimed_conversation_comes_back_with_the_bytes_that_were_harvested(
     transcripts = list((opened.workspace.root / "raw/conversations/2026/05/22").glob(f"*-{stem}.md"))
     source = transcripts[0] if suffix == "md" else SAMPLE / "reclaimed" / name
     assert data == source.read_bytes()
-    _, restored = opened.named(name)
+    _, restored = opened.entry_named(name)
     assert (restored.restored, restored.deleted) == (True, False)
 
 
-def test_the_one_that_is_too_large_is_so_and_comes_back_whole(opened: Opened) -> None:
-    key, entry = opened.named(Path(DUMP).name)
+def test_the_oversized_conversation_is_restored_in_full(opened: Opened) -> None:
+    key, entry = opened.entry_named(Path(DUMP).name)
     assert MAX_TEXT_BYTES < entry.size < 3 * MAX_TEXT_BYTES // 2
     opened.knowledge.reclaimer.restore(key)
     data = opened.files.read(DUMP)
@@ -173,32 +171,32 @@ def test_the_one_that_is_too_large_is_so_and_comes_back_whole(opened: Opened) ->
 
 
 @pytest.mark.parametrize("path", sorted((SAMPLE / "reclaimed").iterdir()), ids=lambda path: path.name)
-def test_the_shipped_conversations_can_be_read_as_such(path: Path, opened: Opened) -> None:
+def test_the_shipped_conversations_can_be_parsed(path: Path, opened: Opened) -> None:
     opened.files.create(f"conversations/{path.name}", path.read_bytes())
     source = read_source(opened.files, f"conversations/{path.name}")
     assert {"user", "agent"} <= {turn.role for turn in source.turns}
     assert len(source.turns) >= 2
 
 
-def test_nothing_is_live_right_after_a_sample_was_made(tmp_path: Path) -> None:
+def test_no_conversation_is_live_right_after_creating_a_sample(tmp_path: Path) -> None:
     initialise(tmp_path / "memory", sample=True)
     assert set(Opened(tmp_path / "memory").kinds().values()) == {"harvest"}
 
 
-def test_a_waiting_conversation_is_dated_on_its_day_and_before_the_harvest_that_failed(
+def test_a_waiting_conversation_is_dated_before_its_failed_harvest(
     opened: Opened,
 ) -> None:
     def changed(path: str) -> datetime:
         return datetime.fromtimestamp((opened.workspace.root / path).stat().st_mtime, UTC)
 
-    _, failed = opened.named("kvalnes-modem-checklist.txt")
+    _, failed = opened.entry_named("kvalnes-modem-checklist.txt")
     harvested = datetime.fromisoformat(failed.at)
     assert harvested - timedelta(days=1) < changed(failed.path) < harvested
     for path in WAITING - {failed.path}:
         assert changed(path).date() == date(2026, 6, 11)
 
 
-def test_a_harvest_without_a_model_finds_what_the_gateway_call_marks_and_knows_one_of_it(
+def test_a_harvest_without_a_model_finds_the_marked_items_and_skips_a_known_one(
     opened: Opened,
 ) -> None:
     report = opened.knowledge.harvest.run(HarvestRequest())
@@ -208,20 +206,20 @@ def test_a_harvest_without_a_model_finds_what_the_gateway_call_marks_and_knows_o
         "decisions": 2,
         "questions": 1,
     }
-    _, call = opened.named("2026-06-11-vestrand-gateway-call.md")
+    _, call = opened.entry_named("2026-06-11-vestrand-gateway-call.md")
     assert (call.provider, call.known, call.held) == ("markers", 1, ())
     digest = opened.files.read("knowledge/digest.md").decode()
     assert "[from: 2026-06-11-vestrand-gateway-call," in digest
     assert all(each.sound for each in opened.knowledge.verify())
 
 
-def test_the_digest_is_what_its_category_files_give(opened: Opened) -> None:
+def test_the_digest_matches_its_category_files(opened: Opened) -> None:
     given = {file.path: entries(opened.files.read(file.path), file.path) for file in CATEGORY_FILES}
     assert opened.files.read("knowledge/digest.md") == digest_of(given)
     assert not opened.knowledge.digest.regenerate()
 
 
-def test_who_deletes_the_digest_turns_it_off_even_where_there_is_no_history(opened: Opened) -> None:
+def test_deleting_the_digest_turns_it_off_even_without_history(opened: Opened) -> None:
     (opened.workspace.root / ".git").rename(opened.workspace.root.parent / "elsewhere")
     assert not opened.knowledge.digest.is_off()
     opened.files.remove("knowledge/digest.md")
@@ -229,19 +227,19 @@ def test_who_deletes_the_digest_turns_it_off_even_where_there_is_no_history(open
     assert not opened.knowledge.digest.regenerate()
 
 
-def test_it_is_as_true_with_its_dates_moved(tmp_path: Path) -> None:
+def test_the_ledger_is_accurate_with_moved_dates(tmp_path: Path) -> None:
     root = tmp_path / "memory"
     initialise(root, sample=True, today=date(2026, 3, 1))
     opened = Opened(root)
     checked = list(opened.knowledge.verify())
     assert all(each.sound for each in checked)
     assert {line.state for each in checked for line in each.lines} == {"there"}
-    _, entry = opened.named("2026-02-08-wal-postmortem.md")
+    _, entry = opened.entry_named("2026-02-08-wal-postmortem.md")
     assert entry.at.startswith("2026-02-08T21:40")
     assert entry.total == 7
 
 
-def test_without_a_commit_the_conversations_stay_because_nothing_else_has_them(
+def test_without_a_commit_conversations_are_kept_as_their_only_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
@@ -258,8 +256,8 @@ def test_without_a_commit_the_conversations_stay_because_nothing_else_has_them(
     assert kinds == {"prune": 17, "harvest": 3, "keep": 1}
 
 
-def test_a_conversation_of_which_nothing_is_shipped_is_told_by_its_name(opened: Opened) -> None:
-    told = b"""{"conversations": [{"path": "conversations/2026-06-01-nobody-knows.md",
+def test_a_conversation_without_a_shipped_text_is_reported_by_name(opened: Opened) -> None:
+    outcomes = b"""{"conversations": [{"path": "conversations/2026-06-01-nobody-knows.md",
         "status": "harvested", "at": "2026-06-01T21:40:00+00:00"}]}"""
     with pytest.raises(WorkspaceError, match="2026-06-01-nobody-knows"):
-        sample_past.restore_past(opened.files, told, {})
+        sample_past.restore_past(opened.files, outcomes, {})

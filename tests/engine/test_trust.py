@@ -1,4 +1,4 @@
-"""Settings that send, take in or run something count only where the person trusts the workspace."""
+"""Settings that send, import or run something take effect only in workspaces that the person trusts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ LOCAL = frozenset(
         "days.time_zone",
     ]
 )
-"""Settings, and groups of them, by which nothing leaves the machine, comes in, runs or is paid for."""
+"""Settings and groups of settings that send, import, run and cost nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def _nothing_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A clone of somebody else's workspace."""
+    """A clone of someone else's workspace."""
     root = tmp_path / "clone"
     root.mkdir()
     (root / CONFIG_FILE).write_text(ACTS)
@@ -124,7 +124,7 @@ def state(root: Path) -> str:
     return trust.read(files(root)).trust.state
 
 
-def test_every_setting_is_marked_or_known_to_stay_here() -> None:
+def test_every_setting_is_marked_as_acting_or_known_to_be_local() -> None:
     marked = {
         f"{group.name}.{item.name}"
         for group in fields(Config)
@@ -136,13 +136,13 @@ def test_every_setting_is_marked_or_known_to_stay_here() -> None:
         assert is_local != (name in marked), f"{name}: mark it with acting(), or add it to LOCAL here"
 
 
-def test_a_strangers_settings_do_nothing_until_they_are_trusted(root: Path) -> None:
+def test_settings_of_a_stranger_have_no_effect_until_trusted(root: Path) -> None:
     settings = trust.read(files(root))
     assert settings.trust.state == "new"
     assert settings.config.gate.provider == "local" and settings.config.gate.base_url == ""
     assert settings.config.imports.follow == () and settings.config.search.embedding == "local"
     assert settings.config.chat.provider == "local"
-    assert settings.config.gate.model == "dear", "what sends nothing by itself stays"
+    assert settings.config.gate.model == "dear", "settings that send nothing are kept"
     (problem,) = settings.ignored
     assert problem.what == (
         "search.embedding, gate.provider, gate.base_url, chat.provider and imports.follow are ignored:"
@@ -163,16 +163,16 @@ def test_a_strangers_settings_do_nothing_until_they_are_trusted(root: Path) -> N
         ("chat:\n", "costs:\n  daily_usd: 5\nchat:\n"),
     ],
 )
-def test_a_pull_that_changes_one_of_them_is_asked_about_again(root: Path, old: str, new: str) -> None:
+def test_a_pull_that_changes_an_acting_setting_requires_trust_again(root: Path, old: str, new: str) -> None:
     trust.trust(root, read_file(files(root))[0])
     (root / CONFIG_FILE).write_text(ACTS.replace(old, new))
     assert state(root) == "changed"
     assert trust.read(files(root)).config.gate.provider == "local"
     (root / CONFIG_FILE).write_text(ACTS + "days:\n  time_zone: UTC\n")
-    assert state(root) == "trusted", "what sends nothing may change"
+    assert state(root) == "trusted", "settings that send nothing may change"
 
 
-def test_trust_is_of_a_place_and_can_be_taken_back(root: Path, tmp_path: Path) -> None:
+def test_trust_is_bound_to_a_path_and_can_be_revoked(root: Path, tmp_path: Path) -> None:
     trust.trust(root, read_file(files(root))[0])
     link = tmp_path / "link"
     link.symlink_to(root)
@@ -195,7 +195,7 @@ def test_trust_is_of_a_place_and_can_be_taken_back(root: Path, tmp_path: Path) -
         ("replace:folder-fsync", "trusted"),
     ],
 )
-def test_where_it_cannot_be_kept_it_says_so_and_leaves_nothing_behind(
+def test_a_write_error_is_reported_and_leaves_nothing_behind(
     root: Path, tmp_path: Path, point: str, then: str
 ) -> None:
     other = tmp_path / "other"
@@ -211,7 +211,7 @@ def test_where_it_cannot_be_kept_it_says_so_and_leaves_nothing_behind(
     assert (settings_folder() / trust.FILE).stat().st_mode & 0o077 == 0
 
 
-def test_whoever_declined_is_not_asked_again_until_something_changes(root: Path, engine: Engine) -> None:
+def test_a_declined_workspace_is_not_asked_about_until_something_changes(root: Path, engine: Engine) -> None:
     engine.decide_trust(trusted=False)
     assert engine.settings.trust.state == "declined"
     assert engine.config.imports.follow == ()
@@ -229,7 +229,7 @@ def test_harmless_values_need_no_trust(root: Path) -> None:
     assert not (settings_folder() / trust.FILE).exists()
 
 
-def test_what_the_person_sets_through_the_program_counts(tmp_path: Path) -> None:
+def test_settings_made_through_the_program_are_trusted(tmp_path: Path) -> None:
     initialise(tmp_path / "own")
     with Engine.open(tmp_path / "own") as engine:
         changed = engine.configuration.change("gate.provider", "openai")
@@ -238,7 +238,7 @@ def test_what_the_person_sets_through_the_program_counts(tmp_path: Path) -> None
     assert state(tmp_path / "own") == "trusted"
 
 
-def test_a_setting_does_not_bring_a_strangers_with_it(engine: Engine) -> None:
+def test_changing_a_setting_does_not_trust_a_strangers_settings(engine: Engine) -> None:
     changed = engine.configuration.change("harvest.provider", "openai")
     assert changed.ignored and engine.config.harvest.provider == "markers"
     assert engine.config.imports.follow == ()
@@ -256,7 +256,7 @@ def test_init_on_a_clone_trusts_nothing(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["others write", "link", "folder", "nonsense", "list"])
-def test_a_file_that_cannot_be_the_persons_trusts_nothing(root: Path, tmp_path: Path, damage: str) -> None:
+def test_a_suspicious_trust_file_is_ignored(root: Path, tmp_path: Path, damage: str) -> None:
     trust.trust(root, read_file(files(root))[0])
     path = settings_folder() / trust.FILE
     kept = path.read_bytes()
@@ -277,10 +277,12 @@ def test_a_file_that_cannot_be_the_persons_trusts_nothing(root: Path, tmp_path: 
     assert state(root) == "new"
 
 
-def test_kept_settings_cannot_be_forged(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_settings_cannot_be_forged(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (root / CONFIG_FILE).write_text("gate:\n  local_min_labels: 50\n")
     honest = read_file(files(root))[0]
-    # A stranger with the same program and another key forges what was read of the same bytes.
+    # A stranger with the same program and another key forges a cache entry for the same bytes.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "strangers"))
     (root / CACHE_FILE).unlink()
     read_file(files(root))
@@ -293,7 +295,7 @@ def test_kept_settings_cannot_be_forged(root: Path, tmp_path: Path, monkeypatch:
         assert (root / CACHE_FILE).read_bytes().partition(b"\n")[0] != stamp
 
 
-def test_without_a_place_for_a_key_settings_are_read_anew(
+def test_without_a_key_settings_are_not_cached(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -303,8 +305,8 @@ def test_without_a_place_for_a_key_settings_are_read_anew(
     assert state(root) == "new"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked")
-def test_the_settings_folder_is_the_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="platformdirs is used on other systems")
+def test_the_settings_folder_is_the_system_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from platformdirs import user_config_path
 
     assert settings_folder() == user_config_path("autopoiesis", appauthor=False)

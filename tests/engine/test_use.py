@@ -1,4 +1,4 @@
-"""What an agent makes of a message labels the decisions about it."""
+"""An agent's use of topics in its reply labels the decisions about the message."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LATER = " ".join(f"Zusatz{number}quux" for number in range(70))
 
 @pytest.fixture
 def capture(engine: Engine) -> ConversationCapture:
-    """Another program that writes into the same workspace."""
+    """Another program that writes to the same workspace."""
     return ConversationCapture(Files(Workspace.open(engine.workspace.root)), clock=engine.clock)
 
 
 def talk(engine: Engine, capture: ConversationCapture, *turns: tuple[str, str]) -> str:
-    """A conversation whose turns were traced as they came."""
+    """Capture a conversation, tracing each turn as it arrives; return its path."""
     path = capture.start("ses_use00001", title="Use")
     for ordinal, (role, text) in enumerate(turns):
         capture.message("ses_use00001", "user" if role == "user" else "agent", text)
@@ -50,10 +50,10 @@ def test_a_reply_that_uses_a_topic_labels_its_decision(engine: Engine, capture: 
     assert decision(engine).verdict == "active"
     assert engine.labels.learn_from_use(path, 1) == 1
     assert decision(engine)[-2:] == (True, "use")
-    assert engine.labels.learn_from_use(path, 0) == 0, "it is said once"
+    assert engine.labels.learn_from_use(path, 0) == 0, "labelled only once"
 
 
-def test_that_a_topic_was_not_used_is_said_when_the_person_speaks_again(
+def test_an_unused_topic_is_labelled_when_the_next_message_arrives(
     engine: Engine, capture: ConversationCapture
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", LATER))
@@ -63,14 +63,14 @@ def test_that_a_topic_was_not_used_is_said_when_the_person_speaks_again(
     assert decision(engine)[-2:] == (False, "use")
 
 
-def test_a_persons_label_stays(engine: Engine, capture: ConversationCapture) -> None:
+def test_a_persons_label_is_kept(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     engine.decision_log.label(decision(engine).id, False)
     assert engine.labels.learn_from_use(path, 0) == 0
     assert decision(engine)[-2:] == (False, "person")
 
 
-def test_a_label_taken_back_makes_room_for_what_use_shows(
+def test_a_withdrawn_label_can_be_replaced_by_one_from_use(
     engine: Engine, capture: ConversationCapture
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
@@ -85,10 +85,10 @@ def test_only_active_topics_are_labelled(engine: Engine, capture: ConversationCa
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     assert engine.labels.learn_from_use(path, 0) == 0
     engine.library.force(TOPIC, None)
-    assert engine.labels.learn_from_use(path, 0) == 0, "it was not in the prompt then"
+    assert engine.labels.learn_from_use(path, 0) == 0, "it was not in that prompt"
 
 
-def test_what_was_never_logged_is_not_labelled(engine: Engine, capture: ConversationCapture) -> None:
+def test_unlogged_decisions_are_not_labelled(engine: Engine, capture: ConversationCapture) -> None:
     path = capture.start("ses_use00002", title="Use")
     capture.message("ses_use00002", "user", MESSAGE)
     capture.message("ses_use00002", "agent", REVIEW)
@@ -101,7 +101,7 @@ def test_a_read_only_workspace_learns_nothing(engine: Engine, capture: Conversat
         assert other.labels.learn_from_use(path, 0) == 0
 
 
-def test_exchanges_are_a_message_and_everything_up_to_the_next(
+def test_an_exchange_is_a_message_and_everything_up_to_the_next(
     engine: Engine, capture: ConversationCapture
 ) -> None:
     turns = [

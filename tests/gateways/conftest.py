@@ -26,7 +26,7 @@ TRIGGERS = {
 
 
 def workspace(root: Path, settings: str = "") -> Path:
-    """A workspace of these playbooks."""
+    """Create a workspace with these playbooks."""
     (root / "topics").mkdir(parents=True)
     (root / "memory-config.yaml").write_text(settings)
     for name, trigger in TRIGGERS.items():
@@ -39,7 +39,7 @@ def workspace(root: Path, settings: str = "") -> Path:
 
 @contextlib.contextmanager
 def running(server: HookServer) -> Iterator[HookServer]:
-    """Runs a server in a thread."""
+    """Run a server in a thread."""
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
@@ -51,8 +51,8 @@ def running(server: HookServer) -> Iterator[HookServer]:
 
 
 @contextlib.contextmanager
-def asking(server: HookServer) -> Iterator[httpx2.Client]:
-    """A client with the token."""
+def client_of_server(server: HookServer) -> Iterator[httpx2.Client]:
+    """A client that sends the token."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(
         base_url=server.address, headers=headers, timeout=30, trust_env=False, verify=NO_CERTIFICATES
@@ -71,5 +71,5 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, H
 
 @pytest.fixture
 def client(served: tuple[Engine, HookServer]) -> Iterator[httpx2.Client]:
-    with asking(served[1]) as client:
+    with client_of_server(served[1]) as client:
         yield client

@@ -21,7 +21,7 @@ from engine.gateways.guard import MAX_BYTES, MAX_HOOK_BYTES
 from engine.gateways.http import HookServer
 from engine.gateways.webhooks import SECRET, message_of
 from tests.cases import each_case
-from tests.gateways.conftest import TOKEN, asking, running, workspace
+from tests.gateways.conftest import TOKEN, client_of_server, running, workspace
 
 Served = tuple[Engine, HookServer]
 PULL = {
@@ -32,7 +32,7 @@ PULL = {
 
 
 class Listener:
-    """Reads a stream of events in a thread."""
+    """Reads an event stream in a thread."""
 
     def __init__(self, server: HookServer, last: str = "") -> None:
         self.events: list[tuple[str, str, dict[str, object]]] = []
@@ -45,7 +45,7 @@ class Listener:
             f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()
         )
         self._file = self._socket.makefile("r", encoding="utf-8", newline="\n")
-        if not last:  # it listens from here on
+        if not last:  # subscribed from here on
             while not self._file.readline().startswith("retry"):
                 pass
         threading.Thread(target=self._read, daemon=True).start()
@@ -59,8 +59,8 @@ class Listener:
                     fields[name] = value
                 elif "event" in fields:
                     with self._changed:
-                        told = (fields["event"], fields.get("id", ""), json.loads(fields["data"]))
-                        self.events.append(told)
+                        event = (fields["event"], fields.get("id", ""), json.loads(fields["data"]))
+                        self.events.append(event)
                         self._changed.notify_all()
                     fields = {}
         self.ended.set()
@@ -73,7 +73,7 @@ class Listener:
                     if like(event[0], event[2]):
                         return event
                 if not self._changed.wait(end - time.monotonic()):
-                    pytest.fail(f"it was not told; there were {self.events[-10:]}")
+                    pytest.fail(f"no such event; the last ones were {self.events[-10:]}")
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -187,14 +187,14 @@ def test_invalid_bodies_are_422(client: httpx2.Client, body: bytes) -> None:
 
 
 def test_a_bad_message_does_not_affect_others(client: httpx2.Client, served: Served) -> None:
-    """They are written together, while those before them are."""
+    """The messages queue up and are written as one batch."""
     name = session(client, "ses_many")
     sent = [{"session_id": name, "role": "user", "text": f"number {n}", "key": str(n)} for n in range(24)]
     sent[5]["kind"], sent[6]["session_id"] = "a" * 40, "ses_gone"
     answers: list[tuple[int, object]] = []
 
     def post(body: dict[str, str]) -> None:
-        with asking(served[1]) as own:
+        with client_of_server(served[1]) as own:
             answers.append((own.post("/api/messages", json=body).status_code, body["text"]))
 
     threads = [threading.Thread(target=post, args=(body,)) for body in sent]
@@ -207,7 +207,7 @@ def test_a_bad_message_does_not_affect_others(client: httpx2.Client, served: Ser
     assert {turn["text"] for turn in turns} == {each["text"] for each in sent if each["session_id"] == name}
 
 
-def test_a_webhook_fires_its_playbook_once_and_only_that(
+def test_a_webhook_fires_only_its_playbook_and_only_once(
     client: httpx2.Client, served: Served, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SECRET, "of-github")
@@ -216,7 +216,7 @@ def test_a_webhook_fires_its_playbook_once_and_only_that(
     for known in (False, True):
         answer = client.post("/hooks/github/any", content=body, headers=headers)
         assert (answer.status_code, answer.json()["known"]) == (202, known)
-    # The body says "deploy", which is a stranger's word: it calls no playbook.
+    # The body contains "deploy", but it is untrusted text and activates no playbook.
     _, _, told = listener.wait(lambda kind, it: kind == "decision" and "github" in str(it["key"]))
     assert told["active"] == ["pulls"]
     listener.wait(lambda kind, it: kind == "prompt" and it["key"] == told["key"])
@@ -271,7 +271,7 @@ def test_webhook_text_is_quoted_without_our_delimiters() -> None:
     assert '{"a": 1}' in message_of("x", "y", {"a": 1})
 
 
-def test_a_client_resumes_and_learns_what_it_missed(served: Served) -> None:
+def test_a_reconnecting_client_receives_the_events_it_missed(served: Served) -> None:
     engine, server = served
     first = Listener(server)
     for number in range(3):
@@ -307,7 +307,7 @@ def test_a_slow_client_is_dropped_and_others_are_served(
         if not number % 64:  # the other one keeps up
             listener.wait(lambda _kind, it, n=number: str(it.get("text")).startswith(f"{n} "))  # type: ignore[misc]
             listener.events.clear()
-    with asking(server) as client:
+    with client_of_server(server) as client:
         while client.get("/api/health").json()["subscribers"] > 1:
             time.sleep(0.02)
     assert not listener.ended.is_set()
@@ -350,7 +350,7 @@ def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
         engine.search = slow  # type: ignore[method-assign,assignment]
         engine.start()
         answers: list[int] = []
-        with running(HookServer(engine, TOKEN, port=0)) as server, asking(server) as client:
+        with running(HookServer(engine, TOKEN, port=0)) as server, client_of_server(server) as client:
             listening = Listener(server)
             asked = threading.Thread(target=lambda: answers.append(client.get("/api/search?q=x").status_code))
             asked.start()

@@ -133,7 +133,7 @@ def test_a_body_must_be_json(client: httpx2.Client, kind: str) -> None:
     assert answer.status_code == 415
 
 
-def test_a_long_body_is_refused_however_it_is_sent(client: httpx2.Client) -> None:
+def test_a_long_body_is_refused_with_and_without_a_content_length(client: httpx2.Client) -> None:
     headers = {"Content-Type": "application/json"}
     whole = b" " * (MAX_BYTES + 1)
     assert client.post("/api/cache/ses_a/enable", content=whole, headers=headers).status_code == 413
@@ -157,7 +157,7 @@ def test_an_unfinished_request_does_not_block_others(client: httpx2.Client, serv
     ],
     ids=["nothing", "half a header", "half a body"],
 )
-def test_connections_that_never_finish_a_request_are_closed_and_let_others_in(
+def test_connections_with_unfinished_requests_are_closed_and_others_are_served(
     client: httpx2.Client, server: HookServer, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 0.3)
@@ -178,7 +178,7 @@ def test_connections_that_never_finish_a_request_are_closed_and_let_others_in(
 
 
 @pytest.mark.parametrize("whole", ["", "GET /api/cache HTTP/1.1\r\nHost: x\r\n\r\n"])
-def test_idle_connections_give_way_to_new_ones(
+def test_idle_connections_are_closed_to_make_room_for_new_ones(
     client: httpx2.Client, server: HookServer, whole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 600)
@@ -208,7 +208,9 @@ def test_a_connection_may_be_idle_between_whole_requests(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
-def test_arbitrary_input_does_no_harm(server: HookServer, client: httpx2.Client, data: bytes) -> None:
+def test_arbitrary_input_does_not_stop_the_server(
+    server: HookServer, client: httpx2.Client, data: bytes
+) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(data)
     assert client.get("/api/cache").status_code == 200
@@ -233,7 +235,7 @@ def test_other_machines_cannot_be_allowed(tmp_path: Path, host: str) -> None:
         HookServer(engine, TOKEN, host=host, port=0)
 
 
-def test_stopping_ends_it(tmp_path: Path) -> None:
+def test_a_stopped_server_refuses_connections(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
     with Engine.open(tmp_path) as engine, running(HookServer(engine, TOKEN, port=0)) as server:
         headers = {"Authorization": f"Bearer {TOKEN}"}

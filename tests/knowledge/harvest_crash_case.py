@@ -88,7 +88,7 @@ class Harvest(Case):
         assert wanted["uncommitted"] == [], wanted["uncommitted"]
         assert len(wanted["lines"]) == 3, wanted["lines"]  # type: ignore[arg-type]
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Checks that every missing conversation can be restored and no line is duplicated."""
         desk = self.desk
         for name in ("one", "two", "zero"):

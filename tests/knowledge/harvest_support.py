@@ -54,23 +54,23 @@ class Scripted:
 
     Args:
         items: The items by conversation name; other conversations have none.
-        meanwhile: Called with the conversation before each extraction.
+        on_extract: Called with the conversation before each extraction.
     """
 
     def __init__(
         self,
         items: Mapping[str, Sequence[Item] | Extraction],
-        meanwhile: Callable[[SourceText], None] = lambda _source: None,
+        on_extract: Callable[[SourceText], None] = lambda _source: None,
     ) -> None:
         self.items = items
-        self.meanwhile = meanwhile
+        self.on_extract = on_extract
         self.asked: list[str] = []
         self.stopped = threading.Event()
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """Returns the scripted items."""
         self.asked.append(source.path)
-        self.meanwhile(source)
+        self.on_extract(source)
         found = self.items.get(source.name, ())
         if isinstance(found, Extraction):
             return replace(found, size=source.size)

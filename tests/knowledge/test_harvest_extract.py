@@ -423,7 +423,7 @@ def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> Non
     provider = Provider(None)
     extractor = Extractor(Limits(deadline_s=60), provider)
     asked = threading.Event()
-    provider.meanwhile = asked.set
+    provider.on_chat = asked.set
     found: list[Extraction] = []
     thread = threading.Thread(target=lambda: found.append(extractor.extract(source)))
     thread.start()

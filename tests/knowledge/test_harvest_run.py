@@ -139,7 +139,7 @@ def test_a_conversation_that_grows_during_the_extraction_is_kept(tmp_path: Path)
     def more(_source: SourceText) -> None:
         path.write_bytes(conversation_of(FACT, TASK))
 
-    desk.extractor.meanwhile = more
+    desk.extractor.on_extract = more
     (result,) = desk.harvest().results
     assert (result.outcome, result.reclaimed) == ("changed", False)
     assert path.read_bytes() == conversation_of(FACT, TASK)
@@ -571,7 +571,7 @@ def test_only_named_conversations_are_harvested(tmp_path: Path) -> None:
 def test_a_run_can_be_stopped(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.put("z.md", talk("hello"))
-    desk.extractor.meanwhile = lambda _source: desk.knowledge.harvest.stop()
+    desk.extractor.on_extract = lambda _source: desk.knowledge.harvest.stop()
     report = desk.harvest()
     assert report.stopped and len(report.results) == 1
     assert desk.extractor.stopped.is_set()

@@ -90,7 +90,7 @@ class Extraction(Case):
         lines = self.lines()
         assert len(lines) == len(set(lines)) == 7, lines
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         lines = self.lines()
         assert set(lines) <= set(wanted["lines"]) and len(lines) == len(set(lines)), lines  # type: ignore[call-overload]
 

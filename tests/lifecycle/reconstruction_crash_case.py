@@ -59,9 +59,9 @@ class Reconstruction(Extraction):
         git(self.root, "add", "-A", "--", ".", ":!scratch")
         git(self.root, "commit", "-q", "-m", "as it stands")
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         shutil.rmtree(self.cache, ignore_errors=True)
-        super().renew()
+        super().reset()
 
     def work(self) -> bool:
         try:
@@ -85,7 +85,7 @@ class Reconstruction(Extraction):
         """Returns the content of the branch, which equals its tag, and the benches left."""
         names = git(self.root, "rev-parse", "extract/anew", "memory/extract/anew").split()
         assert len(set(names)) == 1, names
-        self.check_meanwhile({})
+        self.check_after_kill({})
         return {
             "tree": git(self.root, "rev-parse", "extract/anew^{tree}"),
             "said": git(self.root, "log", "-1", "--format=%P %B", "extract/anew"),
@@ -98,7 +98,7 @@ class Reconstruction(Extraction):
         assert "on Mondays at six" in page and "on Fridays at noon" not in page, page
         assert "- Mine alone." in git(self.root, "show", "extract/anew:knowledge/facts.md")
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         assert self.alive(self.root) == self.before
 
 

@@ -17,7 +17,7 @@ from engine.providers.openai import OpenAI
 from engine.providers.pricing import PriceTable
 from engine.providers.select import completer_for
 from engine.settings.model import GateSettings
-from tests.test_imports import loaded_by
+from tests.test_imports import modules_loaded_by
 
 MILLION = 1_000_000
 
@@ -257,8 +257,8 @@ def test_importing_prices_and_costs_is_light() -> None:
         "google",
         "filelock",
     }
-    assert not loaded_by("import engine.providers.pricing") & heavy
-    assert not loaded_by("import engine.costs.costs, engine.costs.estimates") & heavy
+    assert not modules_loaded_by("import engine.providers.pricing") & heavy
+    assert not modules_loaded_by("import engine.costs.costs, engine.costs.estimates") & heavy
 
 
 def test_the_price_table_is_part_of_the_package() -> None:

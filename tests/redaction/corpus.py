@@ -1,7 +1,7 @@
-"""Made-up secrets of many kinds in four surroundings, and strings that are none.
+"""Fake secrets of many kinds in four contexts, and innocent strings.
 
-Values are drawn when the tests run, from patterns in which every key is cut in two, so that this file itself
-holds nothing that a scanner would report.
+Values are generated at test time from patterns in which every key is split in two, so that this file itself
+contains nothing that a secret scanner would report.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 import string
 from collections.abc import Iterator
 
-SURROUNDINGS = ("env", "json", "command line", "prose")
+CONTEXTS = ("env", "json", "command line", "prose")
 
 _SETS = {
     "w": string.ascii_letters + string.digits,
@@ -23,7 +23,7 @@ _SETS = {
     "-": string.ascii_letters + string.digits + "-_",
 }
 
-# Kind, and its shape: parts between blanks; "w36" are 36 letters and digits, "=…" stands for itself.
+# Kind and shape: space-separated parts; "w36" is 36 letters and digits, "=…" is literal text.
 _SHAPED = """
 Anthropic | =sk- =ant-api03- w80 =-AA
 OpenAI project | =sk- =proj- w48
@@ -109,7 +109,7 @@ JSON web token | =ey =JhbGciOiJIUzI1NiJ9. =ey =JzdWIiOiIxMjM0NSJ9. -43
 Mapbox | =sk. =eyJ1Ijoi w40 =. w22
 """
 
-# Kind; then what it looks like in each surrounding, around a value {v} of the given shape.
+# Kind, shape of the value {v}, then the text in each context.
 _NAMED = r"""
 AWS secret | b40 | AWS_SECRET_ACCESS_KEY={v} | {"aws_secret_access_key": "{v}"} | aws configure set aws_secret_access_key {v} | My AWS secret access key is {v}, do not share it.
 password, short | l4 d2 | DB_PASS={v} | {"password": "{v}"} | deploy --password {v} --force | The password is {v}.
@@ -145,7 +145,7 @@ Postgres password file | w14 | PGPASS="db.example:5432:app:me:{v}" | {"pgpass": 
 SQL user | w14 | SQL="CREATE USER a IDENTIFIED BY '{v}'" | {"sql": "ALTER USER a IDENTIFIED BY '{v}'"} | mysql -e "CREATE USER a IDENTIFIED BY '{v}'" | run ALTER ROLE a WITH PASSWORD '{v}' and retry
 random near a word | w9 =Q7z w20 | TOKEN={v} | {"token": "{v}"} | tool --token={v} | the token for the staging machine should be {v} again
 number | d8 | DB_PASSWORD={v} | {"password": "{v}"} | tool --password={v} | the password is {v}.
-"""  # noqa: E501 — a line is a kind
+"""  # noqa: E501 — one line per kind
 
 _BLOCKS = {
     "RSA key": ("RSA PRIVATE KEY", ""),
@@ -164,28 +164,28 @@ _AROUND = {
 
 
 def secrets() -> Iterator[tuple[str, str, str, str]]:
-    """Kind, surrounding, the text, and the secret that stands in it."""
+    """Yield kind, context, text, and the secret in the text."""
     draw = random.Random(13)
     for line in _SHAPED.strip().splitlines():
         kind, _, shape = (part.strip() for part in line.partition("|"))
-        for surrounding in SURROUNDINGS:
-            value = _drawn(draw, shape)
-            yield kind, surrounding, _AROUND[surrounding].replace("{v}", value), value
+        for context in CONTEXTS:
+            value = _generate(draw, shape)
+            yield kind, context, _AROUND[context].replace("{v}", value), value
     for line in _NAMED.strip().splitlines():
         kind, shape, *texts = line.split(" | ")
-        for surrounding, text in zip(SURROUNDINGS, texts, strict=True):
-            value = _drawn(draw, shape)
-            yield kind, surrounding, text.replace("{v}", value), value
+        for context, text in zip(CONTEXTS, texts, strict=True):
+            value = _generate(draw, shape)
+            yield kind, context, text.replace("{v}", value), value
     for kind, (label, header) in _BLOCKS.items():
-        for surrounding in SURROUNDINGS:
-            body = "\n".join(_drawn(draw, "b64") for _ in range(6))
+        for context in CONTEXTS:
+            body = "\n".join(_generate(draw, "b64") for _ in range(6))
             block = f"-----BEGIN {label}-----\n{header}{body}\n-----END {label}-----"
-            if surrounding in ("json", "command line"):
+            if context in ("json", "command line"):
                 block, body = block.replace("\n", "\\n"), body.replace("\n", "\\n")
-            yield kind, surrounding, _AROUND[surrounding].replace("{v}", block), body
+            yield kind, context, _AROUND[context].replace("{v}", block), body
 
 
-def _drawn(draw: random.Random, shape: str) -> str:
+def _generate(draw: random.Random, shape: str) -> str:
     value = ""
     for part in shape.split():
         if part.startswith("=") and len(part.strip("=")):
@@ -316,7 +316,7 @@ SKILL and SKU 1234567890
 
 
 def innocent() -> list[str]:
-    """Strings that hold no secret."""
+    """Strings that contain no secret."""
     return [
         *_INNOCENT.strip().splitlines(),
         f"{_digest(64)}  raw/conversations/2026/06/08/0840-session.md",

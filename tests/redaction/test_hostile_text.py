@@ -1,4 +1,4 @@
-"""Text made to be slow to look through takes time in proportion to its length."""
+"""Text crafted to be slow to scan is scanned in linear time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cases import each_case
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("part", ["a", "=", '"', "'", "`", "\\", "\n"])
-def test_a_long_run_of_one_character_is_read(part: str) -> None:
+def test_a_long_run_of_one_character_is_scanned(part: str) -> None:
     text = part * 300_000
     assert redact(text) == (text, 0)
 
@@ -22,14 +22,14 @@ def test_a_long_run_of_one_character_is_read(part: str) -> None:
     "part",
     ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a:", "token=", "curl -u ", "password is ", "secret key "],
 )
-def test_a_text_of_beginnings_is_read(part: str) -> None:
+def test_a_text_of_repeated_prefixes_is_scanned(part: str) -> None:
     text = part * (100_000 // len(part))
     assert redact(text)[1] <= 1
 
 
 @each_case("part", ["token=", "api_key=", "secret: ", "TOKEN=x-", "password=xxx"])
-def test_values_that_overlap_are_not_read_letter_by_letter(part: str) -> None:
-    """Behind each naming word stand all the others, as far as a value is looked at."""
+def test_overlapping_values_are_not_scanned_repeatedly(part: str) -> None:
+    """Each keyword is followed by all the others, within the length examined for a value."""
     text = part * (20_000 // len(part))
     redact(text)
     calls = 0
@@ -46,12 +46,12 @@ def test_values_that_overlap_are_not_read_letter_by_letter(part: str) -> None:
     assert calls < 10 * len(text)
 
 
-def test_a_long_value_is_taken_out_to_its_end() -> None:
+def test_a_long_value_is_redacted_completely() -> None:
     value = "a1B2" * 5000
-    said, count = redact(f"API_TOKEN={value} next sk-" + f"ant-{value} end")
-    assert count == 2 and "a1B2" not in said and said.endswith(" end")
+    redacted_text, count = redact(f"API_TOKEN={value} next sk-" + f"ant-{value} end")
+    assert count == 2 and "a1B2" not in redacted_text and redacted_text.endswith(" end")
 
 
-def test_letters_with_a_longer_small_form_shift_nothing() -> None:
-    said, _ = redact("İİİ password=hunter22 İ")
-    assert said == "İİİ [secret] İ"
+def test_letters_with_a_longer_lowercase_form_do_not_shift_offsets() -> None:
+    redacted_text, _ = redact("İİİ password=hunter22 İ")
+    assert redacted_text == "İİİ [secret] İ"

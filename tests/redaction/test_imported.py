@@ -1,4 +1,4 @@
-"""A session that is imported is written down without the keys that were typed in it, once and not twice."""
+"""Imported sessions are written once, without the keys typed in them."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def body(root: Path) -> str:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_session_log_is_imported_without_typed_keys_and_grows(
+def test_a_growing_session_log_is_imported_without_typed_keys(
     root: Path, tmp_path: Path, before: bool
 ) -> None:
     log = tmp_path / f"{SESSION}.jsonl"
     lines = [line("user", f"Use {KEY} please", 1), line("assistant", f"I use {KEY}.", 2)]
     log.write_text("\n".join(lines) + "\n")
-    if not before:  # an earlier version wrote it down as it was said
+    if not before:  # as an earlier version wrote it, without redaction
         (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
         with Engine.open(root) as engine:
             import_sessions(engine, [Source(log)])
@@ -91,7 +91,7 @@ def test_a_chat_of_another_program_is_imported_without_typed_keys(root: Path, tm
         assert result.left_out["redacted"] == body(root).count(PLACEHOLDER) == (4 if added else 3)
 
 
-def test_the_report_says_how_many_and_a_session_without_says_nothing(
+def test_the_report_states_the_number_of_secrets_only_if_there_are_any(
     root: Path, tmp_path: Path, apo: Command
 ) -> None:
     log = tmp_path / f"{SESSION}.jsonl"
@@ -101,16 +101,14 @@ def test_the_report_says_how_many_and_a_session_without_says_nothing(
     assert "1 secret, written as [secret]" in apo("-C", root, "import", log).out
 
 
-def test_a_mark_that_two_pieces_share_is_counted_once() -> None:
+def test_a_placeholder_split_across_two_chunks_is_counted_once() -> None:
     text = f"{PLACEHOLDER} and {PLACEHOLDER}{PLACEHOLDER}".encode()
     for size in range(1, len(text)):
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         assert BodyDigest(pieces).redacted == BodyDigest(pieces).copy().redacted == 3
 
 
-def test_a_transcript_with_a_secret_in_the_newest_commit_is_committed_as_it_grows(
-    root: Path, tmp_path: Path
-) -> None:
+def test_a_transcript_with_an_already_committed_secret_can_still_grow(root: Path, tmp_path: Path) -> None:
     (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
     log = tmp_path / f"{SESSION}.jsonl"
     log.write_text(f"{line('user', f'Use {KEY}', 1)}\n")

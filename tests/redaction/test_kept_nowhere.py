@@ -1,4 +1,4 @@
-"""A typed key stands in no transcript, log, commit, and what stands already is found without being shown."""
+"""A typed key is in no transcript, log or commit, and existing ones are found without being shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OTHER = "xo" + "xb-123456789012-abcdefghijklmnop"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A workspace with a repository of its own."""
+    """A workspace with its own repository."""
     for variable in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{variable}_NAME", "Ann")
         monkeypatch.setenv(f"GIT_{variable}_EMAIL", "ann@example.org")
@@ -57,16 +57,16 @@ def everything_below(root: Path) -> str:
     )
 
 
-def speak(capture: ConversationCapture) -> str:
+def capture_session(capture: ConversationCapture) -> str:
     capture.start("s1", title=f"deploy with {KEY}", started=datetime(2026, 2, 16, tzinfo=UTC))
     capture.message("s1", "user", f"Use {KEY} for the deploy", attachments=[f"a/{KEY}.png"])
     capture.tool_call("s1", "Bash", f"deploy --token {KEY}", f"sent {KEY}")
     return capture.end("s1")
 
 
-def test_a_captured_transcript_says_that_something_was_taken_out(root: Path) -> None:
+def test_a_captured_transcript_is_redacted_and_records_the_number(root: Path) -> None:
     with Engine.open(root) as engine:
-        path = speak(engine.capture)
+        path = capture_session(engine.capture)
         assert engine.capture.end("s1") == path
     text = (root / path).read_text()
     assert KEY not in everything_below(root) and KEY not in path
@@ -75,7 +75,7 @@ def test_a_captured_transcript_says_that_something_was_taken_out(root: Path) -> 
     assert f"redacted: {body.count(PLACEHOLDER)}\n" in text
 
 
-def test_with_the_setting_off_it_keeps_what_was_said_and_is_not_committed(root: Path) -> None:
+def test_with_redaction_off_the_text_is_kept_but_not_committed(root: Path) -> None:
     (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
     with Engine.open(root) as engine:
         engine.capture.start("s1")
@@ -88,7 +88,7 @@ def test_with_the_setting_off_it_keeps_what_was_said_and_is_not_committed(root: 
     assert any("capture.redact is off" in finding.text for finding in examine(root))
 
 
-def test_no_commit_of_the_program_holds_a_secret(root: Path) -> None:
+def test_the_program_commits_no_secret(root: Path) -> None:
     (root / "knowledge/facts.md").write_text(f"- fine\n- the token is {KEY}\n")
     with Engine.open(root) as engine:
         with pytest.raises(RepositoryError, match="line 2") as refused:
@@ -98,13 +98,13 @@ def test_no_commit_of_the_program_holds_a_secret(root: Path) -> None:
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
 
 
-def test_a_line_of_a_log_holds_no_secret_and_its_places_stay() -> None:
+def test_a_log_line_contains_no_secret_and_offsets_are_preserved() -> None:
     text = f"use {KEY} now"
     assert KEY.encode() not in line_of({"a": [text, {"b": text}], "c": 1})
     assert len(masked(text)) == len(text) and masked(text).index("now") == text.index("now")
 
 
-def test_the_decision_log_holds_no_typed_key(root: Path) -> None:
+def test_the_decision_log_contains_no_typed_key(root: Path) -> None:
     (root / "topics").mkdir()
     (root / "topics/deploy.md").write_text(
         "---\ntype: topic\nname: deploy\ndescription: Deploys.\ntriggers:\n  - pattern: deploy\n---\nDo it.\n"
@@ -119,7 +119,7 @@ def test_the_decision_log_holds_no_typed_key(root: Path) -> None:
     assert KEY not in everything_below(root)
 
 
-def test_the_check_before_a_commit_names_what_is_staged_and_never_its_value(root: Path) -> None:
+def test_the_pre_commit_check_reports_staged_secrets_without_their_value(root: Path) -> None:
     (root / "notes.txt").write_text(f"one\n{KEY}\n")
     git(root, "add", "notes.txt")
     (root / "notes.txt").write_text("clean on disk\n")
@@ -142,12 +142,12 @@ def test_the_scan_finds_files_and_history_without_showing_a_value(root: Path, ap
     assert ran.code == 1 and KEY not in ran.out and OTHER not in ran.out
     assert "knowledge/facts.md:2" in ran.out and "GitHub token" in ran.out
     assert "old.md:1" in ran.out and "Slack token" in ran.out and "revoke" in ran.out
-    told = apo("-C", root, "secrets", "scan", "--history", "--json").json["found"]
-    assert {each["revision"] for each in told} >= {""} and len(told) == 2
-    assert all(each["revision"] == "" or len(each["revision"]) >= len(revision) for each in told)
+    finding = apo("-C", root, "secrets", "scan", "--history", "--json").json["found"]
+    assert {each["revision"] for each in finding} >= {""} and len(finding) == 2
+    assert all(each["revision"] == "" or len(each["revision"]) >= len(revision) for each in finding)
 
 
-def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Path) -> None:
+def test_the_scan_skips_symlinks_binaries_and_caches(root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text(KEY)
     (root / "link.md").symlink_to(tmp_path / "outside")
     (root / "image.bin").write_bytes(b"\0" + KEY.encode())
@@ -161,7 +161,7 @@ def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Pa
         assert not any(isinstance(each, Skipped) for each in scan_history(engine.repository))
 
 
-def test_the_ledger_and_the_cleanup_log_hold_no_secret(root: Path) -> None:
+def test_the_ledger_and_the_cleanup_log_contain_no_secret(root: Path) -> None:
     at = datetime(2026, 2, 16, tzinfo=UTC)
     entry = LedgerEntry(
         "conversations/call.md",
@@ -188,7 +188,7 @@ def test_the_ledger_and_the_cleanup_log_hold_no_secret(root: Path) -> None:
     assert (written.path, written.error) == (entry.path, f"403 Forbidden: {PLACEHOLDER}")
 
 
-def test_init_commits_no_secret_that_it_finds(tmp_path: Path, root: Path) -> None:
+def test_init_does_not_commit_a_secret_it_finds(tmp_path: Path, root: Path) -> None:
     place = tmp_path / "notes"
     place.mkdir()
     (place / "facts.md").write_text(f"- fine\n- the token is {KEY}\n")
@@ -202,27 +202,27 @@ def test_init_commits_no_secret_that_it_finds(tmp_path: Path, root: Path) -> Non
     assert initialise(place).problems == [] and "facts.md" in git(place, "ls-files")
 
 
-def committed_by_hand(root: Path, text: str) -> None:
-    """A file with a secret, in the newest commit."""
+def commit_by_hand(root: Path, text: str) -> None:
+    """Commit a file with a secret, bypassing the hook."""
     (root / "knowledge/facts.md").write_text(text)
     git(root, "add", "knowledge/facts.md")
     git(root, "commit", "-q", "--no-verify", "-m", "by hand")
 
 
 @pytest.mark.parametrize("added", ["- an innocent line\n", f"- again {KEY}, on another line\n"])
-def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, added: str) -> None:
-    committed_by_hand(root, f"- the token is {KEY}\n")
+def test_an_already_committed_secret_does_not_block_further_commits(root: Path, added: str) -> None:
+    commit_by_hand(root, f"- the token is {KEY}\n")
     (root / "knowledge/facts.md").write_text(f"- first\n- the token is {KEY}\n{added}")
     with Engine.open(root) as engine:
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
-    assert [each.line for each in scan(root)][:1] == [2], "it is still told"
-    (told,) = (each for each in examine(root) if "contains a possible" in each.text)
-    assert told.text.startswith("knowledge/facts.md:2 contains a possible GitHub token")
-    assert told.level == "warning" and "secrets scan" in told.hint and KEY not in told.text
+    assert [each.line for each in scan(root)][:1] == [2], "it is still reported"
+    (finding,) = (each for each in examine(root) if "contains a possible" in each.text)
+    assert finding.text.startswith("knowledge/facts.md:2 contains a possible GitHub token")
+    assert finding.level == "warning" and "secrets scan" in finding.hint and KEY not in finding.text
 
 
-def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:
-    committed_by_hand(root, f"- the token is {KEY}\n")
+def test_a_new_secret_next_to_a_committed_one_is_refused(root: Path) -> None:
+    commit_by_hand(root, f"- the token is {KEY}\n")
     (root / "knowledge/facts.md").write_text(f"- the token is {KEY}\n- and {OTHER}\n")
     git(root, "add", "knowledge/facts.md")
     with Engine.open(root) as engine:
@@ -235,7 +235,7 @@ def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:
     assert found.text == "knowledge/facts.md:2: contains what looks like a secret (Slack token)"
 
 
-def test_a_name_that_is_a_secret_is_refused_once_by_both(root: Path) -> None:
+def test_a_file_name_with_a_secret_is_refused_by_hook_and_program(root: Path) -> None:
     (root / f"{KEY}.txt").write_text("fine\n")
     git(root, "add", f"{KEY}.txt")
     (found,) = (each for each in examine(root, staged=True) if each.level == "error")

@@ -1,4 +1,4 @@
-"""What looks like a secret does not leave this machine (N3), and what does not stays."""
+"""Text that looks like a secret does not leave this machine (N3), and other text is unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _A = "aZ3" * 20
         f"-----BEGIN OPENSSH PRIVATE KEY-----\n{_A}\n(the rest was cut",
     ],
 )
-def test_each_kind_of_key_is_taken_out(secret: str) -> None:
+def test_each_kind_of_key_is_redacted(secret: str) -> None:
     assert redacted(f"see {secret}") == f"see {PLACEHOLDER}"
     assert secrets_in(f"one\nsee {secret}\nthree\n\nsee {secret}")[0].line == 2
     assert redacted(f"key={secret}\nnext line").startswith(f"key={PLACEHOLDER}")
@@ -53,7 +53,7 @@ def test_each_kind_of_key_is_taken_out(secret: str) -> None:
         ("DB_PASSWD=s3cr3t-enough", f"DB_{PLACEHOLDER}"),
     ],
 )
-def test_passwords_are_known_by_what_stands_before_them(text: str, kept: str) -> None:
+def test_passwords_are_recognized_by_the_preceding_text(text: str, kept: str) -> None:
     assert [each.line for each in secrets_in(f"İ a token\n{text}\nand\n{text}")] == [2, 4]
     assert redacted(text) == kept
 
@@ -69,19 +69,19 @@ def test_passwords_are_known_by_what_stands_before_them(text: str, kept: str) ->
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     ],
 )
-def test_plain_words_stay(text: str) -> None:
+def test_plain_text_is_unchanged(text: str) -> None:
     assert redacted(text) == text
 
 
 @each_case("part", ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a", "token=", "sk-", "a:b@", "x"])
-def test_no_text_takes_long(part: str) -> None:
+def test_every_text_is_scanned_quickly(part: str) -> None:
     started = time.perf_counter()
     redacted(part * (16_000 // len(part)))
     assert time.perf_counter() - started < 1
 
 
-def test_places_are_counted_and_what_was_taken_out_is_not_counted_again() -> None:
+def test_redactions_are_counted_and_placeholders_are_not_counted_again() -> None:
     text = f"sk-{_A} and password: hunter2hunter2 and nothing"
-    said, count = redact(text)
-    assert (said, count) == (f"{PLACEHOLDER} and {PLACEHOLDER} and nothing", 2)
-    assert redact(said) == (said, 0)
+    redacted_text, count = redact(text)
+    assert (redacted_text, count) == (f"{PLACEHOLDER} and {PLACEHOLDER} and nothing", 2)
+    assert redact(redacted_text) == (redacted_text, 0)

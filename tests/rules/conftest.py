@@ -1,4 +1,4 @@
-"""Sessions in which a person says how to work."""
+"""Sessions in which a person states working rules."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Say = Callable[..., Path]
 
 @pytest.fixture
 def say(sample: Path) -> Say:
-    """Writes a session in which the person says some things."""
-    # The sample's own person has rules as well.
+    """Return a function that writes a session with the given user turns."""
+    # The sample's sessions contain rules too.
     shutil.rmtree(sample / "raw/conversations", ignore_errors=True)
     count = 0
 

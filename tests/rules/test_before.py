@@ -1,4 +1,4 @@
-"""What the agent had done when the person said how to work."""
+"""What the agent had done just before the person stated a rule."""
 
 from __future__ import annotations
 
@@ -49,13 +49,15 @@ Keep commits small.
     ("heading", "did"),
     [
         ("10:00 — user", ""),
-        ("10:01 — agent", "exec git push origin main → rejected"),  # it was refused without a word
+        ("10:01 — agent", "exec git push origin main → rejected"),  # refused without a comment
         ("10:02 — user", "exec git push origin main → rejected"),
         ("10:03 — user", "exec git push origin main → rejected"),
         ("10:06 — user", "Here is the branch."),
     ],
 )
-def test_it_is_the_last_call_else_how_the_answer_began(tmp_path: Path, heading: str, did: str) -> None:
+def test_done_before_is_the_last_tool_call_or_the_start_of_the_answer(
+    tmp_path: Path, heading: str, did: str
+) -> None:
     path = "raw/conversations/2031/01/05/1000-ses_1-talk.md"
     (tmp_path / "memory-config.yaml").write_text("")
     (tmp_path / path).parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Rules in the agents' own files of a project: known there, and exported without touching anybody's text."""
+"""Rules in a project's own agent files: recognized there, and exported without changing other text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULES = tuple(Rule(f"{n:07x}", text, "in force") for n, text in enumerate(("no a
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder in which sessions are held."""
+    """A project folder with sessions."""
     folder = tmp_path / "gauges"
     (folder / ".github").mkdir(parents=True)
     return folder
@@ -32,7 +32,7 @@ def rule_of(engine: Engine, word: str) -> Rule:
     return next(rule for rule in engine.rules.book().rules if word in rule.text)
 
 
-def test_rules_are_known_where_sessions_were_held(sample: Path, say: Say, project: Path) -> None:
+def test_rules_in_project_files_are_recognized(sample: Path, say: Say, project: Path) -> None:
     said = "please don't amend commits", "we always squash before we merge", "never push to main"
     say("2031-01-05", *said, "let's cut a branch first", cwd=str(project))
     say("2031-01-06", *said, cwd=str(project / "gone"))
@@ -51,7 +51,7 @@ def test_rules_are_known_where_sessions_were_held(sample: Path, say: Say, projec
         ]  # fmt: skip
         assert [Path(place.path).name for place in found.found if place.line == 3] == ["CLAUDE.md"]
         assert engine.repository.show(found.commit.revision, "knowledge/rules.md").count(b"known=") == 2
-        assert len(told) == 1 and "GEMINI.md" in str(told[0])  # too large; the link is passed over
+        assert len(told) == 1 and "GEMINI.md" in str(told[0])  # too large; the symlink is skipped
 
         by_hand = engine.kept_rules.known_elsewhere([project.parent / "outside.md"]).found
         assert {place.path for place in by_hand} >= {str(project.parent / "outside.md")}
@@ -59,12 +59,12 @@ def test_rules_are_known_where_sessions_were_held(sample: Path, say: Say, projec
         engine.rules.narrow(rule_of(engine, "amend").id, project="other")
         (project / "CLAUDE.md").write_text("# Work\n\nNever amend commits.\nSquash before merging.\n")
         engine.kept_rules.known_elsewhere()
-        assert rule_of(engine, "amend").known == ""  # it holds in another project alone
+        assert rule_of(engine, "amend").known == ""  # it applies only in another project
         with pytest.raises(ChangeRefused, match="no such file"):
             engine.kept_rules.known_elsewhere([project / "none.md"])
 
 
-def test_an_export_is_a_section_that_follows_the_rules(sample: Path, project: Path) -> None:
+def test_an_export_is_a_section_that_is_kept_up_to_date(sample: Path, project: Path) -> None:
     file = project / "CLAUDE.md"
     own = b"# Caf\xe9\r\n\r\n- Never amend commits, please.\r\n"
     file.write_bytes(own)
@@ -97,7 +97,7 @@ def test_an_export_is_a_section_that_follows_the_rules(sample: Path, project: Pa
             engine.kept_rules.export([rule_of(engine, "drafts").id], file)
 
 
-def test_an_export_follows_no_link_and_is_whole_or_not_at_all(sample: Path, project: Path) -> None:
+def test_an_export_follows_no_symlink_and_is_atomic(sample: Path, project: Path) -> None:
     file = project / "AGENTS.md"
     file.write_text("mine\n")
     (project / "link.md").symlink_to(file)
@@ -119,7 +119,7 @@ def test_an_export_follows_no_link_and_is_whole_or_not_at_all(sample: Path, proj
 
 
 @given(st.binary(max_size=60).filter(lambda data: b"\0" not in data), st.binary(max_size=60))
-def test_nobody_s_text_is_touched(before: bytes, after: bytes) -> None:
+def test_an_export_leaves_other_text_unchanged(before: bytes, after: bytes) -> None:
     def exported(data: bytes, *rules: Rule) -> bytes:
         return sections_of(data, "F").with_rules(rules).encode("utf-8", "surrogateescape")
 

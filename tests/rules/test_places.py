@@ -1,4 +1,4 @@
-"""Where a rule holds and who said it, found without asking: in its words, in the sessions, in the history."""
+"""The scope and author of a rule, derived from its text, the sessions and the git history."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ from tests.store.history import commit
         ("never commit *secrets* and/or keys", ""),
     ],
 )
-def test_a_rule_s_own_words_name_its_files_where_that_is_certain(rule: str, paths: str) -> None:
+def test_paths_are_derived_from_the_text_only_if_certain(rule: str, paths: str) -> None:
     assert paths_in(rule) == paths
 
 
-def test_what_its_words_narrow_stays_in_prompts_and_is_called_to_mind(sample: Path, say: Say) -> None:
+def test_a_rule_narrowed_by_its_text_stays_in_prompts_and_is_repeated_when_relevant(
+    sample: Path, say: Say
+) -> None:
     say("2031-07-05", "never touch migrations/", "never answer in German")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -56,7 +58,7 @@ def test_what_its_words_narrow_stays_in_prompts_and_is_called_to_mind(sample: Pa
         assert "touch migrations" not in engine.compile("add a column").text
 
 
-def test_what_one_agent_alone_is_told_holds_for_it_alone(sample: Path, say: Say) -> None:
+def test_a_rule_given_only_to_one_agent_applies_only_to_it(sample: Path, say: Say) -> None:
     for day in range(1, 4):
         say(f"2031-09-0{day}", "please don't amend commits", agent="codex")
         say(f"2031-09-0{day}", "never answer in German", agent="codex" if day > 1 else "claude-code")
@@ -67,23 +69,23 @@ def test_what_one_agent_alone_is_told_holds_for_it_alone(sample: Path, say: Say)
             engine.rules.learn()
             return {rule.text: rule.agent for rule in engine.rules.book().rules}
 
-        assert set(agents().values()) == {""}  # too few sessions with others
+        assert set(agents().values()) == {""}  # too few sessions with other agents
         for day in range(1, 5):
             say(f"2031-09-1{day}", "what is the time?", agent="claude-code", cwd="/home/robin/other")
-        assert set(agents().values()) == {""}  # none of them on that project
+        assert set(agents().values()) == {""}  # no session of other agents in that project
         for day in range(1, 5):
             say(f"2031-09-2{day}", "what is the time?", agent="claude-code")
         assert agents() == {
             "please don't amend commits": "codex",
             "never answer in German": "",
-            "always run the linter before you push": "",  # no hook names itself so
+            "always run the linter before you push": "",  # not the name of any hook
         }
         (amend,) = (rule for rule in engine.rules.book().rules if rule.agent)
         engine.rules.narrow(amend.id, agent="")
-        assert agents()["please don't amend commits"] == ""  # what a person has said of it stays
+        assert agents()["please don't amend commits"] == ""  # the person's own choice is kept
 
 
-def test_in_a_shared_memory_each_saying_has_its_author(
+def test_in_a_shared_memory_each_occurrence_has_its_author(
     sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kept_by(name: str) -> None:
@@ -104,12 +106,12 @@ def test_in_a_shared_memory_each_saying_has_its_author(
         say("2031-01-07", "never amend commits!")
         kept_by("Bo")
         first.rename(first.with_name("1000-renamed.md"))
-        kept_by("Cy")  # moving it says nothing
-        say("2031-01-09", "please don't amend commits")  # in no commit yet
+        kept_by("Cy")  # moving it does not change the author
+        say("2031-01-09", "please don't amend commits")  # not committed yet
         assert authors(engine) == ("Ana", "Bo", "")
 
 
-def test_an_export_says_where_alone_a_rule_holds() -> None:
+def test_an_export_states_the_scope_of_a_rule() -> None:
     rule = Rule("0000001", "use testify", "in force", path="*_test.go")
     assert with_place(rule) == "In `*_test.go`: use testify"
     assert with_place(Rule("0000002", "be brief", "in force", agent="codex", tool="Bash", path="a/,b/")) == (
@@ -120,5 +122,5 @@ def test_an_export_says_where_alone_a_rule_holds() -> None:
     assert with_place(Rule("0000003", said, "in force", path="tests/")) == said
 
 
-def test_rules_are_kept_for_the_agents_alone_that_hooks_tell() -> None:
+def test_agents_of_rules_are_exactly_those_with_hooks() -> None:
     assert CONTRACTS.keys() == AGENTS

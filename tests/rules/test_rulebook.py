@@ -1,4 +1,4 @@
-"""The file of rules: written by a person and by the program alike, and nothing in it gets lost."""
+"""The rules file: edited by both the person and the program without losing anything."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _RULES = st.builds(
 
 
 @given(st.lists(_RULES, unique_by=lambda rule: rule.id, max_size=8))
-def test_what_is_written_is_read(rules: list[Rule]) -> None:
+def test_rulebooks_round_trip(rules: list[Rule]) -> None:
     data = bytes_of(Rulebook(tuple(rules)))
     book = rules_in(data)
     assert sorted(book.rules, key=lambda rule: rule.id) == sorted(rules, key=lambda rule: rule.id)
     assert bytes_of(book) == data
 
 
-def test_a_person_writes_moves_and_deletes_lines() -> None:
+def test_a_person_can_add_move_and_delete_lines() -> None:
     data = bytes_of(
         Rulebook((Rule("aaaaaaa", "draft PRs", "said", told=3), Rule("bbbbbbb", "no amend", "in force")))
     )
@@ -58,7 +58,7 @@ def test_a_person_writes_moves_and_deletes_lines() -> None:
     assert rules_in(kept.encode()).rules == book.rules
 
 
-def test_no_file_breaks_the_reader() -> None:
+def test_malformed_files_are_read_without_error() -> None:
     for data in (
         b"",
         b"\x00",
@@ -71,7 +71,7 @@ def test_no_file_breaks_the_reader() -> None:
         assert rules_in(bytes_of(book)).rules == book.rules
 
 
-def test_line_ends_and_a_byte_order_mark_are_kept() -> None:
+def test_line_endings_and_byte_order_mark_are_kept() -> None:
     lines = (
         "---",
         "type: rules",
@@ -101,7 +101,7 @@ def test_a_file_that_is_not_utf8_is_read_and_not_rewritten() -> None:
         bytes_of(book)
 
 
-def test_the_edited_copy_of_a_line_is_a_rule_of_its_own() -> None:
+def test_an_edited_copy_of_a_line_is_a_separate_rule() -> None:
     book = rules_in(
         b"## In force\n\n- squash merges {#aaaaaaa told=2}\n- never squash on main {#aaaaaaa told=2}\n"
     )

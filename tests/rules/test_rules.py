@@ -1,4 +1,4 @@
-"""Rules of a workspace: learned from sessions, decided about, taken back."""
+"""Rules of a workspace: learned from sessions, decided on, and undone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.rules.planted import ROUTES, RULES, session
 
 
 def texts(engine: Engine, state: str = "") -> list[str]:
-    """The rules, or those of one state."""
+    """The texts of all rules, or of those in one state."""
     return [rule.text for rule in engine.rules.book().rules if state in ("", rule.state)]
 
 
-def test_what_was_said_is_learned_counted_and_found_again(sample: Path, say: Say) -> None:
+def test_rules_are_learned_counted_and_traceable_to_their_sessions(sample: Path, say: Say) -> None:
     say("2031-01-05", "please don't amend commits - it breaks our links", "what time is it?")
     say("2031-01-07", "push and draft PR please")
     say("2031-01-09", "create a draft PR please", "never amend commits!")
@@ -38,10 +38,10 @@ def test_what_was_said_is_learned_counted_and_found_again(sample: Path, say: Say
         path = told[0].session.path
         assert (sample / path).read_text().split("\n")[told[0].said.line - 1].startswith("## 10:")
         assert engine.repository.show(done.commit.revision, PATH) == (sample / PATH).read_bytes()
-        assert not engine.rules.learn().sessions  # nothing is read twice
+        assert not engine.rules.learn().sessions  # no session is read twice
 
 
-def test_only_the_person_makes_rules(sample: Path, say: Say) -> None:
+def test_only_statements_by_the_person_become_rules(sample: Path, say: Say) -> None:
     folder = sample / "raw/conversations/2031/02/01"
     folder.mkdir(parents=True)
     with Engine.open(sample) as engine:
@@ -52,11 +52,11 @@ def test_only_the_person_makes_rules(sample: Path, say: Say) -> None:
         assert done.sessions == len(ROUTES) * len(RULES) >= 40
         assert done.learned.book.rules == before
     say("2031-02-02", *RULES)
-    with Engine.open(sample) as engine:  # the same words, said by the person
+    with Engine.open(sample) as engine:  # the same texts, written by the person
         assert len(engine.rules.learn().learned.new) >= 2
 
 
-def test_commands_refused_again_without_a_word_may_be_a_rule(sample: Path, say: Say) -> None:
+def test_repeatedly_refused_commands_may_become_a_rule(sample: Path, say: Say) -> None:
     folder = sample / "raw/conversations/2031/02/10"
     folder.mkdir(parents=True)
     for number, (command, after) in enumerate(
@@ -79,7 +79,7 @@ def test_commands_refused_again_without_a_word_may_be_a_rule(sample: Path, say: 
         ]
 
 
-def test_a_later_rule_replaces_the_contrary(sample: Path, say: Say) -> None:
+def test_a_later_rule_replaces_its_opposite(sample: Path, say: Say) -> None:
     say("2031-03-01", "please use the british spelling")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -95,7 +95,7 @@ def test_a_later_rule_replaces_the_contrary(sample: Path, say: Say) -> None:
         assert "US English" in rules and "british" not in rules
 
 
-def test_every_decision_stands_and_is_taken_back(sample: Path, say: Say) -> None:
+def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> None:
     say(
         "2031-04-01",
         "push and draft PR please",
@@ -132,7 +132,7 @@ def test_every_decision_stands_and_is_taken_back(sample: Path, say: Say) -> None
             engine.rules.accept(["fffffff"])
 
 
-def test_a_deleted_line_does_not_come_back_and_an_edited_one_stays(sample: Path, say: Say) -> None:
+def test_a_deleted_line_does_not_return_and_an_edited_one_is_kept(sample: Path, say: Say) -> None:
     say("2031-05-01", "please don't amend commits", "we always squash before we merge")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -149,7 +149,7 @@ def test_a_deleted_line_does_not_come_back_and_an_edited_one_stays(sample: Path,
         assert found is not None and found.told == 2 and found.text == "Squash, always."
 
 
-def test_what_no_session_says_any_more_goes_and_comes_again(sample: Path, say: Say) -> None:
+def test_a_rule_disappears_with_its_session_and_returns_with_it(sample: Path, say: Say) -> None:
     say("2031-06-01", "please don't amend commits")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -164,7 +164,7 @@ def test_what_no_session_says_any_more_goes_and_comes_again(sample: Path, say: S
         assert "please don't amend commits" in texts(engine)
 
 
-def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> None:
+def test_a_prompt_contains_the_rules_of_its_project(sample: Path, say: Say) -> None:
     say("2031-07-01", "please don't amend commits", cwd="/home/robin/gauges")
     say("2031-07-02", "never push to main without a review", cwd="/home/robin/other")
     with Engine.open(sample) as engine:
@@ -174,7 +174,9 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
                 engine.rules.narrow(rule.id, project="gauges" if "amend" in rule.text else "other")
         compiled = engine.compile("shall I amend the last commit?", budget=2048)
         standing = next(each for each in compiled.sections if each.label == "rules:standing")
-        assert "amend" in standing.text and "push to main" in standing.text  # of no project: all hold
+        assert (
+            "amend" in standing.text and "push to main" in standing.text
+        )  # without a project all rules apply
         near = next(each for each in compiled.sections if each.label == "rules:now")
         assert "amend" in near.text and "push" not in near.text
         assert compiled.text.index(near.text) > compiled.stable_prefix_length
@@ -187,7 +189,7 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
         assert "push to main" in rules and "amend" not in rules
 
 
-def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, say: Say) -> None:
+def test_a_rule_repeated_in_one_project_applies_only_there(sample: Path, say: Say) -> None:
     for day in range(1, 4):
         say(f"2031-09-0{day}", "please don't amend commits", cwd="/home/robin/gauges")
         say(f"2031-09-0{day}", "never push to main without a review", cwd=f"/home/robin/tree-{day}")
@@ -198,7 +200,7 @@ def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, s
         assert found["never push to main without a review"] == ""
 
 
-def test_what_does_not_fit_is_named(sample: Path) -> None:
+def test_rules_that_do_not_fit_are_reported(sample: Path) -> None:
     lines = (
         f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60)
     )
@@ -211,7 +213,7 @@ def test_what_does_not_fit_is_named(sample: Path) -> None:
         assert "rules did not fit" in missing.reason and "Rule number" in missing.reason
 
 
-def test_what_was_told_most_stands_and_the_message_calls_for_what_had_no_room(sample: Path) -> None:
+def test_the_most_repeated_rules_are_standing_and_others_are_added_when_relevant(sample: Path) -> None:
     lines = [f"- never lose number {number} of the plan {{#{number:07x} told=1}}" for number in range(60)]
     lines += ["- never rename a fixture of the billing suite {#abcdef1 told=1}"]
     said = ["- open a draft {#abcdef2 told=9}"]
@@ -227,7 +229,7 @@ def test_what_was_told_most_stands_and_the_message_calls_for_what_had_no_room(sa
         assert other.text[: other.stable_prefix_length] == prefix
 
 
-def test_a_rule_for_some_files_is_called_when_they_are_in_play(sample: Path, say: Say) -> None:
+def test_a_rule_for_certain_files_is_added_when_they_are_mentioned_or_used(sample: Path, say: Say) -> None:
     say("2031-07-05", "never use mocks without a reason")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -248,9 +250,7 @@ def test_a_rule_for_some_files_is_called_when_they_are_in_play(sample: Path, say
             engine.rules.narrow(rule.id, path="*.{ts,tsx}")
 
 
-def test_a_rule_for_a_tool_is_called_when_it_was_used_and_one_for_an_agent_is_told_to_it_alone(
-    sample: Path, say: Say
-) -> None:
+def test_rules_for_a_tool_need_its_use_and_rules_for_an_agent_go_only_to_it(sample: Path, say: Say) -> None:
     say("2031-07-05", "never pass --force", "never answer in German")
     path = say("2031-07-06", "push it")
     path.write_text(path.read_text() + "\n## 10:05 — agent\n\n> [tool:Bash] git push → ok\n")
@@ -268,7 +268,7 @@ def test_a_rule_for_a_tool_is_called_when_it_was_used_and_one_for_an_agent_is_to
             assert ("answer in German" in told) == is_told, agent
 
 
-def test_a_model_words_what_waits_and_decides_nothing(
+def test_a_model_rewords_pending_rules_but_decides_nothing(
     sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say("2031-08-01", "push and draft PR please", "let's cut a branch first", "please don't amend commits")
@@ -305,7 +305,7 @@ def test_a_model_words_what_waits_and_decides_nothing(
         draft = next(rule for rule in engine.rules.book().rules if "drafts" in rule.text)
         assert draft.told == 3 and "let's cut a branch first" in texts(engine, "resting")
         asked = len(provider.prompts)
-        assert not engine.rules.word().rules and len(provider.prompts) == asked, "nothing is asked twice"
+        assert not engine.rules.word().rules and len(provider.prompts) == asked, "no request is repeated"
         provider.by, provider.answers = None, ["I will not."]
         say("2031-08-06", "let's rebase before we merge")
         engine.rules.learn()
@@ -313,7 +313,7 @@ def test_a_model_words_what_waits_and_decides_nothing(
             engine.rules.word()
 
 
-def test_what_is_one_rule_stays_one_when_it_is_said_again(sample: Path, say: Say) -> None:
+def test_repeating_a_rule_does_not_split_it(sample: Path, say: Say) -> None:
     others = ("we always squash before we merge", "never push to main without a review", "use tabs, please")
     say("2031-10-01", "push and draft PR please", *others)
     say("2031-10-02", "open a draft PR please")
@@ -326,7 +326,7 @@ def test_what_is_one_rule_stays_one_when_it_is_said_again(sample: Path, say: Say
             assert told == [day]
 
 
-def test_without_the_file_everything_begins_anew(sample: Path, say: Say) -> None:
+def test_deleting_the_rules_file_starts_over(sample: Path, say: Say) -> None:
     say("2031-11-01", "please don't amend commits")
     with Engine.open(sample) as engine:
         engine.rules.learn()

@@ -1,4 +1,4 @@
-"""The sample workspace has rules worth showing: one said in other words, one as a rule, one taken back."""
+"""The sample workspace has instructive rules: a rephrased one, an explicit one and a withdrawn one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.engine import Engine
 
 
-def test_the_samples_person_has_rules(sample: Path) -> None:
+def test_the_sample_contains_instructive_rules(sample: Path) -> None:
     with Engine.open(sample) as engine:
         book = engine.rules.learn().learned.book
         (draft,) = (rule for rule in book.waiting if "draft PR" in rule.text)

@@ -1,4 +1,4 @@
-"""Which sentences of a person say how to work, and which are one rule, or take one another back."""
+"""Which sentences state a working rule, which state the same one, and which contradict each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.rules.saying import LEAST, PLAIN, sayings_in
 
 
 def weight(text: str) -> float:
-    """That of the plainest sentence."""
+    """The weight of the most explicit sentence."""
     return max((each.weight for each in sayings_in(text)), default=0.0)
 
 
@@ -31,7 +31,7 @@ def weight(text: str) -> float:
         "以后请用中文回答",
     ],
 )
-def test_what_is_said_as_a_rule_needs_no_repetition(text: str) -> None:
+def test_an_explicit_rule_needs_no_repetition(text: str) -> None:
     assert any(each.weight >= LEAST_OF_A_RULE and each.standing for each in sayings_in(text))
 
 
@@ -44,7 +44,7 @@ def test_what_is_said_as_a_rule_needs_no_repetition(text: str) -> None:
         "the stash you made lost half of my work",
     ],
 )
-def test_a_way_of_working_that_did_harm_is_a_rule_to_confirm(text: str) -> None:
+def test_a_complaint_about_a_practice_is_a_rule_to_confirm(text: str) -> None:
     (found,) = sayings_in(text)
     assert found.weight >= LEAST_OF_A_RULE and not found.standing
 
@@ -52,7 +52,7 @@ def test_a_way_of_working_that_did_harm_is_a_rule_to_confirm(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["can we add a test for this?", "create a draft PR", "let's cut a branch first"]
 )
-def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
+def test_a_request_for_a_practice_may_be_a_rule(text: str) -> None:
     assert LEAST <= weight(text) < PLAIN
 
 
@@ -82,31 +82,31 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "let's start with the tests of the parser (each must be small enough, right?)",
     ],
 )
-def test_talk_about_the_work_is_none(text: str) -> None:
+def test_talk_about_the_task_is_not_a_rule(text: str) -> None:
     assert weight(text) < LEAST_OF_A_RULE
 
 
-def test_a_check_that_fails_is_one_to_run() -> None:
+def test_a_failing_check_is_extracted() -> None:
     (said,) = sayings_in("mise run lint is failing")
     assert said.fails == "mise run lint"
 
 
-def test_a_clause_that_stands_for_itself_is_the_rule() -> None:
+def test_only_the_self_contained_clause_becomes_the_rule() -> None:
     (said,) = sayings_in("there is a parser for that already, let's avoid code duplication")
     assert said.text == "let's avoid code duplication" and said.standing
 
 
-def test_a_sentence_that_points_back_has_the_one_before_it() -> None:
+def test_a_sentence_with_a_back_reference_includes_the_previous_one() -> None:
     found = [each.text for each in sayings_in("Can you create the ticket? Make sure it's in Project: Maple.")]
     assert "Can you create the ticket? Make sure it's in Project: Maple" in found
 
 
-def test_what_holds_when_is_kept() -> None:
+def test_a_condition_is_kept_in_the_rule() -> None:
     (said,) = sayings_in("for the comments that are fixed, please reply directly and name the commit")
     assert said.weight >= PLAIN
 
 
-def test_no_text_makes_it_slow_or_breaks_it() -> None:
+def test_hostile_text_is_handled_quickly_and_safely() -> None:
     for text in (
         "a " * 200_000,
         "never " * 50_000,
@@ -117,7 +117,7 @@ def test_no_text_makes_it_slow_or_breaks_it() -> None:
         assert all(each.text.isprintable() and len(each.text) < 10 * LONGEST for each in sayings_in(text))
 
 
-def test_other_words_for_the_same_are_one_rule() -> None:
+def test_paraphrases_are_one_rule() -> None:
     said = [
         "please add a test for this",
         "can we add tests?",
@@ -140,7 +140,7 @@ def test_other_words_for_the_same_are_one_rule() -> None:
         ("we use pnpm here", "use npm for scripts"),
     ],
 )
-def test_a_rule_is_taken_back_by_its_contrary(new: str, old: str) -> None:
+def test_contrary_rules_contradict_each_other(new: str, old: str) -> None:
     assert contradicts(new, old) and contradicts(old, new)
 
 
@@ -152,5 +152,5 @@ def test_a_rule_is_taken_back_by_its_contrary(new: str, old: str) -> None:
         ("add tests first", "add tests"),
     ],
 )
-def test_other_rules_stand_beside_each_other(new: str, old: str) -> None:
+def test_unrelated_rules_do_not_contradict_each_other(new: str, old: str) -> None:
     assert not contradicts(new, old)

@@ -1,4 +1,4 @@
-"""What breaking a rule looks like, and that the agent is told of it in the next prompt."""
+"""Detecting violations of a rule, and correcting the agent in the next prompt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.rules.conftest import Say
         ("let's make sure we use US English everywhere", "It was normalised.", "It was normalized."),
     ],
 )
-def test_what_breaks_a_rule_is_seen_and_nothing_else(rule: str, broken: str, kept: str) -> None:
+def test_only_violations_of_a_rule_are_detected(rule: str, broken: str, kept: str) -> None:
     pattern, sees = what_breaks(rule)
     assert sees and re.search(pattern, broken, re.IGNORECASE) and not re.search(pattern, kept, re.IGNORECASE)
     assert not pattern_findings(pattern, probe=True)
@@ -52,7 +52,7 @@ def test_what_breaks_a_rule_is_seen_and_nothing_else(rule: str, broken: str, kep
         "use pnpm instead of npm",
     ],
 )
-def test_what_cannot_be_seen_is_not_guessed(rule: str) -> None:
+def test_rules_without_detectable_violations_have_no_pattern(rule: str) -> None:
     assert what_breaks(rule) == ("", ())
 
 
@@ -80,7 +80,7 @@ def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Pa
         corrections = after[after.index("Correct this from now on") :]
         assert f"{amend.text} (rule-{amend.id}: “git commit --amend”)" in corrections
         path.write_text(text.replace("Done.", "> [tool:Bash] git log → git commit --amend, says a message"))
-        assert "Correct this" not in prompt()  # what a tool gave back is not the agent's
+        assert "Correct this" not in prompt()  # tool output is not the agent's own text
 
         with pytest.raises(ChangeRefused, match="--pattern REGEX"):
             engine.kept_rules.watch(short.id)

@@ -1,4 +1,4 @@
-"""What came of rules after they were accepted: told again, needed no more, and how often before and since."""
+"""The history of accepted rules: repeated, no longer needed, and how often before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.rules.conftest import Say
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that tests can set."""
 
     day = "2031-02-01"
 
@@ -37,7 +37,7 @@ def rule_of(engine: Engine, word: str) -> Rule:
     return next(rule for rule in engine.rules.book().rules if word in rule.text)
 
 
-def test_a_rule_told_again_says_what_its_prompts_held(sample: Path, say: Say, clock: Clock) -> None:
+def test_a_repeated_rule_reports_whether_it_was_in_the_prompts(sample: Path, say: Say, clock: Clock) -> None:
     say("2031-01-05", "please don't amend commits")
     with Engine.open(sample, clock=clock) as engine:
         engine.rules.learn()
@@ -78,11 +78,11 @@ def test_a_rule_told_again_says_what_its_prompts_held(sample: Path, say: Say, cl
         ),
     ],
 )
-def test_what_is_said_of_it(since: Since, words: str) -> None:
+def test_repetitions_are_described_in_words(since: Since, words: str) -> None:
     assert since.words == words
 
 
-def test_what_nobody_needs_rests_until_it_is_said_again(sample: Path, say: Say, clock: Clock) -> None:
+def test_an_unused_rule_rests_until_it_is_repeated(sample: Path, say: Say, clock: Clock) -> None:
     say("2031-01-05", "please don't amend commits", "we always squash before we merge")
     say("2031-01-20", "never push to main without a review")
     with Engine.open(sample, clock=clock) as engine:
@@ -98,9 +98,9 @@ def test_what_nobody_needs_rests_until_it_is_said_again(sample: Path, say: Say, 
         amend, squash = rule_of(engine, "amend"), rule_of(engine, "squash")
         (sample / PATH).write_text((sample / PATH).read_text() + "- a line of mine\n")
         clock.day = "2031-06-01"
-        assert len(engine.kept_rules.fading().rules) == 3  # since when a line of mine stands is not known
+        assert len(engine.kept_rules.fading().rules) == 3  # the date of a hand-written line is unknown
         engine.rules.rest([amend.id, squash.id])
-        say("2031-01-02", "please don't amend commits")  # older than what is known
+        say("2031-01-02", "please don't amend commits")  # older than the known occurrences
         engine.rules.learn()
         assert {rule.state for rule in (rule_of(engine, "amend"), rule_of(engine, "squash"))} == {"resting"}
         assert "amend" not in engine.compile("hello").text
@@ -109,7 +109,7 @@ def test_what_nobody_needs_rests_until_it_is_said_again(sample: Path, say: Say, 
         assert rule_of(engine, "amend").counts and rule_of(engine, "squash").state == "in force"
 
 
-def test_worth_compares_weeks_with_sessions(sample: Path, say: Say, clock: Clock) -> None:
+def test_worth_is_counted_in_weeks_with_sessions(sample: Path, say: Say, clock: Clock) -> None:
     for day in ("2031-01-05", "2031-01-08", "2031-01-13", "2031-01-27"):
         say(day, "please don't amend commits")
     say("2031-01-28", "let's cut a branch first")
@@ -131,7 +131,7 @@ def test_worth_compares_weeks_with_sessions(sample: Path, say: Say, clock: Clock
         amend, branch = (
             next(each for each in found.rules if word in each.rule.text) for word in ("amend", "branch")
         )
-        assert (amend.before.told, amend.before.weeks) == (3, 3)  # none was held in the fourth
+        assert (amend.before.told, amend.before.weeks) == (3, 3)  # no session in the fourth week
         assert (amend.after.told, amend.after.weeks) == (1, 3)
         assert amend.before.a_week == 1 and not branch.is_comparable
         assert found.before == amend.before and found.after == amend.after

@@ -1,4 +1,4 @@
-"""Schedules and webhooks reach an agent: each is handed out once, whoever asks, and nothing is forgotten."""
+"""Schedules and webhooks reach an agent: each event is handed out exactly once, and none is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def engine(tmp_path: Path, now: list[datetime]) -> Iterator[Engine]:
 
 
 def until(engine: Engine, state: str) -> Arrival:
-    """The only event, once it has a state."""
+    """Wait until the only event has a state; return it."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
         (found,) = engine.signals.log.all()
@@ -50,17 +50,17 @@ def until(engine: Engine, state: str) -> Arrival:
     pytest.fail(f"it is {found.state}: {found.said}")
 
 
-def test_a_schedule_that_comes_due_is_traced_compiled_told_and_handed_out_until_it_is_ended(
+def test_a_due_schedule_is_traced_compiled_reported_and_handed_out_until_ended(
     engine: Engine, now: list[datetime]
 ) -> None:
-    told: list[object] = []
-    engine.subscribe(told.append)
+    events: list[object] = []
+    engine.subscribe(events.append)
     engine.schedule.look()
     now[0] += timedelta(hours=10)
     engine.schedule.look()
-    (signal,) = [each for each in told if isinstance(each, Signal)]
-    (traced,) = [each for each in told if isinstance(each, TurnTraced)]
-    (made,) = [each for each in told if isinstance(each, PromptCompiled)]
+    (signal,) = [each for each in events if isinstance(each, Signal)]
+    (traced,) = [each for each in events if isinstance(each, TurnTraced)]
+    (made,) = [each for each in events if isinstance(each, PromptCompiled)]
     assert signal.key == traced.key == made.key and traced.trace.active == ("evening",)
     (arrival,) = engine.signals.log.all()
     assert (arrival.state, arrival.topics, arrival.tokens) == ("waiting", ("evening",), made.compiled.tokens)
@@ -70,18 +70,18 @@ def test_a_schedule_that_comes_due_is_traced_compiled_told_and_handed_out_until_
         assert handed is not None and "The steps for evening." in handed.prompt.text
         assert "0 22 * * * came due: it is 2026-06-12 22:00 UTC" in handed.prompt.text
         assert engine.signals.take("me", LEASE) is None
-        now[0] += LEASE  # the other was killed, it seems
+        now[0] += LEASE  # as if the other process had been killed
         again = engine.signals.take("me", LEASE)
         assert again is not None and (again.arrival.id, again.arrival.taken) == (arrival.id, 2)
         assert engine.signals.log.end(arrival.id, said="written").state == "done"
-        assert other.signals.log.end(arrival.id, failed=True).state == "done", "the first word counts"
+        assert other.signals.log.end(arrival.id, failed=True).state == "done", "the first result counts"
     now[0] += LEASE
     assert engine.signals.take("me", LEASE) is None
     with pytest.raises(JobError, match="no such event"):
         engine.signals.log.end("evt_none")
 
 
-def test_an_event_whose_prompt_cannot_be_made_is_handed_out_as_soon_as_it_can(engine: Engine) -> None:
+def test_an_event_is_handed_out_as_soon_as_its_prompt_can_be_compiled(engine: Engine) -> None:
     engine.configuration.change("context_compiler.token_budget", "2048")
     engine.reload_config()
     engine.signals.arrive("email", "new_message", "a long mail " * 3_000, delivery="1")
@@ -96,7 +96,7 @@ def test_an_event_whose_prompt_cannot_be_made_is_handed_out_as_soon_as_it_can(en
     assert handed is not None and handed.arrival.id == arrival.id
 
 
-def test_many_that_ask_at_once_get_each_event_once(engine: Engine) -> None:
+def test_concurrent_takers_get_each_event_once(engine: Engine) -> None:
     for number in range(12):
         engine.signals.arrive("email", "new_message", f"mail {number}", delivery=str(number))
     engine.signals.look()
@@ -116,7 +116,7 @@ def test_many_that_ask_at_once_get_each_event_once(engine: Engine) -> None:
     assert sorted(found) == sorted(f"mail {number}" for number in range(12))
 
 
-def test_a_delivery_counts_once_in_any_program_and_what_no_playbook_waits_for_is_kept(engine: Engine) -> None:
+def test_a_delivery_counts_once_across_processes_and_unmatched_events_are_kept(engine: Engine) -> None:
     assert engine.signals.arrive("ci", "failed", "x", delivery="d") is not None
     with Engine.open(engine.workspace.root) as other:
         assert other.signals.arrive("ci", "failed", "x", delivery="d") is None
@@ -124,22 +124,22 @@ def test_a_delivery_counts_once_in_any_program_and_what_no_playbook_waits_for_is
     engine.signals.look()
     assert [(each.source, each.state) for each in engine.signals.log.all()] == [
         ("ci", "nothing"), ("email", "arrived"),
-    ]  # fmt: skip  # the other's own is its own to work on, unless it was killed
+    ]  # fmt: skip  # the other process handles its own event unless killed
 
 
-def test_what_a_killed_program_took_in_is_worked_on_by_another(engine: Engine, now: list[datetime]) -> None:
+def test_events_of_a_killed_process_are_handled_by_another(engine: Engine, now: list[datetime]) -> None:
     with Engine.open(engine.workspace.root, clock=lambda: now[0]) as killed:
         killed.signals.arrive("email", "new_message", "mail")
-    told: list[object] = []
+    events: list[object] = []
     engine.signals.log.all()
-    engine.subscribe(told.append)
+    engine.subscribe(events.append)
     now[0] += timedelta(minutes=1)
     engine.signals.look()
-    assert [each.trace.active for each in told if isinstance(each, TurnTraced)] == [("mail",)]
+    assert [each.trace.active for each in events if isinstance(each, TurnTraced)] == [("mail",)]
     assert engine.signals.take("me", LEASE) is not None
 
 
-def test_a_log_that_cannot_be_written_takes_nothing_in_and_a_damaged_line_costs_only_itself(
+def test_an_unwritable_log_accepts_no_event_and_damaged_lines_are_skipped(
     engine: Engine, now: list[datetime]
 ) -> None:
     assert engine.signals.arrive("email", "new_message", "mail", delivery="0") is not None
@@ -170,7 +170,7 @@ def command_settings(code: str, deadline_s: float = 30) -> str:
         ("import sys; sys.stdout.write('x' * 100000 + 'end')", "done", "end"),
     ],
 )
-def test_the_persons_command_runs_once_for_each_event(
+def test_the_configured_command_runs_once_per_event(
     tmp_path_factory: pytest.TempPathFactory, code: str, state: str, said: str
 ) -> None:
     root = workspace(tmp_path_factory.mktemp("command") / "memory", command_settings(code))
@@ -197,11 +197,13 @@ def test_without_trust_no_command_runs(tmp_path: Path, monkeypatch: pytest.Monke
         assert until(engine, "done") and (tmp_path / "PWNED").exists()
 
 
-def test_a_command_that_does_not_end_is_ended_with_all_it_started(tmp_path: Path) -> None:
+def test_a_command_that_times_out_is_killed_with_its_children(tmp_path: Path) -> None:
     argv = [shutil.which("sh") or "/bin/sh", "-c", "echo begun; sleep 600 & exec sleep 600"]
     went_well, said = run_command(argv, "", 0.2, {}, lambda: False) or (None, "")
     assert went_well is False and said == "begun\ntimed out after 0.2 s"
-    assert run_command(argv, "", 60, {}, lambda: True) is None, "the program is left: another runs it later"
+    assert run_command(argv, "", 60, {}, lambda: True) is None, (
+        "the engine is closing; another process runs it later"
+    )
     assert run_command(["no-such-command"], "", 1, {}, lambda: False) == (
         False, "no-such-command not found on PATH; give its full path in events.command",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Prompts whose stable prefix is made of a few short files, and a clock that is moved by hand."""
+"""Prompts with a stable prefix of a few short files, and a clock that is advanced manually."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Desk:
         self._compiler = ContextCompiler(WorkspaceSource(self.files), CompilerSettings())
 
     def write(self, path: str, text: str) -> None:
-        """Makes a file."""
+        """Write a file."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -46,13 +46,13 @@ class Desk:
         return self._compiler.compile(CompileRequest(message=message, today=self.now.date()))
 
     def turn(self, discussion: str = "ses_a", *, after: float = 60) -> None:
-        """A prompt is used, some seconds after the one before."""
+        """Record the use of a prompt, ``after`` seconds later than the previous one."""
         self.now += timedelta(seconds=after)
         assert self.log.note(self.compile(f"It is {self.now}"), discussion) is not None
 
     @property
     def texts(self) -> set[str]:
-        """The hashes whose texts are kept."""
+        """The hashes of the kept texts."""
         return {path.stem for path in (self.root / "scratch/prefixes").iterdir()}
 
 

@@ -1,4 +1,4 @@
-"""The check of a workspace: one message twice, the turns recorded last, and what was edited since."""
+"""The check of a workspace: a repeated message, the latest recorded turns, and later edits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checked(
     return check(desk.compile, there or desk.compile, desk.log, desk.files, discussion=discussion, last=last)
 
 
-def test_a_workspace_without_a_log(desk: Desk) -> None:
+def test_a_workspace_without_a_log_can_be_checked(desk: Desk) -> None:
     found = checked(desk)
     assert found.repeat.equal and found.repeat.bytes == len(desk.compile().text.encode())
     assert (found.discussion, found.turns, found.used, found.since) == (None, (), None, None)
@@ -27,7 +27,7 @@ def test_a_workspace_without_a_log(desk: Desk) -> None:
     assert [tally.ttl_s for tally in found.misses] == [300, 3600]
 
 
-def test_turns_are_compared_with_the_one_before_them(desk: Desk) -> None:
+def test_turns_are_compared_with_the_previous_turn(desk: Desk) -> None:
     desk.turn("ses_b")
     desk.turn()
     desk.turn(after=30)
@@ -42,7 +42,7 @@ def test_turns_are_compared_with_the_one_before_them(desk: Desk) -> None:
     assert found.since is None and found.used == found.turns[-1]
 
 
-def test_the_first_of_those_shown_is_compared_as_well(desk: Desk) -> None:
+def test_the_first_listed_turn_is_compared_too(desk: Desk) -> None:
     for number in range(4):
         desk.write(DIGEST, f"- digest {number}\n")
         desk.turn()
@@ -50,7 +50,7 @@ def test_the_first_of_those_shown_is_compared_as_well(desk: Desk) -> None:
     assert [turn.found.after for turn in found.turns if turn.found] == ["- digest 2", "- digest 3"]
 
 
-def test_an_edit_since_the_last_turn_is_named(desk: Desk) -> None:
+def test_an_edit_since_the_last_turn_is_reported(desk: Desk) -> None:
     desk.turn()
     desk.write(ENTRY, "---\nname: gauges\ntags: [x]\ndescription: about pumps\n---\nText.\n")
     since = checked(desk).since
@@ -58,7 +58,7 @@ def test_an_edit_since_the_last_turn_is_named(desk: Desk) -> None:
     assert (since.what, since.source, since.line) == ("changed", ENTRY, 4)
 
 
-def test_the_session_may_be_named(desk: Desk) -> None:
+def test_the_session_can_be_given(desk: Desk) -> None:
     desk.turn("ses_a")
     desk.write(SOUL, "I am another.\n")
     desk.turn("ses_b")
@@ -67,7 +67,7 @@ def test_the_session_may_be_named(desk: Desk) -> None:
     assert checked(desk, discussion="ses_c").turns == ()
 
 
-def test_another_prefix_of_the_same_message_is_a_defect(desk: Desk) -> None:
+def test_a_different_prefix_for_the_same_message_is_a_defect(desk: Desk) -> None:
     one = desk.compile()
     desk.write(SOUL, "---\ntype: identity\n---\n\nI am.\nIt is 8:01.\n")
     other = desk.compile()
@@ -81,13 +81,13 @@ def test_another_prefix_of_the_same_message_is_a_defect(desk: Desk) -> None:
     assert one.text.encode()[: found.byte] == other.text.encode()[: found.byte]
 
 
-def test_a_difference_behind_the_prefix_is_named_too(desk: Desk) -> None:
+def test_a_difference_after_the_prefix_is_reported_too(desk: Desk) -> None:
     found = repeat(desk.compile("Hello"), desk.compile("Hullo"))
     assert (found.equal, found.in_prefix, found.layer, found.name) == (False, False, 12, "message")
     assert found.diff[-2:] == ("-Hello", "+Hullo")
 
 
-def test_the_other_side_is_only_blamed_while_nothing_changes_here(desk: Desk) -> None:
+def test_the_other_process_is_blamed_only_if_no_file_changed(desk: Desk) -> None:
     def edited() -> Compiled:
         desk.write(SOUL, "I was edited in between.\n")
         return desk.compile()
@@ -97,13 +97,13 @@ def test_the_other_side_is_only_blamed_while_nothing_changes_here(desk: Desk) ->
     assert not checked(desk, there=lambda: strange).repeat.equal
 
 
-def test_files_that_never_rest_are_no_defect(desk: Desk) -> None:
+def test_constantly_changing_files_are_not_a_defect(desk: Desk) -> None:
     numbers: Iterator[int] = iter(range(99))
 
     def edited() -> Compiled:
         desk.write(SOUL, f"Edit {next(numbers)}.\n")
         return desk.compile()
 
-    # It differs from the first prompt, and the first prompt is not made again: three times over.
+    # In three attempts, the second prompt differs and the first cannot be reproduced.
     with pytest.raises(AutopoiesisError, match="changed while compiling the prompt"):
         checked(desk, there=edited)

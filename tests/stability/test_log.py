@@ -1,4 +1,4 @@
-"""The log of prefixes: what it holds, which texts are kept, and what can be said when they are gone."""
+"""The prefix log: what it records, which texts are kept, and what can be reported without them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_prefix_is_recorded_without_its_text(desk: Desk) -> None:
     assert "I am" not in data and "a fact" not in data
 
 
-def test_what_was_recorded_is_read_back_whole(desk: Desk) -> None:
+def test_records_are_read_back_completely(desk: Desk) -> None:
     desk.turn("ses_a")
     desk.turn("ses_b")
     prefix = desk.log.prefix_of(desk.compile())
@@ -41,7 +41,7 @@ def test_what_was_recorded_is_read_back_whole(desk: Desk) -> None:
     assert desk.log.last(5, "ses_c") == ()
 
 
-def test_a_break_between_two_turns_is_named_to_the_line(desk: Desk) -> None:
+def test_a_break_between_two_turns_is_located_to_the_line(desk: Desk) -> None:
     desk.turn()
     desk.write(SOUL, "---\ntype: identity\n---\n\nI am.\nI ask.\n")
     desk.turn()
@@ -51,7 +51,7 @@ def test_a_break_between_two_turns_is_named_to_the_line(desk: Desk) -> None:
     assert (found.source, found.line, found.before, found.after) == (SOUL, 6, "I answer.", "I ask.")
 
 
-def test_where_a_text_is_gone_the_file_is_still_named(desk: Desk) -> None:
+def test_without_the_text_the_changed_file_is_still_named(desk: Desk) -> None:
     desk.turn()
     desk.write(MEMORY, "# Memory\n- another fact\n")
     desk.turn()
@@ -65,20 +65,20 @@ def test_where_a_text_is_gone_the_file_is_still_named(desk: Desk) -> None:
     assert found.usable == before.prefix.boundaries[0].tokens
 
 
-def test_a_text_that_was_changed_is_not_believed(desk: Desk) -> None:
+def test_a_modified_text_is_not_used(desk: Desk) -> None:
     desk.turn()
     (path,) = (desk.root / "scratch/prefixes").iterdir()
     path.write_text("something else")
     assert desk.log.last()[0].prefix.text is None
 
 
-def test_only_the_texts_used_last_are_kept(desk: Desk) -> None:
+def test_only_the_most_recently_used_texts_are_kept(desk: Desk) -> None:
     used = []
     for number in range(KEPT_TEXTS + 6):
         desk.write(MEMORY, f"- fact {number}\n")
         desk.turn()
         used.append(desk.log.last(1)[0].prefix.sha256)
-        # The very first prefix is used again and again, so it stays.
+        # The very first prefix is used repeatedly, so it is kept.
         desk.write(MEMORY, "- fact 0\n")
         desk.turn()
     assert len(set(used)) == KEPT_TEXTS + 6
@@ -86,7 +86,7 @@ def test_only_the_texts_used_last_are_kept(desk: Desk) -> None:
     assert desk.problems == []
 
 
-def test_only_files_of_its_own_are_removed(desk: Desk) -> None:
+def test_only_the_logs_own_files_are_removed(desk: Desk) -> None:
     desk.write("scratch/prefixes/notes.txt", "mine")
     for number in range(KEPT_TEXTS + 2):
         desk.write(MEMORY, f"- fact {number}\n")
@@ -94,7 +94,7 @@ def test_only_files_of_its_own_are_removed(desk: Desk) -> None:
     assert "notes" in desk.texts and len(desk.texts) == KEPT_TEXTS + 1
 
 
-def test_lines_that_cannot_be_read_cost_only_themselves(desk: Desk) -> None:
+def test_unreadable_lines_are_skipped(desk: Desk) -> None:
     desk.turn("ses_a")
     log = desk.root / "logs/prefixes-2026-06.jsonl"
     record = json.loads(log.read_text())
@@ -115,7 +115,7 @@ def test_lines_that_cannot_be_read_cost_only_themselves(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../memory-config", "x", "A" * 64, ""])
-def test_a_hash_from_the_log_leads_to_no_other_file(desk: Desk, name: str) -> None:
+def test_a_hash_in_the_log_cannot_reference_another_file(desk: Desk, name: str) -> None:
     desk.turn()
     log = desk.root / "logs/prefixes-2026-06.jsonl"
     record = json.loads(log.read_text())
@@ -124,7 +124,7 @@ def test_a_hash_from_the_log_leads_to_no_other_file(desk: Desk, name: str) -> No
     assert use.prefix.sha256 == name and use.prefix.text is None
 
 
-def test_only_two_months_are_looked_at(desk: Desk) -> None:
+def test_only_two_months_are_read(desk: Desk) -> None:
     for month in (3, 4, 5, 6):
         desk.now = datetime(2026, month, 10, tzinfo=UTC)
         desk.turn(f"ses_{month}")
@@ -132,7 +132,7 @@ def test_only_two_months_are_looked_at(desk: Desk) -> None:
     assert desk.log.misses(300).turns == 2
 
 
-def test_a_workspace_that_cannot_be_written_says_so_and_goes_on(desk: Desk) -> None:
+def test_an_unwritable_workspace_is_reported_without_failing(desk: Desk) -> None:
     problems: list[str] = []
     files = Files(Workspace.open(desk.root), read_only=True)
     log = PrefixLog(files, lambda: START, problems.append)
@@ -141,14 +141,14 @@ def test_a_workspace_that_cannot_be_written_says_so_and_goes_on(desk: Desk) -> N
     assert log.last() == ()
 
 
-def test_the_time_of_use_may_be_given(desk: Desk) -> None:
+def test_the_time_of_use_can_be_given(desk: Desk) -> None:
     at = datetime(2026, 6, 11, tzinfo=UTC)
     prefix = desk.log.note(desk.compile(), "ses_a", at)
     (use,) = desk.log.last()
     assert use.at == at and use.prefix == prefix
 
 
-def test_a_prompt_that_is_recorded_leaves_its_prefix(sample: Path) -> None:
+def test_recording_a_prompt_records_its_prefix(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.compile("Hello", ask=False)
         assert engine.prefixes.last() == ()

@@ -1,4 +1,4 @@
-"""What broken prefixes cost: counted where a cache would still have stood, by what broke it."""
+"""The cost of broken prefixes: counted while a cache would still be valid, by the cause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.stability.conftest import DIGEST, MEMORY, SOUL, Desk
 
 
-def test_the_same_prefix_costs_nothing(desk: Desk) -> None:
+def test_an_unchanged_prefix_causes_no_misses(desk: Desk) -> None:
     for _ in range(4):
         desk.turn()
     found = desk.log.misses(300)
@@ -34,7 +34,7 @@ def test_a_break_is_counted_by_the_file_that_caused_it(desk: Desk) -> None:
     memory, digest = sorted(found.culprits, key=lambda each: each.layer)
     assert (memory.layer, memory.name, memory.source, memory.times) == (6, "project context", MEMORY, 1)
     assert (digest.layer, digest.source, digest.times) == (7, DIGEST, 2)
-    # What stands before the boundary is still served.
+    # The part before the boundary is still served from the cache.
     whole = [use.prefix.tokens for use in desk.log.last()]
     assert memory.lost == min(whole[2:]) - identity
     assert digest.lost == sum(min(pair) - project for pair in pairwise(whole[:3]))
@@ -43,7 +43,7 @@ def test_a_break_is_counted_by_the_file_that_caused_it(desk: Desk) -> None:
     assert memory.last == desk.now
 
 
-def test_after_the_time_of_a_cache_nothing_was_lost(desk: Desk) -> None:
+def test_after_the_cache_has_expired_nothing_is_lost(desk: Desk) -> None:
     desk.turn()
     desk.write(SOUL, "I am not.\n")
     desk.turn(after=301)
@@ -51,7 +51,7 @@ def test_after_the_time_of_a_cache_nothing_was_lost(desk: Desk) -> None:
     assert (desk.log.misses(3600).followed, desk.log.misses(3600).broken) == (1, 1)
 
 
-def test_discussions_are_told_apart(desk: Desk) -> None:
+def test_discussions_are_counted_separately(desk: Desk) -> None:
     desk.turn("ses_a")
     desk.write(SOUL, "I am another.\n")
     desk.turn("ses_b")
@@ -59,7 +59,7 @@ def test_discussions_are_told_apart(desk: Desk) -> None:
     assert (found.turns, found.followed) == (2, 0)
 
 
-def test_a_prefix_that_another_discussion_has_just_sent_is_in_the_cache(desk: Desk) -> None:
+def test_a_prefix_just_sent_by_another_discussion_counts_as_cached(desk: Desk) -> None:
     desk.turn("ses_a")
     desk.write(SOUL, "I am another.\n")
     desk.turn("ses_b")
@@ -68,7 +68,7 @@ def test_a_prefix_that_another_discussion_has_just_sent_is_in_the_cache(desk: De
     assert (found.followed, found.kept, found.broken) == (1, 1, 0)
 
 
-def test_an_edit_taken_back_in_time_finds_the_cache_again(desk: Desk) -> None:
+def test_an_edit_undone_in_time_hits_the_cache_again(desk: Desk) -> None:
     desk.turn()
     desk.write(SOUL, "I am another.\n")
     desk.turn(after=200)

@@ -56,7 +56,7 @@ class Sync(Case):
         assert laptop.sync().outcome == "conflicts"
         laptop.edit("knowledge/tasks.md", "- Call the Hafenamt.\n", "- [x] Call the Hafenamt.\n")
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
         self.desk, self.laptop, _ = copied(self.pristine, self.root)
 
@@ -79,7 +79,7 @@ class Sync(Case):
         text = b"".join(self.laptop.files().values()).decode()
         assert all(line in text for line in LINES), text
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Checks that every file is complete and has no conflict markers."""
         for path, data in self.laptop.files().items():
             assert b"<<<<" not in data and (data.endswith(b"\n") or ".tmp-" in path), path

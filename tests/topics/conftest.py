@@ -26,7 +26,7 @@ def files(workspace: Workspace) -> Files:
 
 @pytest.fixture
 def write(workspace: Workspace) -> Write:
-    """Writes a text file into the workspace."""
+    """Return a function that writes a text file to the workspace."""
 
     def into(relative: str, text: str) -> Path:
         path = workspace.root / relative

@@ -1,4 +1,4 @@
-"""``topics check`` reads everything and tries everything."""
+"""``topics check`` reads all topics and probes all patterns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.topics.check import check_topics
 from tests.topics.conftest import Write
 
 
-def test_a_sound_workspace_has_no_problems(workspace: Workspace, files: Files, write: Write) -> None:
+def test_a_valid_workspace_has_no_problems(workspace: Workspace, files: Files, write: Write) -> None:
     write("knowledge/a.md", "x")
     write(
         "topics/a.md",
@@ -18,7 +18,7 @@ def test_a_sound_workspace_has_no_problems(workspace: Workspace, files: Files, w
     assert check_topics(workspace, files) == ()
 
 
-def test_every_sort_of_problem_is_found_once_and_in_order(
+def test_every_kind_of_problem_is_found_once_and_in_order(
     workspace: Workspace, files: Files, write: Write
 ) -> None:
     write(

@@ -1,4 +1,4 @@
-"""Expressions are read, measured and compiled without harm."""
+"""Expressions are parsed, measured and compiled safely."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.cases import each_case
         (r"\p{Lu}{2}", "x", False),
     ],
 )
-def test_what_people_write_means_what_they_mean(match: str, text: str, is_match: bool) -> None:
+def test_common_ways_of_writing_expressions_are_understood(match: str, text: str, is_match: bool) -> None:
     assert (compile_expression(match).search(text) is not None) is is_match
 
 
@@ -37,7 +37,7 @@ def test_what_people_write_means_what_they_mean(match: str, text: str, is_match:
     ("match", "position"),
     [("foo(", 4), ("[z-a]", 4), ("/foo(/i", 5), ("a**", 2), ("(?P<a>x)(?P=b)", 11)],
 )
-def test_the_position_of_a_mistake_is_that_in_the_written_text(match: str, position: int) -> None:
+def test_the_position_of_an_error_refers_to_the_original_text(match: str, position: int) -> None:
     with pytest.raises(ExpressionError) as caught:
         compile_expression(match)
     assert caught.value.position == position
@@ -53,7 +53,7 @@ def test_the_position_of_a_mistake_is_that_in_the_written_text(match: str, posit
         "(?i:x{500000})",
     ],
 )
-def test_repetitions_that_would_fill_the_memory_are_refused(match: str) -> None:
+def test_repetitions_that_would_exhaust_memory_are_refused(match: str) -> None:
     with pytest.raises(ExpressionError, match=f"at most {MAX_COPIES:,}"):
         compile_expression(match)
 
@@ -63,7 +63,7 @@ def test_ordinary_repetitions_are_not_refused(match: str) -> None:
     compile_expression(match)
 
 
-def test_deep_nesting_is_an_error_and_no_crash() -> None:
+def test_deep_nesting_is_an_error_and_not_a_crash() -> None:
     with pytest.raises(ExpressionError, match="nested too deeply"):
         compile_expression("(" * 5000 + "a" + ")" * 5000)
 

@@ -1,4 +1,4 @@
-"""Topics switched on or off by hand, and the file that remembers it."""
+"""Topics switched on or off by hand, and the file that stores the choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def state_of(library: TopicLibrary, name: str) -> bool | None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_a_choice_outlives_the_process(on: bool, workspace: Workspace, write: Write) -> None:
+def test_a_choice_persists_across_processes(on: bool, workspace: Workspace, write: Write) -> None:
     write("topics/a.md", TOPIC)
     library = opened(workspace)
     assert state_of(library, "a") is None
@@ -36,7 +36,7 @@ def test_a_choice_outlives_the_process(on: bool, workspace: Workspace, write: Wr
     assert state_of(opened(workspace), "a") is on
 
 
-def test_taking_a_choice_back_leaves_no_file(workspace: Workspace, write: Write) -> None:
+def test_withdrawing_a_choice_removes_the_file(workspace: Workspace, write: Write) -> None:
     write("topics/a.md", TOPIC)
     library = opened(workspace)
     library.force("a", False)
@@ -58,7 +58,7 @@ def test_any_file_name_survives_the_round_trip(name: str, workspace: Workspace, 
     assert again.problems == ()
 
 
-def test_a_choice_of_another_process_is_kept_and_seen(workspace: Workspace, write: Write) -> None:
+def test_a_choice_by_another_process_is_kept_and_noticed(workspace: Workspace, write: Write) -> None:
     write("topics/a.md", TOPIC)
     write("topics/b.md", TOPIC)
     one, two = opened(workspace), opened(workspace)
@@ -68,7 +68,7 @@ def test_a_choice_of_another_process_is_kept_and_seen(workspace: Workspace, writ
     assert (state_of(one, "a"), state_of(one, "b")) == (True, False)
 
 
-def test_the_state_of_a_topic_that_is_away_is_kept(workspace: Workspace, write: Write) -> None:
+def test_the_choice_for_a_removed_topic_is_kept(workspace: Workspace, write: Write) -> None:
     path = write("topics/a.md", TOPIC)
     write("topics/b.md", TOPIC)
     library = opened(workspace)
@@ -81,14 +81,14 @@ def test_the_state_of_a_topic_that_is_away_is_kept(workspace: Workspace, write: 
     assert state_of(library, "a") is False
 
 
-def test_an_unknown_topic_is_refused_with_a_guess(workspace: Workspace, write: Write) -> None:
+def test_an_unknown_topic_is_refused_with_a_suggestion(workspace: Workspace, write: Write) -> None:
     write("topics/email-triage.md", TOPIC)
     with pytest.raises(TopicError, match="did you mean email-triage"):
         opened(workspace).force("email-triag", True)
 
 
 @pytest.mark.parametrize("content", ["forced: [", "forced: text", "forced:\n  a: maybe\n", "\ufeff\x00"])
-def test_a_state_file_that_cannot_be_read_is_reported_and_never_overwritten(
+def test_an_unreadable_state_file_is_reported_and_never_overwritten(
     content: str, workspace: Workspace, write: Write
 ) -> None:
     write("topics/a.md", TOPIC)

@@ -1,4 +1,4 @@
-"""All topics of a workspace, and what happens to them while their files change."""
+"""The topics of a workspace, and how they follow changes to their files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_workspace_without_topics_has_none(library: TopicLibrary, workspace: W
     assert (library.topics, library.problems) == ((), ())
 
 
-def test_a_changed_file_is_read_again_alone(library: TopicLibrary, write: Write) -> None:
+def test_only_the_changed_file_is_read_again(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic("One."))
     write("topics/b.md", topic("One."))
     library.load()
@@ -66,7 +66,7 @@ def test_an_edit_that_changes_no_value_still_counts_as_a_change(library: TopicLi
     assert library.version != version
 
 
-def test_nothing_changes_when_nothing_changed(library: TopicLibrary, write: Write) -> None:
+def test_a_refresh_without_changes_reports_none(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic())
     library.load()
     version = library.version
@@ -85,7 +85,7 @@ def test_new_and_deleted_files_are_noticed(library: TopicLibrary, write: Write) 
     assert names(library) == ["b"]
 
 
-def test_a_removed_folder_takes_its_topics_along(library: TopicLibrary, write: Write) -> None:
+def test_a_removed_folder_removes_its_topics(library: TopicLibrary, write: Write) -> None:
     path = write("topics/office/a.md", topic())
     write("topics/b.md", topic())
     library.load()
@@ -95,13 +95,13 @@ def test_a_removed_folder_takes_its_topics_along(library: TopicLibrary, write: W
     assert names(library) == ["b"]
 
 
-def test_a_new_folder_brings_its_topics(library: TopicLibrary, write: Write) -> None:
+def test_topics_in_a_new_folder_are_found(library: TopicLibrary, write: Write) -> None:
     library.load()
     write("topics/office/deep/a.md", topic())
     assert library.refresh(["topics/office"]).changed == ("a",)
 
 
-def test_a_broken_header_keeps_the_version_before_until_it_is_mended(
+def test_an_invalid_header_keeps_the_previous_version_until_fixed(
     library: TopicLibrary, write: Write
 ) -> None:
     write("topics/a.md", topic("Good."))
@@ -130,7 +130,7 @@ def test_a_file_emptied_by_an_editor_keeps_its_topic(
     assert "stays in use" in library.problems[0].hint
 
 
-def test_a_file_that_became_something_else_is_no_topic_any_more(library: TopicLibrary, write: Write) -> None:
+def test_a_file_that_changes_type_is_no_longer_a_topic(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic())
     library.load()
     write("topics/a.md", "---\ntype: reference\n---\nText.\n")
@@ -138,7 +138,7 @@ def test_a_file_that_became_something_else_is_no_topic_any_more(library: TopicLi
     assert "not topic" in library.problems[0].what
 
 
-def test_going_back_from_a_broken_header_is_a_change(library: TopicLibrary, write: Write) -> None:
+def test_fixing_an_invalid_header_is_a_change(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic())
     library.load()
     write("topics/a.md", "---\n[\n---\n")
@@ -159,7 +159,7 @@ def test_deleting_a_file_that_only_had_problems_is_noticed(library: TopicLibrary
     assert library.problems == ()
 
 
-def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: Write) -> None:
+def test_a_broken_file_does_not_affect_others(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic())
     write("topics/b.md", "---\ntype: topic\n- x\n---\n")
     library.load()
@@ -168,7 +168,7 @@ def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: 
     assert "stays in use" not in library.problems[0].hint
 
 
-def test_names_that_differ_in_case_or_folder_only_collide(library: TopicLibrary, write: Write) -> None:
+def test_names_that_differ_only_in_case_or_folder_collide(library: TopicLibrary, write: Write) -> None:
     write("topics/mail.md", topic("First."))
     write("topics/office/Mail.md", topic("Second."))
     delta = library.load()
@@ -190,7 +190,7 @@ def test_the_other_of_two_colliding_topics_takes_over(library: TopicLibrary, wri
     assert library.problems == ()
 
 
-def test_names_that_look_the_same_collide_however_they_are_encoded(
+def test_names_that_look_the_same_collide_regardless_of_normalization(
     library: TopicLibrary, write: Write
 ) -> None:
     write("topics/pr\u00fcfen.md", topic())
@@ -200,7 +200,7 @@ def test_names_that_look_the_same_collide_however_they_are_encoded(
     assert len(library.problems) == 1
 
 
-def test_hidden_files_leftovers_and_a_readme_are_no_topics(library: TopicLibrary, write: Write) -> None:
+def test_hidden_files_leftovers_and_a_readme_are_not_topics(library: TopicLibrary, write: Write) -> None:
     for name in (".a.md", "a.md~", ".a.md.swp", "#a.md#", ".git/b.md", "README.md", ".tmp-a.md"):
         write(f"topics/{name}", topic())
     library.load()
@@ -215,7 +215,7 @@ def test_a_file_that_is_not_markdown_is_reported(library: TopicLibrary, write: W
     assert (library.problems[0].path, library.problems[0].severity) == ("topics/a.yaml", "warning")
 
 
-def test_a_pipe_and_a_link_out_of_the_workspace_neither_hang_nor_load(
+def test_a_pipe_and_an_external_symlink_neither_hang_nor_load(
     library: TopicLibrary, workspace: Workspace, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.md"
@@ -235,7 +235,7 @@ def test_a_file_too_large_to_be_a_topic_is_reported(library: TopicLibrary, write
     assert library.problems[0].path == "topics/a.md"
 
 
-def test_patterns_are_looked_into_as_topics_are_read(
+def test_patterns_are_checked_when_topics_are_loaded(
     library: TopicLibrary, workspace: Workspace, files: Files, write: Write
 ) -> None:
     write("topics/a.md", "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n---\nGo.\n")
@@ -248,7 +248,7 @@ def test_patterns_are_looked_into_as_topics_are_read(
     assert unchecked.problems == ()
 
 
-def test_missing_subscriptions_are_looked_up_in_the_workspace(library: TopicLibrary, write: Write) -> None:
+def test_missing_subscriptions_are_reported(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic(subscriptions="[knowledge/x.md]"))
     library.load()
     assert "does not exist" in library.problems[0].what
@@ -257,7 +257,7 @@ def test_missing_subscriptions_are_looked_up_in_the_workspace(library: TopicLibr
     assert library.problems == ()
 
 
-def test_problems_are_in_the_order_of_files_and_lines(library: TopicLibrary, write: Write) -> None:
+def test_problems_are_ordered_by_file_and_line(library: TopicLibrary, write: Write) -> None:
     write("topics/b.md", topic(priority="x", activation="y"))
     write("topics/a.md", topic(priority="x"))
     library.load()
@@ -265,7 +265,7 @@ def test_problems_are_in_the_order_of_files_and_lines(library: TopicLibrary, wri
     assert places == [("topics/a.md", 4), ("topics/b.md", 4), ("topics/b.md", 5)]
 
 
-def test_without_a_watcher_files_are_read_again_where_they_changed(
+def test_without_a_watcher_catch_up_reads_changed_files(
     library: TopicLibrary, write: Write, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("topics/ant.md", topic())

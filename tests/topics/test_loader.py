@@ -1,4 +1,4 @@
-"""A topic's file becomes a ``Topic``; what is wrong with it is said with line and hint."""
+"""A topic's file becomes a ``Topic``; problems are reported with line and hint."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def only(problems: list[Problem]) -> Problem:
     return problems[0]
 
 
-def test_every_field_arrives_with_its_type() -> None:
+def test_every_field_is_loaded_with_its_type() -> None:
     topic, problems = load(WHOLE, "topics/office/email-triage.md")
     assert problems == []
     assert topic.name == "email-triage"
@@ -85,7 +85,7 @@ def test_every_field_arrives_with_its_type() -> None:
     assert topic.digest == hashlib.sha256(WHOLE.encode()).hexdigest()
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_missing_fields_have_defaults() -> None:
     topic, problems = load("---\ntype: topic\ntriggers: [{type: url}]\n---\nDo it.\n")
     assert problems == []
     assert (topic.activation, topic.priority) == ("gated", "medium")
@@ -107,7 +107,7 @@ def test_the_description_is_one_line_without_list_marks() -> None:
     assert topic.description == "When it rains"
 
 
-def test_a_heading_in_a_code_block_is_no_section() -> None:
+def test_a_heading_in_a_code_block_is_not_a_section() -> None:
     topic, _ = load(header("", "# T\n\n## Instructions\n\n```sh\n## Context Notes\n```\n\nGo on.\n"))
     assert topic.instructions.endswith("Go on.")
     assert topic.context_notes == ""
@@ -120,7 +120,7 @@ def test_a_section_that_never_enters_the_prompt_is_reported() -> None:
     assert "Appendix" in problem.what
 
 
-def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
+def test_windows_line_endings_and_byte_order_mark_are_accepted() -> None:
     raw = b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode()
     topic, problems = load(raw)
     plain, _ = load(WHOLE)
@@ -143,7 +143,7 @@ def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
         ("examples: {a: b}", "examples must be a list of strings", "write examples: [one, two]"),
     ],
 )
-def test_a_wrong_value_costs_only_itself(field: str, what: str, hint: str) -> None:
+def test_an_invalid_value_falls_back_to_its_default(field: str, what: str, hint: str) -> None:
     topic, problems = load(header(f"{field}\n"))
     problem = only(problems)
     assert what in problem.what
@@ -153,13 +153,13 @@ def test_a_wrong_value_costs_only_itself(field: str, what: str, hint: str) -> No
     assert (topic.activation, topic.priority, topic.similarity_threshold) == ("gated", "medium", None)
 
 
-def test_a_misspelt_key_is_guessed_and_a_key_of_ones_own_is_left_alone() -> None:
+def test_a_misspelt_key_gets_a_suggestion_and_custom_keys_are_ignored() -> None:
     _, problems = load(header("subscription: [a.md]\nowner: ada\nmood board: 7\n"))
     problem = only(problems)
     assert (problem.line, problem.hint, problem.severity) == (6, "did you mean subscriptions?", "warning")
 
 
-def test_settings_among_the_triggers_count_for_the_topic() -> None:
+def test_settings_among_the_triggers_apply_to_the_topic() -> None:
     topic, problems = load(
         "---\ntype: topic\ntriggers:\n  - type: url\n    activation: auto\n"
         "  - similarity_threshold: 0.3\n---\nGo.\n"
@@ -168,7 +168,7 @@ def test_settings_among_the_triggers_count_for_the_topic() -> None:
     assert (topic.activation, topic.similarity_threshold, len(topic.triggers)) == ("auto", 0.3, 1)
 
 
-def test_a_setting_at_the_left_margin_wins_over_one_among_the_triggers() -> None:
+def test_a_top_level_setting_wins_over_one_among_the_triggers() -> None:
     topic, problems = load(
         "---\ntype: topic\nactivation: manual\ntriggers:\n  - type: url\n  - activation: auto\n---\nGo.\n"
     )
@@ -176,7 +176,7 @@ def test_a_setting_at_the_left_margin_wins_over_one_among_the_triggers() -> None
     assert (only(problems).line, only(problems).severity) == (6, "warning")
 
 
-def test_settings_indented_like_triggers_are_read_although_yaml_cannot() -> None:
+def test_settings_indented_like_triggers_are_read_despite_invalid_yaml() -> None:
     text = (
         "---\ntype: topic\ntriggers:\n  # words\n  - type: pattern\n    match: 'mail'\n\n"
         "  similarity_threshold: 0.2   # default .15\n  activation: auto\n---\n# Mail\n\nSort it.\n"
@@ -202,7 +202,7 @@ def test_settings_indented_like_triggers_are_read_although_yaml_cannot() -> None
         ("---\ntype: topic\nno end\n", 1, "closed"),
     ],
 )
-def test_a_file_that_is_no_topic_says_why(text: str, line: int, what: str) -> None:
+def test_a_file_that_is_not_a_topic_is_reported_with_the_reason(text: str, line: int, what: str) -> None:
     topic, problems = load_topic(documents.parse(text.encode(), "topics/x.md"))
     assert topic is None
     assert what in problems[0].what
@@ -211,7 +211,7 @@ def test_a_file_that_is_no_topic_says_why(text: str, line: int, what: str) -> No
     assert problems[0].severity == "error"
 
 
-def test_an_expression_in_double_quotes_that_yaml_refuses_gets_the_right_cure() -> None:
+def test_an_expression_in_double_quotes_invalid_in_yaml_gets_a_helpful_hint() -> None:
     text = '---\ntype: topic\ntriggers:\n  - type: pattern\n    match: "\\d+"\n---\n'
     topic, problems = load_topic(documents.parse(text.encode(), "topics/x.md"))
     assert topic is None
@@ -219,13 +219,13 @@ def test_an_expression_in_double_quotes_that_yaml_refuses_gets_the_right_cure() 
     assert "single quotes" in problems[0].hint
 
 
-def test_a_header_without_type_but_with_triggers_is_taken_as_a_topic() -> None:
+def test_a_header_without_type_but_with_triggers_is_accepted_as_a_topic() -> None:
     topic, problems = load("---\ntriggers: [{type: url}]\n---\nGo.\n")
     assert topic.triggers[0].type == "url"
     assert only(problems).severity == "warning"
 
 
-def test_nothing_that_could_call_it_and_nothing_to_say_are_warnings() -> None:
+def test_missing_triggers_and_missing_instructions_are_warnings() -> None:
     _, problems = load("---\ntype: topic\n---\n")
     assert [problem.severity for problem in problems] == ["warning", "warning"]
     assert {problem.what.split(" ")[2] for problem in problems} == {"working", "instructions"}
@@ -235,7 +235,7 @@ def test_nothing_that_could_call_it_and_nothing_to_say_are_warnings() -> None:
     assert problems == []
 
 
-def test_text_that_is_not_utf_8_is_kept_and_reported() -> None:
+def test_text_that_is_not_utf_8_is_decoded_and_reported() -> None:
     topic, problems = load(b"---\ntype: topic\ntriggers: [{type: url}]\n---\nGo \xff.\n")
     assert topic.instructions == "Go \ufffd."
     assert (only(problems).line, only(problems).severity) == (5, "warning")

@@ -1,4 +1,4 @@
-"""Patterns and schedules are found wanting before a message is."""
+"""Problems of patterns and schedules are found before any message arrives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def first(match: str, *, probe: bool = False) -> Finding:
         r"(?=.*error)(?=.*disk)",
     ],
 )
-def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
+def test_an_ordinary_pattern_has_no_findings(match: str, probe: bool) -> None:
     assert pattern_findings(match, probe=probe) == ()
 
 
@@ -41,7 +41,7 @@ def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
         (r"(\w+\s?)+$", r"(?:\w+\s)*\w+\s?$"),
     ],
 )
-def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(
+def test_a_catastrophic_pattern_is_reported_with_a_text_and_a_better_form(
     match: str, better: str, probe: bool
 ) -> None:
     finding = first(match, probe=probe)
@@ -50,14 +50,14 @@ def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(
     assert finding.severity == "error"
 
 
-def test_a_catastrophic_pattern_of_no_known_shape_comes_with_advice() -> None:
+def test_a_catastrophic_pattern_of_unknown_shape_is_reported_with_advice() -> None:
     finding = first(r"(x+x+)+y")
     assert "exponential" in finding.what
     assert "possessive" in finding.hint
 
 
 @given(st.sampled_from(["(a+)+", "(?:a*)*", "(a|a)+", "(\\w+\\s?)+"]), st.text("ab1 ", max_size=8))
-def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> None:
+def test_a_better_form_matches_exactly_the_same_texts(loop: str, text: str) -> None:
     import re
 
     better = first(f"{loop}$").hint.removeprefix("rewrite it as ").removesuffix("$")
@@ -74,25 +74,27 @@ def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> N
     ],
 )
 @each_case("probe", [True, False])
-def test_a_pattern_that_does_not_compile_shows_where(match: str, place: str, probe: bool) -> None:
+def test_a_pattern_that_does_not_compile_is_reported_with_its_position(
+    match: str, place: str, probe: bool
+) -> None:
     finding = first(match, probe=probe)
     assert finding.what.startswith("pattern does not compile: ")
     assert finding.what.endswith(place)
     assert finding.severity == "error"
 
 
-def test_a_pattern_only_the_stronger_engine_reads_is_fine() -> None:
+def test_a_pattern_only_the_regex_package_supports_is_accepted() -> None:
     match = r"\p{Lu}\p{Ll}+ GmbH"
     assert tree(match) is None
     assert pattern_findings(match) == ()
 
 
-def test_a_pattern_that_would_fill_the_memory_is_an_error() -> None:
+def test_a_pattern_that_would_exhaust_memory_is_an_error() -> None:
     assert "elements" in first("a{1000000000}").what
 
 
 @each_case("match", [".*", "(email)?", "(?!spam)", "a|", r"\p{L}*"])
-def test_a_pattern_that_matches_nothing_in_particular_is_a_warning(match: str) -> None:
+def test_a_pattern_that_matches_every_message_is_a_warning(match: str) -> None:
     finding = first(match)
     assert "every message" in finding.what
     assert finding.severity == "warning"
@@ -106,26 +108,26 @@ def test_a_pattern_that_matches_nearly_every_message_is_a_warning_when_probed(ma
     assert finding.severity == "warning"
 
 
-def test_a_pattern_that_is_slow_without_being_exponential_is_found_by_trying() -> None:
+def test_a_pattern_that_is_slow_but_not_exponential_is_found_by_probing() -> None:
     finding = first(r"\w*\w*\w*\w*\w*\w*\d\s", probe=True)
     assert "takes more than 100 ms on 2,000 characters" in finding.what
     assert finding.severity == "warning"
 
 
 @pytest.mark.parametrize("schedule", ["0 8 * * *", "*/15 9-17 * * MON-FRI", "0 0 29 2 *"])
-def test_a_schedule_of_five_fields_is_fine(schedule: str) -> None:
+def test_a_schedule_of_five_fields_is_valid(schedule: str) -> None:
     assert schedule_finding(schedule) is None
 
 
 @each_case("schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""])
-def test_a_schedule_that_is_none_is_an_error_with_an_example(schedule: str) -> None:
+def test_an_invalid_schedule_is_an_error_with_an_example(schedule: str) -> None:
     finding = schedule_finding(schedule)
     assert finding is not None
     assert finding.severity == "error"
     assert finding.hint
 
 
-def test_problems_stand_at_the_line_of_their_trigger() -> None:
+def test_problems_have_the_line_of_their_trigger() -> None:
     topic = Topic(
         "t",
         "topics/t.md",

@@ -1,4 +1,4 @@
-"""What a topic may subscribe to: files of the workspace, by name (robustness F1 and F2)."""
+"""Topics may subscribe only to files of the workspace, by name (robustness F1 and F2)."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_symlink_out_of_the_workspace_is_refused(workspace: Workspace, tmp_pat
     assert "symlink" in problems[0].what
 
 
-def test_a_file_that_is_there_is_kept_without_a_word(workspace: Workspace, write: Write) -> None:
+def test_an_existing_file_is_accepted_without_problems(workspace: Workspace, write: Write) -> None:
     write("knowledge/people/ada.md", "x")
     topic, problems = load("./knowledge//people/ada.md", workspace)
     assert topic.subscriptions == ("knowledge/people/ada.md",)
     assert problems == []
 
 
-def test_a_missing_file_is_kept_with_what_was_probably_meant(workspace: Workspace, write: Write) -> None:
+def test_a_missing_file_is_kept_with_a_suggestion(workspace: Workspace, write: Write) -> None:
     write("knowledge/people/ada-lovelace.md", "x")
     write("knowledge/procedures/ada.md", "x")
     topic, problems = load("knowledge/people/ada-lovelac.md", workspace)
@@ -70,14 +70,14 @@ def test_a_missing_file_is_kept_with_what_was_probably_meant(workspace: Workspac
     assert problems[0].hint == "create the file or remove the line"
 
 
-def test_a_file_in_another_folder_is_found_by_its_name(workspace: Workspace, write: Write) -> None:
+def test_a_file_of_the_same_name_in_another_folder_is_suggested(workspace: Workspace, write: Write) -> None:
     write("knowledge/procedures/review.md", "x")
     _, problems = load("knowledge/reference/review.md", workspace)
     assert problems[0].hint == "did you mean knowledge/procedures/review.md?"
 
 
 @pytest.mark.parametrize("path", ["knowledge/people/*.md", "knowledge/people"])
-def test_globs_and_folders_are_not_followed_and_the_files_are_named(
+def test_globs_and_folders_are_not_followed_but_their_files_are_listed(
     path: str, workspace: Workspace, write: Write
 ) -> None:
     for name in ("ada", "bob", "cy", "di"):

@@ -1,4 +1,4 @@
-"""Every kind of trigger is read, and a wrong one costs nothing but itself."""
+"""Every kind of trigger is parsed, and an invalid one does not affect the others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def load(*triggers: str) -> tuple[tuple[Trigger, ...], list[Problem]]:
         ),
     ],
 )
-def test_each_kind_is_read(written: str, expected: Trigger) -> None:
+def test_each_kind_of_trigger_is_parsed(written: str, expected: Trigger) -> None:
     triggers, problems = load(written)
     assert problems == []
     fields = ("type", "scope", "match", "words", "source", "event", "schedule", "correction_hint")
@@ -85,7 +85,7 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
         ("{type: cron}", "this trigger has no schedule", "add schedule:"),
     ],
 )
-def test_a_wrong_trigger_is_left_out_with_line_and_cure(written: str, what: str, hint: str) -> None:
+def test_an_invalid_trigger_is_dropped_with_line_and_hint(written: str, what: str, hint: str) -> None:
     triggers, problems = load("{type: url}", written, "{type: code}")
     assert [trigger.type for trigger in triggers] == ["url", "code"]
     assert [(problem.line, problem.severity) for problem in problems] == [(6, "error")]
@@ -94,13 +94,13 @@ def test_a_wrong_trigger_is_left_out_with_line_and_cure(written: str, what: str,
 
 
 @pytest.mark.parametrize("written", ["{type: url, hosts: [[a]]}", "{type: code, languages: {a: b}}"])
-def test_a_wrong_list_never_widens_a_trigger_to_everything(written: str) -> None:
+def test_an_invalid_list_never_widens_a_trigger_to_everything(written: str) -> None:
     triggers, problems = load(written)
     assert triggers == ()
     assert problems[0].severity == "error"
 
 
-def test_a_wrong_scope_is_guessed_and_the_default_used_meanwhile() -> None:
+def test_an_invalid_scope_gets_a_suggestion_and_the_default_is_used() -> None:
     triggers, problems = load("{type: url, scope: outptu}")
     assert triggers[0].scope == "input"
     assert problems[0].hint == "did you mean output?"
@@ -113,7 +113,7 @@ def test_an_unknown_key_of_a_trigger_is_a_warning() -> None:
     assert {problem.severity for problem in problems} == {"warning"}
 
 
-def test_a_hint_on_an_input_trigger_would_never_be_told() -> None:
+def test_a_correction_hint_on_an_input_trigger_is_a_warning() -> None:
     _, problems = load("{type: pattern, match: a, correction_hint: b}")
     assert (problems[0].hint, problems[0].severity) == ("add scope: output", "warning")
 
@@ -139,7 +139,7 @@ def test_a_single_trigger_without_a_list_works() -> None:
     assert (problems[0].line, problems[0].severity) == (3, "warning")
 
 
-def test_triggers_that_are_a_text_are_reported_and_the_topic_lives() -> None:
+def test_triggers_given_as_text_are_reported_and_the_topic_is_kept() -> None:
     text = "---\ntype: topic\ntriggers: email\nexamples: [x]\n---\nGo.\n"
     topic, problems = load_topic(documents.parse(text.encode(), "topics/t.md"))
     assert topic is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy
 
-from tests.activation.fusion.support import MadeVectors
+from tests.activation.fusion.support import FakeVectors
 from tests.training.sets import SETS, read_sets
 from tests.training.workspaces import ROOM, lessons, workspaces
 
@@ -34,7 +34,7 @@ def test_synthetic_workspaces_become_lessons(tmp_path: Path) -> None:
         assert not examples & {text for text, _ in made.messages}, (
             "a message is both an example and a training message"
         )
-        learned = lessons(made, MadeVectors(), numpy.random.RandomState(0))
+        learned = lessons(made, FakeVectors(), numpy.random.RandomState(0))
         assert learned.rows.shape[:2] == learned.truth.shape == (len(made.messages), ROOM)
         belongs = [bool(topics) for _, topics in made.messages]
         assert learned.truth.any(axis=1).tolist() == belongs and 0 < sum(belongs) < len(belongs)

@@ -114,8 +114,8 @@ class Conversation(Case):
         self.pristine.mkdir()
         (self.pristine / "memory-config.yaml").write_bytes(b"")
 
-    def renew(self) -> None:
-        super().renew()
+    def reset(self) -> None:
+        super().reset()
         self.step.write_text("0")
 
     def work(self) -> bool:
@@ -135,7 +135,7 @@ class Conversation(Case):
     def check_whole(self, wanted: dict[str, object]) -> None:
         assert len(wanted) == 1, wanted.keys()
 
-    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+    def check_after_kill(self, wanted: dict[str, object]) -> None:
         """Check that the transcript so far is readable and a prefix of the complete one."""
         for path, data in self.content().items():
             whole = wanted[path]

@@ -1,4 +1,4 @@
-"""A made embedding, made weights and small topics, so that tests of tier 2 do not depend on training."""
+"""A fake embedding, fake weights and small topics, so that tier 2 tests do not depend on training."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ DEPLOY = ("how do i deploy the service", "deploy the new version to production",
 HOLIDAY = ("how many holidays do i have left", "i want to take july off", "request some holidays")
 
 
-class MadeVectors:
-    """Every word has a fixed direction, and a text is the sum of its words'."""
+class FakeVectors:
+    """A fake embedding: each word has a fixed direction, and a text is the sum of its words."""
 
     version = "made"
     dimensions = 24
@@ -44,7 +44,7 @@ class MadeVectors:
 
 
 def linear_combiner(bias: float = -4.0, **weights: float) -> Combiner:
-    """Log-odds that are a weighted sum of some features."""
+    """A combiner whose log-odds are a weighted sum of some features."""
     column = numpy.zeros((len(FEATURES), 1), dtype=numpy.float32)
     for name, weight in weights.items():
         column[FEATURES.index(name), 0] = weight
@@ -54,6 +54,6 @@ def linear_combiner(bias: float = -4.0, **weights: float) -> Combiner:
 
 
 def three_texts(**changes: Any) -> tuple[TopicTexts, ...]:
-    """Three topics that have little to do with one another."""
+    """Three unrelated topics."""
     known = {"refund": REFUND, "deploy": DEPLOY, "holiday": HOLIDAY}
     return tuple(TopicTexts(name, name, "", examples) for name, examples in {**known, **changes}.items())

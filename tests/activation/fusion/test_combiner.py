@@ -1,4 +1,4 @@
-"""The features, and the network that makes one probability of them."""
+"""The features, and the network that combines them into one probability."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from engine.activation.fusion.combiner import (
 from engine.activation.fusion.fitted import TopicTexts, fit
 from engine.activation.fusion.measures import RAW, measure
 from engine.errors import AutopoiesisError
-from tests.activation.fusion.support import REFUND, MadeVectors, linear_combiner, three_texts
+from tests.activation.fusion.support import REFUND, FakeVectors, linear_combiner, three_texts
 
 
 def rows_of(text: str, topics: tuple[TopicTexts, ...]) -> list[dict[str, float]]:
     """The features of every topic, by name."""
-    vectors = MadeVectors()
+    vectors = FakeVectors()
     fitted = fit(topics, vectors)
     measured = measure(text, fitted, vectors)
     assert measured is not None
@@ -52,13 +52,13 @@ def test_features_of_the_nearest_topic_and_of_another() -> None:
     assert refund["background"] == pytest.approx(sum(similarity) / 3, abs=1e-6)
 
 
-def test_a_single_topic_leads_by_all_it_has() -> None:
+def test_the_lead_of_a_single_topic_is_its_own_value() -> None:
     (only,) = rows_of("a refund please", three_texts()[:1])
     assert only["words_top_lead"] == pytest.approx(only["words_top"])
     assert only["words_top_above"] == pytest.approx(0)
 
 
-def test_equal_topics_lead_by_nothing() -> None:
+def test_equal_topics_have_no_lead() -> None:
     first, second = rows_of(
         "the same", (TopicTexts("a", "x", "", ("the same",)), TopicTexts("b", "x", "", ("the same",)))
     )
@@ -66,9 +66,9 @@ def test_equal_topics_lead_by_nothing() -> None:
     assert first["vectors_max_lead"] == 0
 
 
-def test_a_classifier_is_compared_with_what_it_gives_unseen_entries() -> None:
+def test_classifier_features_compare_with_held_out_entries() -> None:
     topics = three_texts()
-    fitted = fit(topics, MadeVectors())
+    fitted = fit(topics, FakeVectors())
     for place, row in enumerate(rows_of("a refund please", topics)):
         own, rivals = float(fitted.own_classified[place]), float(fitted.rivals_classified[place])
         assert row["classifier_own"] == pytest.approx(row["classifier"] - own, abs=1e-6)
@@ -83,24 +83,24 @@ def test_a_classifier_is_compared_with_what_it_gives_unseen_entries() -> None:
     assert all(row["classifier"] for row in untold)
 
 
-def test_a_topic_without_other_entries_has_nothing_of_its_own_to_compare_with() -> None:
+def test_a_topic_with_one_entry_has_no_own_similarity() -> None:
     (row, _) = rows_of("lost parcels", (TopicTexts("a", "lost parcels"), TopicTexts("b", "found keys")))
     assert (row["owned"], row["vectors_own"], row["words_own"]) == (0, 0, 0)
 
 
-def test_log_odds_end_where_nothing_more_is_claimed() -> None:
+def test_log_odds_are_clipped() -> None:
     rows = numpy.zeros((2, len(FEATURES)), dtype=numpy.float32)
     assert linear_combiner(bias=50).logits(rows).tolist() == [MOST_LOGIT] * 2
     assert linear_combiner(bias=-50).logits(rows).tolist() == [-MOST_LOGIT] * 2
 
 
-def test_features_far_out_count_no_more_than_far() -> None:
+def test_extreme_features_are_clipped() -> None:
     rows = numpy.zeros((1, len(FEATURES)), dtype=numpy.float32)
     rows[0, FEATURES.index("bm25")] = 1e6
     assert linear_combiner(bias=0, bm25=1).logits(rows).tolist() == [6]
 
 
-def test_many_rows_at_once_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_gives_the_same_log_odds_as_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     random: Any = numpy.random.RandomState(0)
     rows = random.normal(size=(50, len(FEATURES))).astype(numpy.float32)
     weights = Combiner.load()
@@ -109,7 +109,7 @@ def test_many_rows_at_once_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
     assert numpy.allclose(weights.logits(rows), whole, atol=1e-4)
 
 
-def test_a_contribution_is_what_a_signal_adds() -> None:
+def test_a_contribution_is_the_change_caused_by_a_signal() -> None:
     weights = linear_combiner(words_top=2, words_max_lead=1, bm25=3, against=-2, against_lead=1, length=5)
     nothing = dict.fromkeys(FEATURES, 0.0) | {"against_lead": 1.0}
     row = nothing | {"words_top": 0.5, "words_max_lead": 0.25, "bm25": 0.5, "length": 0.1}
@@ -123,8 +123,8 @@ def test_a_contribution_is_what_a_signal_adds() -> None:
     assert weights.contributions(rows[:0]) == []
 
 
-def test_contributions_add_up_to_what_the_log_odds_differ_by() -> None:
-    """In a network that bends, with features beyond where it looks."""
+def test_contributions_add_up_to_the_difference_in_log_odds() -> None:
+    """Also in a nonlinear network, with features beyond the clipping range."""
     random: Any = numpy.random.RandomState(1)
     sizes = (len(FEATURES), 8, 4, 1)
     layers = tuple(
@@ -154,21 +154,21 @@ def test_every_signal_belongs_to_one_group() -> None:
     assert set(RAW) <= set(members)
 
 
-def test_probabilities() -> None:
+def test_log_odds_convert_to_probabilities() -> None:
     assert probability_of(0) == 0.5
     assert probability_of(-1e9) == 0
     assert probability_of(1e9) == 1
     assert probability_of(2) == pytest.approx(1 - probability_of(-2))
 
 
-def test_weights_that_ship_fit_the_features() -> None:
+def test_the_shipped_weights_match_the_features() -> None:
     loaded = Combiner.load()
     assert loaded.mean.shape == loaded.scale.shape == loaded.typical.shape == (len(FEATURES),)
     assert loaded.layers[0][0].shape[0] == len(FEATURES)
     assert loaded.layers[-1][0].shape[1] == 1
 
 
-def test_unusable_weights_are_named(tmp_path: Path) -> None:
+def test_unusable_weights_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "combiner.json"
     shipped = json.loads(WEIGHTS.read_text())
     for text in (

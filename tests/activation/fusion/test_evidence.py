@@ -1,4 +1,4 @@
-"""What trigger hits add to the probability that a topic applies."""
+"""How trigger hits raise the probability that a topic applies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_without_hits_nothing_changes() -> None:
     assert with_hits(-1.5, billing(), (), frozenset({"refund"})) == -1.5
 
 
-def test_a_further_hit_never_speaks_against() -> None:
+def test_a_further_hit_never_lowers_the_probability() -> None:
     for count in range(1, len(HITS)):
         for some in itertools.combinations(HITS, count):
             for more in HITS:
@@ -58,7 +58,7 @@ def test_with_a_hit_similarity_still_counts(hit: TriggerHit) -> None:
 
 @each_case("priority", ["critical", "high", "medium", "low"])
 @each_case("hit", HITS)
-def test_a_hit_lifts_an_unlike_topic_to_the_gate(hit: TriggerHit, priority: str) -> None:
+def test_a_hit_raises_a_dissimilar_topic_to_the_gate(hit: TriggerHit, priority: str) -> None:
     thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
     assert thresholds.gate is not None
     assert probability(hit) >= thresholds.gate
@@ -72,20 +72,20 @@ def test_one_word_of_a_long_message_does_not_activate() -> None:
 
 @each_case("hit", [LANGUAGE, WATCHED])
 @each_case("priority", ["high", "medium", "low"])
-def test_a_fact_about_the_whole_message_activates(hit: TriggerHit, priority: str) -> None:
+def test_a_trigger_about_the_whole_message_activates(hit: TriggerHit, priority: str) -> None:
     thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
     assert thresholds.activate is not None
     assert probability(hit) >= thresholds.activate
 
 
 @pytest.mark.parametrize("priority", ["high", "medium", "low"])
-def test_a_message_that_consists_of_the_hit_activates(priority: str) -> None:
+def test_a_message_that_is_only_the_hit_activates(priority: str) -> None:
     thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
     assert thresholds.activate is not None
     assert probability(KEYWORD, text="Refund?") >= thresholds.activate
 
 
-def test_a_message_without_content_words_is_covered_by_its_hit() -> None:
+def test_a_message_without_content_words_counts_as_covered_by_its_hit() -> None:
     assert probability(KEYWORD, text="and you?") == probability(KEYWORD, text="refund")
 
 
@@ -97,11 +97,11 @@ def test_different_texts_count_twice_at_most_and_equal_ones_once() -> None:
     assert probability(*hits) == probability(*hits[:3])
 
 
-def test_a_hit_of_a_trigger_that_is_gone_counts_as_a_word() -> None:
+def test_a_hit_of_a_removed_trigger_counts_as_a_keyword() -> None:
     assert probability(TriggerHit(99, "pattern", "sorry")) == probability(TriggerHit(0, "keywords", "sorry"))
 
 
-def test_only_a_counter_example_nearer_than_every_example_is_held_against() -> None:
+def test_only_a_counter_example_closer_than_every_example_counts_against() -> None:
     similarity = numpy.array([0.0, 0.7, 0.9, 1.0, 0.95], dtype=numpy.float32)
     examples = numpy.array([0.2, 0.3, 0.5, 0.6, 0.97], dtype=numpy.float32)
     taken = counter_evidence(similarity, examples)

@@ -1,4 +1,4 @@
-"""What is prepared for a set of topics, whatever the set looks like."""
+"""The data fitted for a set of topics, for any kind of set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from engine.activation.fusion import classifiers, postings
 from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
-from tests.activation.fusion.support import MadeVectors, three_texts
+from tests.activation.fusion.support import FakeVectors, three_texts
 from tests.activation.fusion.test_postings import postings_of
 from tests.cases import each_case
 
@@ -21,7 +21,7 @@ def arrays(fitted: Fitted) -> dict[str, Any]:
 
 
 def sets_of_topics() -> dict[str, tuple[TopicTexts, ...]]:
-    """Sets that have broken something somewhere."""
+    """Edge-case sets of topics."""
     many = tuple(f"message number {number}" for number in range(64))
     return {
         "none": (),
@@ -42,7 +42,7 @@ def sets_of_topics() -> dict[str, tuple[TopicTexts, ...]]:
 @each_case("name", sets_of_topics())
 def test_every_set_of_topics_is_fitted(name: str) -> None:
     topics = sets_of_topics()[name]
-    fitted = fit(topics, MadeVectors())
+    fitted = fit(topics, FakeVectors())
     assert fitted.names == tuple(topic.name for topic in topics)
     assert numpy.diff(fitted.starts).tolist() == [len(topic.examples) or 1 for topic in topics]
     assert {array.dtype for array in arrays(fitted).values()} <= KINDS
@@ -51,24 +51,24 @@ def test_every_set_of_topics_is_fitted(name: str) -> None:
 
 
 def test_equal_topics_give_equal_arrays() -> None:
-    once, again = (arrays(fit(three_texts(), MadeVectors())) for _ in range(2))
+    once, again = (arrays(fit(three_texts(), FakeVectors())) for _ in range(2))
     assert all(numpy.array_equal(once[name], again[name]) for name in once)
 
 
-def test_a_topic_without_examples_is_known_by_its_label() -> None:
-    fitted = fit((TopicTexts("a", "lost parcels", "what to do"), *three_texts()), MadeVectors())
+def test_a_topic_without_examples_uses_its_label_as_entry() -> None:
+    fitted = fit((TopicTexts("a", "lost parcels", "what to do"), *three_texts()), FakeVectors())
     assert fitted.starts[1] == 1
     assert numpy.allclose(fitted.entry_vectors[0], fitted.label_vectors[0])
     assert fitted.own_vectors[0] == fitted.own_grams[0] == -1
-    # In what is written about it the label's words count once, though the label is the entry as well.
-    alone = fit((TopicTexts("a", "lost parcels", "what to do"),), MadeVectors())
+    # In the description the label's words count once, although the label is also the entry.
+    alone = fit((TopicTexts("a", "lost parcels", "what to do"),), FakeVectors())
     assert numpy.allclose(alone.word_weights, alone.word_idf)
 
 
-def test_own_similarity_is_that_to_the_three_nearest() -> None:
+def test_own_similarity_is_the_mean_of_the_three_nearest() -> None:
     examples = ("send the parcel", "send the parcel", "send my parcel", "send her parcel", "lost", "found")
     texts = (TopicTexts("a", "a", "", examples), TopicTexts("b", "b"))
-    fitted = fit(texts, MadeVectors())
+    fitted = fit(texts, FakeVectors())
     vectors = fitted.entry_vectors[:6]
     expected = []
     for row in range(6):
@@ -88,7 +88,7 @@ def dot(left: dict[int, float], right: dict[int, float]) -> float:
 
 
 def kernel_of(fitted: Fitted, titled: list[int]) -> Any:
-    """Likeness among entries and the titles of some topics, one pair after the other."""
+    """Pairwise similarity of entries and the titles of some topics."""
     grams = postings_of(arrays(fitted))
     size = int(fitted.starts[-1])
     every = numpy.concatenate([fitted.entry_vectors, fitted.label_vectors[titled]])
@@ -109,21 +109,21 @@ def solved(kernel: Any, owners: list[int]) -> Any:
 def test_classifiers_are_ridge_regression_over_similarity(
     common: int, columns: int, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However the n-grams are compared: as columns of a matrix or pair by pair."""
+    """Whether n-grams are compared as columns of a matrix or pair by pair."""
     monkeypatch.setattr(classifiers, "_COMMON", common)
     monkeypatch.setattr(classifiers, "_COLUMNS", columns)
     monkeypatch.setattr(classifiers, "_PAIRS", pairs)
     texts = (*three_texts()[:2], TopicTexts("c", "only a title"))
-    fitted = fit(texts, MadeVectors())
+    fitted = fit(texts, FakeVectors())
     size = int(fitted.starts[-1])
     owners = [topic for topic in range(3) for _ in range(fitted.starts[topic], fitted.starts[topic + 1])]
     expected = solved(kernel_of(fitted, [0, 1]), [*owners, 0, 1])
     assert numpy.allclose(fitted.classifiers[: size + 2], expected, atol=1e-5)
-    assert not fitted.classifiers[size + 2].any()  # its title is its entry already
+    assert not fitted.classifiers[size + 2].any()  # its title is already its entry
 
 
-def test_what_classifiers_give_unseen_entries_is_as_if_they_had_been_trained_without_them() -> None:
-    fitted = fit(three_texts(), MadeVectors())
+def test_held_out_classifier_values_equal_leave_one_out_training() -> None:
+    fitted = fit(three_texts(), FakeVectors())
     size = int(fitted.starts[-1])
     owners = [topic for topic in range(3) for _ in range(fitted.starts[topic], fitted.starts[topic + 1])]
     owners += range(3)
@@ -145,7 +145,7 @@ def test_what_classifiers_give_unseen_entries_is_as_if_they_had_been_trained_wit
         assert fitted.rivals_classified[topic] == pytest.approx(nearest, abs=1e-4)
 
 
-def test_large_triangles_are_inverted_by_halves() -> None:
+def test_large_triangular_matrices_are_inverted_in_halves() -> None:
     random = numpy.random.RandomState(3)
     lower = numpy.tril(random.normal(size=(301, 301), scale=0.02)).astype(numpy.float32)
     lower[numpy.diag_indices(301)] = 1
@@ -154,23 +154,23 @@ def test_large_triangles_are_inverted_by_halves() -> None:
     assert not numpy.triu(inverse, 1).any()
 
 
-def test_titles_alone_say_nothing_about_how_high_a_classifier_goes() -> None:
-    fitted = fit(tuple(TopicTexts(name, f"about {name}") for name in "abc"), MadeVectors())
+def test_topics_with_only_titles_have_no_held_out_classifier_values() -> None:
+    fitted = fit(tuple(TopicTexts(name, f"about {name}") for name in "abc"), FakeVectors())
     assert not fitted.own_classified.any()
     assert fitted.spread_classified[0] == 0
 
 
-def test_too_many_entries_or_one_topic_have_no_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fit(three_texts()[:1], MadeVectors()).classifiers.shape == (0, 0)
+def test_too_many_entries_or_a_single_topic_get_no_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fit(three_texts()[:1], FakeVectors()).classifiers.shape == (0, 0)
     monkeypatch.setattr(classifiers, "CLASSIFIED_ENTRIES", 11)
-    assert fit(three_texts(), MadeVectors()).classifiers.shape == (0, 0)
+    assert fit(three_texts(), FakeVectors()).classifiers.shape == (0, 0)
     monkeypatch.setattr(classifiers, "CLASSIFIED_ENTRIES", 12)
-    assert fit(three_texts(), MadeVectors()).classifiers.shape == (12, 3)
+    assert fit(three_texts(), FakeVectors()).classifiers.shape == (12, 3)
 
 
-def test_a_limit_of_postings_leaves_a_usable_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postings_limit_leaves_a_usable_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postings, "POSTINGS_LIMIT", 1)
-    fitted = fit(three_texts(), MadeVectors())
+    fitted = fit(three_texts(), FakeVectors())
     assert numpy.diff(fitted.offsets).max() == 1
     assert numpy.isfinite(fitted.classifiers).all()
 
@@ -181,6 +181,6 @@ def test_moods_follow_the_words() -> None:
             TopicTexts("praise", "praise", "", ("great thanks perfect love wonderful",)),
             TopicTexts("complaint", "complaint", "", ("terrible angry hate broken awful",)),
         ),
-        MadeVectors(),
+        FakeVectors(),
     )
     assert fitted.moods[0] > 0 > fitted.moods[1]

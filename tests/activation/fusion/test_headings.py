@@ -1,4 +1,4 @@
-"""The headings of what topics subscribe to, and that they are parsed once."""
+"""The headings of subscribed files, parsed once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found_in(root: Path, *paths: str) -> Sequence[str]:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths of the files that are taken apart."""
+    """The paths of the files that are parsed."""
     paths: list[str] = []
 
     def counting(data: bytes, path: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def test_headings_are_bounded(tmp_path: Path) -> None:
     assert found_in(tmp_path, *each)[-1] == f"file {SUBSCRIPTIONS_READ - 1}"
 
 
-def test_a_file_is_taken_apart_once_in_all_processes(tmp_path: Path, parsed: list[str]) -> None:
+def test_a_file_is_parsed_once_across_processes(tmp_path: Path, parsed: list[str]) -> None:
     (tmp_path / "a.md").write_text("# One\n")
     (tmp_path / "b.md").write_text("# Two\n")
     topics = [topic("t", subscriptions=("a.md", "b.md")), topic("u", subscriptions=("a.md",))]
@@ -72,7 +72,9 @@ def test_a_file_is_taken_apart_once_in_all_processes(tmp_path: Path, parsed: lis
     assert parsed == ["a.md", "b.md"]
 
 
-def test_a_changed_file_is_noticed_whatever_its_time_says(tmp_path: Path, parsed: list[str]) -> None:
+def test_a_changed_file_is_noticed_regardless_of_its_modification_time(
+    tmp_path: Path, parsed: list[str]
+) -> None:
     path = tmp_path / "a.md"
     path.write_text("# One\n")
     stamp = path.stat()
@@ -85,7 +87,7 @@ def test_a_changed_file_is_noticed_whatever_its_time_says(tmp_path: Path, parsed
     assert len(parsed) == 2
 
 
-def test_what_no_topic_subscribes_to_any_more_is_not_kept(tmp_path: Path) -> None:
+def test_headings_without_a_subscriber_are_not_kept(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# One\n")
     found_in(tmp_path, "a.md")
     (tmp_path / "b.md").write_text("# Two\n")
@@ -108,7 +110,7 @@ def test_what_no_topic_subscribes_to_any_more_is_not_kept(tmp_path: Path) -> Non
     ],
     ids=lambda content: repr(content[:40]),
 )
-def test_what_is_damaged_is_found_anew(content: bytes, tmp_path: Path) -> None:
+def test_a_damaged_headings_cache_is_rebuilt(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# One\n")
     (tmp_path / "scratch").mkdir()
     (tmp_path / HEADINGS_PATH).write_bytes(content)

@@ -1,4 +1,4 @@
-"""The words that speak for a topic lie on the words of the message."""
+"""Highlighting the words of a message that speak for a topic."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from engine.activation.fusion.fitted import TopicTexts, fit
 from engine.activation.fusion.highlight import telling_words
 from engine.meaning.text import CHARACTERS_READ
-from tests.activation.fusion.support import MadeVectors, three_texts
+from tests.activation.fusion.support import FakeVectors, three_texts
 from tests.cases import each_case
 
 SCRIPTS = (
     TopicTexts("refund", "refund", "", ("I want a refund", "退款怎么办理", "возврат денег", "café crème")),
     TopicTexts("holiday", "holiday", "", ("take july off", "我想七月请假", "отпуск в июле")),
 )
-FITTED = fit(SCRIPTS, MadeVectors())
+FITTED = fit(SCRIPTS, FakeVectors())
 
 
 def shown(text: str, topic: int = 0) -> list[tuple[str, float]]:
@@ -23,13 +23,13 @@ def shown(text: str, topic: int = 0) -> list[tuple[str, float]]:
     return [(text[span.start : span.end], span.weight) for span in spans]
 
 
-def test_content_words_that_the_topic_knows_are_shown() -> None:
+def test_content_words_known_to_the_topic_are_highlighted() -> None:
     found = shown("Could I have a REFUND of the money?")
     assert found == [("REFUND", 1.0)]
     assert shown("Could I have a REFUND of the money?", 1) == []
 
 
-def test_words_known_in_part_are_shown_as_less() -> None:
+def test_partly_known_words_are_highlighted_with_less_weight() -> None:
     found = dict(shown("a refund, refunding everybody"))
     assert found["refund"] == 1.0
     assert 0 < found["refunding"] < 1
@@ -47,12 +47,12 @@ def test_words_known_in_part_are_shown_as_less() -> None:
         ("𝐫𝐞𝐟𝐮𝐧𝐝 please", ["𝐫𝐞𝐟𝐮𝐧𝐝"]),
     ],
 )
-def test_offsets_are_right_whatever_stands_before(text: str, expected: list[str]) -> None:
+def test_offsets_are_correct_after_any_characters(text: str, expected: list[str]) -> None:
     assert [word for word, _ in shown(text)] == expected
 
 
 @each_case("text", ["", "   ", "the and of", "😀", "zebras yawn"])
-def test_nothing_is_shown_where_nothing_speaks(text: str) -> None:
+def test_nothing_is_highlighted_in_an_unrelated_message(text: str) -> None:
     assert shown(text) == []
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_shown_where_nothing_speaks(text: str) -> None:
         max_size=30,
     ).map("".join)
 )
-def test_spans_are_in_order_and_apart(text: str) -> None:
+def test_spans_are_ordered_and_disjoint(text: str) -> None:
     for spans in telling_words(text, FITTED, [0, 1]):
         ends = [0]
         for span in spans:
@@ -74,7 +74,7 @@ def test_spans_are_in_order_and_apart(text: str) -> None:
         assert not spans or max(span.weight for span in spans) == 1
 
 
-def test_every_topic_asked_about_has_its_own_words() -> None:
+def test_each_requested_topic_has_its_own_words() -> None:
     text = "refund for my july trip"
     first, second, again = telling_words(text, FITTED, [1, 0, 1])
     assert first == again
@@ -83,22 +83,22 @@ def test_every_topic_asked_about_has_its_own_words() -> None:
     assert telling_words(text, FITTED, []) == []
 
 
-def test_both_ends_of_a_huge_message_are_shown() -> None:
+def test_both_ends_of_a_huge_message_are_highlighted() -> None:
     text = f"refund {'x ' * CHARACTERS_READ} refund"
     (spans,) = telling_words(text, FITTED, [0])
     assert [(span.start, span.end) for span in spans] == [(0, 6), (len(text) - 6, len(text))]
 
 
-def test_topics_without_words_show_nothing() -> None:
-    fitted = fit((TopicTexts("party", "🎉"), TopicTexts("sad", "😢")), MadeVectors())
+def test_topics_without_words_highlight_nothing() -> None:
+    fitted = fit((TopicTexts("party", "🎉"), TopicTexts("sad", "😢")), FakeVectors())
     assert telling_words("a party", fitted, [0, 1]) == [(), ()]
 
 
-def test_words_of_what_is_written_about_a_topic_count() -> None:
+def test_words_of_a_topics_description_are_highlighted() -> None:
     topics = (
         *three_texts(),
         TopicTexts("parcels", "parcels", "Customs declarations for Switzerland", ("lost",)),
     )
     text = "does Switzerland want declarations"
-    (spans,) = telling_words(text, fit(topics, MadeVectors()), [3])
+    (spans,) = telling_words(text, fit(topics, FakeVectors()), [3])
     assert [text[span.start : span.end] for span in spans] == ["Switzerland", "declarations"]

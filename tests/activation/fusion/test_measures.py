@@ -1,4 +1,4 @@
-"""The raw signals of a message: what each says, and that neither odd texts nor many topics break them."""
+"""The raw signals of a message: what each measures, also with odd texts and many topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.activation.fusion.measures import RAW, Measured, measure
 from engine.activation.fusion.postings import count_grams
 from engine.activation.fusion.words import WORDS_READ, words_of
 from engine.meaning.vectors import tokens_of
-from tests.activation.fusion.support import REFUND, MadeVectors, three_texts
+from tests.activation.fusion.support import REFUND, FakeVectors, three_texts
 from tests.activation.fusion.test_fitted import sets_of_topics
 from tests.cases import each_case
 
@@ -35,18 +35,18 @@ MESSAGES = (
 
 @cache
 def known(topics: tuple[TopicTexts, ...], classified: int) -> Fitted:
-    """What is fitted to topics, once for each limit of what is classified."""
-    return fit(topics, MadeVectors())
+    """The fit for some topics, cached per classifier limit."""
+    return fit(topics, FakeVectors())
 
 
 def found(text: str, topics: tuple[TopicTexts, ...]) -> Measured:
-    measured = measure(text, known(topics, classifiers.CLASSIFIED_ENTRIES), MadeVectors())
+    measured = measure(text, known(topics, classifiers.CLASSIFIED_ENTRIES), FakeVectors())
     assert measured is not None
     return measured
 
 
 def signals(text: str, topics: tuple[TopicTexts, ...]) -> dict[str, dict[str, float]]:
-    """By topic, the signals by name."""
+    """Signals by name, by topic."""
     measured = found(text, topics)
     rows = measured.values.tolist()
     return {
@@ -56,12 +56,12 @@ def signals(text: str, topics: tuple[TopicTexts, ...]) -> dict[str, dict[str, fl
 
 
 @each_case("text", ["", "  \n", "😀 🎉", "…!?", "\ud800"])
-def test_a_message_without_words_says_nothing(text: str) -> None:
-    assert measure(text, fit(three_texts(), MadeVectors()), MadeVectors()) is None
+def test_a_message_without_words_is_not_measured(text: str) -> None:
+    assert measure(text, fit(three_texts(), FakeVectors()), FakeVectors()) is None
 
 
 def test_without_topics_there_is_nothing_to_measure() -> None:
-    assert measure("a message", fit((), MadeVectors()), MadeVectors()) is None
+    assert measure("a message", fit((), FakeVectors()), FakeVectors()) is None
 
 
 @each_case("name", [name for name in sets_of_topics() if name != "none"])
@@ -78,7 +78,7 @@ def test_every_message_is_measured(text: str, name: str) -> None:
     assert 0 <= measured.coverage <= 1
 
 
-def test_a_known_message_is_as_like_as_can_be() -> None:
+def test_an_example_as_message_has_maximum_similarity() -> None:
     of = signals(REFUND[1], three_texts())
     for raw in ("vectors_max", "words_max", "jaccard", "minhash"):
         assert of["refund"][raw] == pytest.approx(1, abs=1e-4)
@@ -95,24 +95,24 @@ def test_a_known_message_is_as_like_as_can_be() -> None:
         assert of["refund"][raw] > of["deploy"][raw] + 0.05
 
 
-def test_jaccard_is_the_share_of_different_words() -> None:
+def test_jaccard_is_the_share_of_common_distinct_words() -> None:
     topics = (TopicTexts("a", "a", "", ("send my parcel today", "lost")), TopicTexts("b", "b"))
     assert signals("send send the parcel", topics)["a"]["jaccard"] == pytest.approx(2 / 5)
 
 
-def test_the_top_is_the_mean_of_three() -> None:
+def test_top_is_the_mean_of_the_three_highest() -> None:
     topics = (
         TopicTexts("a", "a", "", ("red", "green", "blue", "black", "red red")),
         TopicTexts("b", "b", "", ("white",)),
     )
-    vectors = MadeVectors()
+    vectors = FakeVectors()
     near = (vectors.embed(topics[0].examples) @ vectors.embed(["red"])[0]).tolist()
     of = signals("red", topics)
     assert of["a"]["vectors_top"] == pytest.approx(sum(sorted(near)[-3:]) / 3, abs=1e-5)
     assert of["b"]["vectors_top"] == pytest.approx(of["b"]["vectors_max"], abs=1e-5)
 
 
-def test_a_counter_example_speaks_against_its_topic_alone() -> None:
+def test_a_counter_example_counts_only_against_its_topic() -> None:
     topics = three_texts()
     topics = (*topics[:2], replace(topics[2], against=("set my alarm for six", "never mind")))
     of = signals("set an alarm for six", topics)
@@ -120,7 +120,7 @@ def test_a_counter_example_speaks_against_its_topic_alone() -> None:
     assert of["refund"]["against"] == of["deploy"]["against"] == 0
 
 
-def test_coverage_is_the_part_of_the_words_that_is_known() -> None:
+def test_coverage_is_the_share_of_known_words() -> None:
     topics = three_texts()
     assert found("refund the order", topics).coverage == 1
     assert found("zebras yawn", topics).coverage == 0
@@ -186,7 +186,7 @@ def test_work_is_bounded_however_long_a_message_is(word: str) -> None:
     assert len(tokens_of(text)) <= 256
 
 
-def test_products_are_those_of_the_matrix() -> None:
+def test_sparse_products_equal_the_matrix_product() -> None:
     matrix: Any = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
     vector: Any = numpy.array([1, 0, 2, -1], dtype=numpy.float32)
     assert measures._products(matrix, vector).tolist() == (matrix @ vector).tolist()

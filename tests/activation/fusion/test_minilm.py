@@ -1,4 +1,4 @@
-"""The transformer of the ``minilm`` extra, stood in for: how it joins the shipped vectors."""
+"""The ``minilm`` extra with a fake transformer: how it is combined with the shipped vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.meaning.test_vectors import folder_with
 
 @pytest.fixture
 def transformer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The packages of the extra, with a transformer that looks at the length of a text."""
+    """The extra's packages, with a fake transformer that only looks at the length of a text."""
     with stand_in(tmp_path, monkeypatch) as module:
         yield module
 
@@ -41,7 +41,7 @@ def test_cosines_are_weighted_means(transformer: Any, tmp_path: Path) -> None:
     assert float(found[0] @ found[1]) == pytest.approx(expected, abs=1e-5)
 
 
-def test_it_is_loaded_with_the_first_text_and_once(transformer: Any, tmp_path: Path) -> None:
+def test_the_transformer_is_loaded_once_with_the_first_text(transformer: Any, tmp_path: Path) -> None:
     both = joined(tmp_path)
     assert both.embed([]).shape == (0, both.dimensions)
     assert transformer.made == []
@@ -59,13 +59,13 @@ def test_a_message_is_read_up_to_64_tokens(transformer: Any, tmp_path: Path) -> 
     assert transformer.limits == [64]
 
 
-def test_its_version_tells_the_shipped_vectors(transformer: Any, tmp_path: Path) -> None:
+def test_the_version_depends_on_the_shipped_vectors(transformer: Any, tmp_path: Path) -> None:
     first = JoinedVectors(TokenVectors(folder_with(tmp_path / "a", seed=1)))
     second = JoinedVectors(TokenVectors(folder_with(tmp_path / "b", seed=2)))
     assert first.version != second.version
 
 
-def test_without_the_extra_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_has_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(name: str, package: Sequence[str] | None = None) -> None:
         return None
 

@@ -1,4 +1,4 @@
-"""The indexes of n-grams and words hold what their formulas say."""
+"""The n-gram and word indexes follow their formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS: tuple[list[str], ...] = (
 
 
 def grams(words: list[str]) -> Counter[str]:
-    """The n-grams of a text, written down anew."""
+    """The n-grams of a text, as a reference implementation."""
     found: Counter[str] = Counter()
     for word in words:
         found[word] += 1
@@ -67,7 +67,7 @@ def test_grams_are_counted_text_by_text(block: int, monkeypatch: pytest.MonkeyPa
 
 
 def postings_of(index: dict[str, Any]) -> dict[int, dict[int, float]]:
-    """By row, the weight of each n-gram."""
+    """The weight of each n-gram, by row."""
     terms = numpy.repeat(index["grams"], numpy.diff(index["offsets"]))
     by_row: dict[int, dict[int, float]] = {}
     for term, row, weight in zip(
@@ -92,7 +92,7 @@ def test_weights_are_sublinear_tfidf_of_length_1() -> None:
         )
 
 
-def test_of_a_frequent_gram_the_heaviest_postings_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frequent_gram_keeps_its_heaviest_postings(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [["late", *(f"w{number}" for number in range(count))] for count in (9, 0, 5, 0, 7)]
     whole = postings_of(index_grams(texts))
     monkeypatch.setattr(postings, "POSTINGS_LIMIT", 2)
@@ -104,7 +104,7 @@ def test_of_a_frequent_gram_the_heaviest_postings_stay(monkeypatch: pytest.Monke
     assert all(whole[row][term] == weight for row, terms in cut.items() for term, weight in terms.items())
 
 
-def test_gathered_postings_stand_term_by_term() -> None:
+def test_gathered_postings_are_grouped_by_term() -> None:
     offsets = numpy.array([0, 2, 2, 5], dtype=numpy.int32)
     columns = numpy.array([10, 11, 20, 21, 22]), numpy.array([1.0, 1.5, 2.0, 2.5, 3.0])
     sizes, (first, second) = gathered(offsets, numpy.array([2, 1, 0]), *columns)
@@ -115,7 +115,7 @@ def test_gathered_postings_stand_term_by_term() -> None:
     assert nothing.tolist() == []
 
 
-def test_places_of_codes() -> None:
+def test_codes_are_located() -> None:
     known = numpy.array([3, 7, 4_000_000_000], dtype=numpy.uint32)
     codes = numpy.array([4_000_000_000, 5, 3, 4_294_967_295], dtype=numpy.uint32)
     places, is_known = places_in(known, codes)
@@ -152,7 +152,7 @@ def test_words_have_bm25_weights() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_an_index_of_nothing(count: int) -> None:
+def test_an_index_of_empty_texts_is_empty(count: int) -> None:
     index = index_grams([[]] * count) | index_words([Counter()] * count, [[]] * count)
     assert {name: len(values) for name, values in index.items() if len(values)} == {
         "offsets": 1,

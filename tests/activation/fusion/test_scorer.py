@@ -1,4 +1,4 @@
-"""The scorer: topics in, probabilities and reasons out, with made vectors and weights."""
+"""The scorer turns topics into probabilities and reasons; with fake vectors and weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.activation.labelled import Labelled
 from engine.activation.similarity import deciding_value
 from engine.activation.trace import TriggerHit
 from engine.topics.model import Topic, Trigger
-from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, MadeVectors, linear_combiner
+from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, FakeVectors, linear_combiner
 from tests.activation.support import topic, workspace_files
 from tests.cases import each_case
 
@@ -33,8 +33,8 @@ def known(name: str, examples: Sequence[str], **fields: Any) -> Topic:
 TOPICS = (known("refund", REFUND), known("deploy", DEPLOY), known("holiday", HOLIDAY))
 
 
-def made(topics: Sequence[Topic] = TOPICS, **options: Any) -> CalibratedScorer:
-    found = CalibratedScorer(vectors=MadeVectors(), combiner=WEIGHTS, **options)
+def make_scorer(topics: Sequence[Topic] = TOPICS, **options: Any) -> CalibratedScorer:
+    found = CalibratedScorer(vectors=FakeVectors(), combiner=WEIGHTS, **options)
     found.update(topics)
     return found
 
@@ -47,7 +47,7 @@ def probabilities(
 
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """The names of the topics of every fit that is made."""
+    """The topic names of each computed fit."""
     made_of: list[tuple[str, ...]] = []
 
     def counting(texts: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
@@ -58,61 +58,61 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     return made_of
 
 
-def test_the_topic_that_a_message_is_about_is_the_most_probable() -> None:
-    of = probabilities(made(), "please give me my money back")
+def test_the_matching_topic_is_the_most_probable() -> None:
+    of = probabilities(make_scorer(), "please give me my money back")
     assert of["refund"] > 0.5 > max(of["deploy"], of["holiday"])
 
 
 def test_scores_have_a_fixed_order_and_range() -> None:
-    scores = made().score("can i have my money back", {})
+    scores = make_scorer().score("can i have my money back", {})
     assert list(scores) == [each.name for each in TOPICS]
     for of in scores.values():
         assert [score.name for score in of] == ["probability", *SHOWN]
         assert all(0 <= score.value <= 1 for score in of)
 
 
-def test_before_the_first_update_there_is_nothing_to_say() -> None:
-    found = CalibratedScorer(vectors=MadeVectors(), combiner=WEIGHTS)
+def test_before_the_first_update_there_are_no_scores() -> None:
+    found = CalibratedScorer(vectors=FakeVectors(), combiner=WEIGHTS)
     assert found.score("a message", {}) == {}
     assert found.explain("a message", {}, ["refund"]) == {}
 
 
 def test_without_topics_there_is_nothing_to_score() -> None:
-    found = made(())
+    found = make_scorer(())
     assert found.score("a message", {}) == {}
     assert found.explain("a message", {"gone": ()}, ["gone"]) == {}
 
 
 @each_case("text", ["", "😀", "\ud800", "…"])
-def test_a_message_without_words_is_about_nothing(text: str) -> None:
-    found = made()
+def test_a_message_without_words_scores_zero(text: str) -> None:
+    found = make_scorer()
     assert probabilities(found, text) == {"refund": 0.0, "deploy": 0.0, "holiday": 0.0}
     assert found.explain(text, {}, ["refund"]) == {}
 
 
 def test_a_topic_of_emoji_alone_is_scored() -> None:
-    found = made((known("party", ("🎉",)), known("sad", ())))
+    found = make_scorer((known("party", ("🎉",)), known("sad", ())))
     assert set(probabilities(found, "a party 🎉")) == {"party", "sad"}
 
 
 def test_equal_topics_are_equally_probable() -> None:
     of = probabilities(
-        made((known("a", REFUND, description="x"), known("b", REFUND, description="x"))), REFUND[0]
+        make_scorer((known("a", REFUND, description="x"), known("b", REFUND, description="x"))), REFUND[0]
     )
     assert of["a"] == pytest.approx(of["b"], abs=0.02)
 
 
-def test_topics_of_one_name_are_one_topic() -> None:
-    assert list(probabilities(made((*TOPICS, known("refund", HOLIDAY))), "money back")) == [
+def test_topics_with_the_same_name_are_merged() -> None:
+    assert list(probabilities(make_scorer((*TOPICS, known("refund", HOLIDAY))), "money back")) == [
         "refund",
         "deploy",
         "holiday",
     ]
 
 
-def test_beyond_the_nearest_only_the_probability_is_given() -> None:
+def test_only_the_nearest_topics_get_detailed_scores() -> None:
     topics = [known(f"t{number}", (f"thing{number} here",)) for number in range(DETAILED + 20)]
-    found = made(topics).score("is thing7 here", {})
+    found = make_scorer(topics).score("is thing7 here", {})
     detailed = [name for name, of in found.items() if len(of) > 1]
     assert len(detailed) == DETAILED
     assert "t7" in detailed
@@ -123,7 +123,7 @@ def test_beyond_the_nearest_only_the_probability_is_given() -> None:
 def test_topics_off_the_shortlist_are_improbable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "ALL_TOPICS", 20)
     monkeypatch.setattr(measures, "SHORTLIST", 5)
-    found = made([known(f"t{number}", (f"thing{number} here",)) for number in range(21)])
+    found = make_scorer([known(f"t{number}", (f"thing{number} here",)) for number in range(21)])
     of = probabilities(found, "is thing7 here")
     assert len(of) == 21
     assert sum(value > 0 for value in of.values()) == 5
@@ -135,8 +135,10 @@ def test_topics_off_the_shortlist_are_improbable(monkeypatch: pytest.MonkeyPatch
     assert explained.words == ()
 
 
-def test_hits_count_for_topics_that_are_there() -> None:
-    found = made((replace(TOPICS[0], triggers=(Trigger("keywords", words=("penguin",)),)), *TOPICS[1:]))
+def test_hits_count_only_for_existing_topics() -> None:
+    found = make_scorer(
+        (replace(TOPICS[0], triggers=(Trigger("keywords", words=("penguin",)),)), *TOPICS[1:])
+    )
     hits = {"refund": (TriggerHit(0, "keywords", "penguin", 2, 9),), "gone": (TriggerHit(0, "url", "x"),)}
     plain, lifted = probabilities(found, "a penguin"), probabilities(found, "a penguin", hits)
     assert plain["refund"] < 0.1
@@ -147,8 +149,8 @@ def test_hits_count_for_topics_that_are_there() -> None:
     assert probabilities(found, "😀", hits)["refund"] > 0.25
 
 
-def test_reasons_stand_beside_every_topic_asked_about() -> None:
-    found = made()
+def test_each_requested_topic_is_explained() -> None:
+    found = make_scorer()
     text = "can i have my money back"
     explained = found.explain(text, {}, ["refund", "deploy", "refund", "gone"])
     assert list(explained) == ["refund", "deploy"]
@@ -165,24 +167,24 @@ def test_reasons_stand_beside_every_topic_asked_about() -> None:
     assert shown == [word for word in text.split() if word in shown]
 
 
-def test_a_counter_example_speaks_against() -> None:
-    found = made(labelled=lambda: {"refund": Labelled(noise=("money for the bus",))})
+def test_a_counter_example_counts_against_its_topic() -> None:
+    found = make_scorer(labelled=lambda: {"refund": Labelled(noise=("money for the bus",))})
     parts = found.explain("money for the bus", {}, ["refund"])["refund"].contributions
     assert {part.signal: part.weight for part in parts}["counter-examples"] < -1
 
 
 @pytest.mark.parametrize("with_hit", [True, False])
-def test_the_trigger_is_a_reason_only_where_it_fired(with_hit: bool) -> None:
+def test_a_trigger_is_a_reason_only_for_topics_it_fired_for(with_hit: bool) -> None:
     hits = {"refund": (TriggerHit(0, "keywords", "money", 0, 5),)} if with_hit else {}
-    explained = made().explain("money for the bus", hits, ["refund", "deploy"])
+    explained = make_scorer().explain("money for the bus", hits, ["refund", "deploy"])
     for name in explained:
         triggers = [part.weight for part in explained[name].contributions if part.signal == "trigger"]
         assert bool(triggers) == (with_hit and name == "refund")
         assert all(weight > 0 for weight in triggers)
 
 
-def test_nothing_is_fitted_anew_without_need(fits: list[tuple[str, ...]]) -> None:
-    found = made()
+def test_unchanged_texts_are_not_fitted_again(fits: list[tuple[str, ...]]) -> None:
+    found = make_scorer()
     found.update(TOPICS)
     found.update([replace(each, priority="low", forced=True, similarity_threshold=0.4) for each in TOPICS])
     assert len(fits) == 1
@@ -231,14 +233,14 @@ CHANGES = (examples, instructions, title, description, one_less, another_order, 
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_whatever_a_topic_is_known_by_makes_another_fit(
+def test_any_change_to_a_topics_texts_causes_a_new_fit(
     change: Change, tmp_path: Path, fits: list[tuple[str, ...]]
 ) -> None:
     state: dict[str, Any] = {"topics": TOPICS, "labelled": {}, "headings": ()}
     files = workspace_files(tmp_path)
 
     def updated() -> None:
-        made(
+        make_scorer(
             state["topics"],
             store=FitStore(files),
             labelled=lambda: state["labelled"],
@@ -254,39 +256,39 @@ def test_whatever_a_topic_is_known_by_makes_another_fit(
     assert len(fits) == 2
 
 
-def test_other_vectors_make_another_fit(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+def test_other_vectors_cause_a_new_fit(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
     store = FitStore(workspace_files(tmp_path))
-    made(store=store)
-    vectors = MadeVectors()
+    make_scorer(store=store)
+    vectors = FakeVectors()
     vectors.version = "trained anew"
     CalibratedScorer(vectors=vectors, combiner=WEIGHTS, store=store).update(TOPICS)
     assert len(fits) == 2
 
 
-def test_a_kept_fit_embeds_no_topic(tmp_path: Path) -> None:
+def test_a_stored_fit_needs_no_embedding(tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path))
-    made(store=store)
-    vectors = MadeVectors()
+    make_scorer(store=store)
+    vectors = FakeVectors()
     again = CalibratedScorer(vectors=vectors, combiner=WEIGHTS, store=store)
     again.update(TOPICS)
     assert vectors.texts == []
-    assert again.score("money back", {}) == made().score("money back", {})
+    assert again.score("money back", {}) == make_scorer().score("money back", {})
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\3\4", b"\0" * 100])
-def test_a_damaged_fit_is_made_again(damage: bytes, tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+def test_a_damaged_fit_is_recomputed(damage: bytes, tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
     store = FitStore(workspace_files(tmp_path))
-    made(store=store)
+    make_scorer(store=store)
     (tmp_path / FIT_PATH).write_bytes(damage)
-    assert probabilities(made(store=store), "money back") == probabilities(made(), "money back")
+    assert probabilities(make_scorer(store=store), "money back") == probabilities(make_scorer(), "money back")
     assert len(fits) == 3
-    made(store=store)
+    make_scorer(store=store)
     assert len(fits) == 3
 
 
 def test_a_read_only_workspace_is_scored_from_memory(tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path, read_only=True))
-    assert probabilities(made(store=store), "money back") == probabilities(made(), "money back")
+    assert probabilities(make_scorer(store=store), "money back") == probabilities(make_scorer(), "money back")
     assert not (tmp_path / FIT_PATH).exists()
 
 
@@ -298,7 +300,7 @@ def test_the_last_message_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> N
         return measures.measure(text, *rest)
 
     monkeypatch.setattr(scorer, "measure", counting)
-    found = made()
+    found = make_scorer()
     found.score("money back", {})
     found.explain("money back", {}, ["refund"])
     found.score("money back", {"refund": (TriggerHit(0, "keywords", "money"),)})
@@ -309,9 +311,9 @@ def test_the_last_message_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert calls == ["money back", "july off", "july off"]
 
 
-def test_labels_are_taken_over_when_asked_to(fits: list[tuple[str, ...]]) -> None:
+def test_labels_are_applied_only_by_relearn(fits: list[tuple[str, ...]]) -> None:
     labelled: dict[str, Labelled] = {}
-    found = CalibratedScorer(vectors=MadeVectors(), combiner=WEIGHTS, labelled=lambda: labelled)
+    found = CalibratedScorer(vectors=FakeVectors(), combiner=WEIGHTS, labelled=lambda: labelled)
     assert not found.relearn()
     found.update(TOPICS)
     before = probabilities(found, "money for the bus")
@@ -328,8 +330,8 @@ def test_labels_are_taken_over_when_asked_to(fits: list[tuple[str, ...]]) -> Non
 
 
 def test_messages_are_scored_while_topics_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An update neither holds messages up nor shows them half of itself."""
-    found = made()
+    """An update neither delays messages nor exposes partial results."""
+    found = make_scorer()
     fitting, go_on = threading.Event(), threading.Event()
 
     def slow(texts: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
@@ -348,14 +350,14 @@ def test_messages_are_scored_while_topics_are_fitted(monkeypatch: pytest.MonkeyP
     assert set(probabilities(found, "july off")) == {"refund"}
 
 
-def test_many_threads_get_what_one_gets() -> None:
-    found = made()
+def test_many_threads_get_the_same_results_as_one() -> None:
+    found = make_scorer()
     texts = ("money back", "deploy the release", "july off", "")
     sets = (TOPICS, TOPICS[:2], TOPICS[::-1])
     expected = {
         (text, tuple(each.name for each in topics)): (
-            made(topics).score(text, {}),
-            made(topics).explain(text, {}, ["refund", "holiday"]),
+            make_scorer(topics).score(text, {}),
+            make_scorer(topics).explain(text, {}, ["refund", "holiday"]),
         )
         for text in texts
         for topics in sets

@@ -1,4 +1,4 @@
-"""Tier 2 as it ships: what any sensible weights must do, in every process alike."""
+"""Tier 2 as shipped: behaviour that any sensible weights must have, in every process."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def log_odds(probability: float) -> float:
         ("i can't log in, i forgot the password", "password reset"),
     ],
 )
-def test_the_right_topic_and_no_other_is_probable(text: str, expected: str) -> None:
+def test_only_the_right_topic_is_probable(text: str, expected: str) -> None:
     of = probabilities(shipped(), text)
     assert of[expected] > 0.5
     assert max(value for name, value in of.items() if name != expected) < 0.3
@@ -89,11 +89,11 @@ def test_the_right_topic_and_no_other_is_probable(text: str, expected: str) -> N
         "7 + 35 / 12",
     ],
 )
-def test_what_belongs_nowhere_is_improbable_everywhere(text: str) -> None:
+def test_an_unrelated_message_is_improbable_for_every_topic(text: str) -> None:
     assert max(probabilities(shipped(), text).values()) < 0.35
 
 
-def test_a_topic_is_known_by_its_description_before_it_has_examples() -> None:
+def test_a_topic_without_examples_matches_by_its_description() -> None:
     topics = (
         known("refunds", description="Giving customers their money back"),
         known("deployments", description="Rolling out new releases of the service"),
@@ -157,7 +157,7 @@ OTHER_LANGUAGES = {
 
 
 @each_case("language", OTHER_LANGUAGES)
-def test_other_scripts_find_their_topic(language: str) -> None:
+def test_other_scripts_match_the_right_topic(language: str) -> None:
     examples, messages = OTHER_LANGUAGES[language]
     found = shipped(tuple(known(name, of) for name, of in examples.items()))
     for expected, text in messages.items():
@@ -166,7 +166,7 @@ def test_other_scripts_find_their_topic(language: str) -> None:
         assert of[expected] > 2 * sum(value for name, value in of.items() if name != expected)
 
 
-def test_a_label_moves_the_probability_its_way() -> None:
+def test_a_useful_label_raises_the_probability() -> None:
     text = "somebody should look at the boiler"
     plain = probabilities(shipped(), text)
     labelled = CalibratedScorer(labelled=lambda: {"coffee machine": Labelled(useful=("look at the boiler",))})
@@ -174,7 +174,7 @@ def test_a_label_moves_the_probability_its_way() -> None:
     assert probabilities(labelled, text)["coffee machine"] > plain["coffee machine"] + 0.15
 
 
-def test_a_counter_example_moves_the_probability_down() -> None:
+def test_a_noise_label_lowers_the_probability() -> None:
     text = "how many holidays are there in the school calendar"
     plain = probabilities(shipped(), text)
     labelled = CalibratedScorer(labelled=lambda: {"holiday": Labelled(noise=(text,))})
@@ -202,7 +202,7 @@ def test_a_message_labelled_as_noise_does_not_activate_again(text: str, name: st
     assert any(part.signal == "counter-examples" and part.weight < -1 for part in explained.contributions)
 
 
-def test_reasons_point_the_way_the_message_does() -> None:
+def test_reasons_agree_with_the_message() -> None:
     text = "i want my money back for the order"
     hits = {"deploy": (TriggerHit(0, "keywords", "order", 29, 34),)}
     explained = shipped().explain(text, hits, [each.name for each in TOPICS])
@@ -223,7 +223,7 @@ def test_a_message_of_200_000_characters_is_scored_by_its_ends() -> None:
     assert of["deploy"] == max(of.values())
 
 
-def test_without_labels_and_files_scores_are_the_same_through_the_settings(tmp_path: Path) -> None:
+def test_a_scorer_from_settings_gives_the_same_scores(tmp_path: Path) -> None:
     files = workspace_files(tmp_path)
     found = scorer_for(CALIBRATED, files, DecisionLog(files))
     found.update(TOPICS)
@@ -235,7 +235,7 @@ def test_without_labels_and_files_scores_are_the_same_through_the_settings(tmp_p
 
 
 def decision(text: str, name: str, minute: int) -> Trace:
-    """A trace that has considered one topic."""
+    """A trace with one considered topic."""
     row = TopicTrace(
         topic=name,
         priority="medium",
@@ -255,7 +255,7 @@ def decision(text: str, name: str, minute: int) -> Trace:
     return Trace(Message(text, at=at), (row,), Funnel(1, 0, 1, 0, 1), deciding="probability")
 
 
-def test_labels_and_headings_of_a_workspace_count(tmp_path: Path) -> None:
+def test_labels_and_headings_of_a_workspace_are_used(tmp_path: Path) -> None:
     files = workspace_files(tmp_path)
     log = DecisionLog(files)
     text = "somebody should look at the boiler"
@@ -306,7 +306,7 @@ print(json.dumps({"fits": len(fits), "told": told, "modules": sorted(sys.modules
 """
 
 
-def in_a_process(root: Path, seed: int) -> dict[str, Any]:
+def run_process(root: Path, seed: int) -> dict[str, Any]:
     root.mkdir(exist_ok=True)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(root)],
@@ -320,10 +320,10 @@ def in_a_process(root: Path, seed: int) -> dict[str, Any]:
     return told
 
 
-def test_processes_agree_share_a_fit_and_load_nothing_heavy(tmp_path: Path) -> None:
-    first = in_a_process(tmp_path / "a", 1)
-    second = in_a_process(tmp_path / "a", 2)
-    elsewhere = in_a_process(tmp_path / "b", 3)
+def test_processes_agree_share_a_fit_and_import_nothing_heavy(tmp_path: Path) -> None:
+    first = run_process(tmp_path / "a", 1)
+    second = run_process(tmp_path / "a", 2)
+    elsewhere = run_process(tmp_path / "b", 3)
     assert [each["fits"] for each in (first, second, elsewhere)] == [1, 0, 1]
     assert first["told"] == second["told"] == elsewhere["told"]
     packages = {name.partition(".")[0] for name in second["modules"]}
@@ -332,7 +332,7 @@ def test_processes_agree_share_a_fit_and_load_nothing_heavy(tmp_path: Path) -> N
     assert not packages & (heavy | {"py3langid", "pandas", "apsw"})
 
 
-def test_a_trigger_lifts_to_where_the_gate_is_asked(tmp_path: Path) -> None:
+def test_a_trigger_hit_raises_the_probability_to_the_gate(tmp_path: Path) -> None:
     topics = (replace(TOPICS[0], triggers=(Trigger("keywords", words=("penguin",)),)), *TOPICS[1:])
     found = shipped(topics)
     text = "tell me all about the life of a penguin in the cold of antarctica please"

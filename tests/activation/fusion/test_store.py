@@ -1,4 +1,4 @@
-"""A kept fit is used as it was made, or not at all."""
+"""A stored fit is loaded unchanged or not at all."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
 from engine.activation.fusion.measures import measure
 from engine.activation.fusion.store import FIT_PATH, FitStore, fingerprint
 from engine.store.faults import fail, trip
-from tests.activation.fusion.support import MadeVectors, three_texts
+from tests.activation.fusion.support import FakeVectors, three_texts
 from tests.activation.fusion.test_fitted import sets_of_topics
 from tests.activation.support import workspace_files
 
 NAME = "0" * 64
-SIZE = MadeVectors.dimensions
+SIZE = FakeVectors.dimensions
 
 
 def same(left: Fitted, right: Fitted) -> bool:
@@ -36,36 +36,36 @@ def same(left: Fitted, right: Fitted) -> bool:
     )
 
 
-def kept(root: Path) -> tuple[FitStore, Path, Fitted]:
-    """A store with a fit of three topics, the file, and the fit."""
+def saved_fit(root: Path) -> tuple[FitStore, Path, Fitted]:
+    """A store with a fit of three topics, its file, and the fit."""
     store = FitStore(workspace_files(root))
-    fitted = fit(three_texts(against=("never mind",)), MadeVectors())
+    fitted = fit(three_texts(against=("never mind",)), FakeVectors())
     store.save(NAME, fitted)
     return store, root / FIT_PATH, fitted
 
 
 @pytest.mark.parametrize("name", sets_of_topics())
-def test_a_fit_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
+def test_a_fit_is_loaded_unchanged(name: str, tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path))
-    fitted = fit(sets_of_topics()[name], MadeVectors())
+    fitted = fit(sets_of_topics()[name], FakeVectors())
     store.save(NAME, fitted)
     loaded = FitStore(workspace_files(tmp_path)).load(NAME, SIZE)
     assert loaded is not None
     assert same(loaded, fitted)
 
 
-def test_a_loaded_fit_measures_alike(tmp_path: Path) -> None:
-    store, _, fitted = kept(tmp_path)
+def test_a_loaded_fit_gives_the_same_measures(tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
     loaded = store.load(NAME, SIZE)
     assert loaded is not None
-    first, second = (measure("a refund please", each, MadeVectors()) for each in (fitted, loaded))
+    first, second = (measure("a refund please", each, FakeVectors()) for each in (fitted, loaded))
     assert first is not None
     assert second is not None
     assert numpy.array_equal(first.values, second.values)
 
 
-def test_numbers_are_used_where_they_were_read_to(tmp_path: Path) -> None:
-    store, _, _ = kept(tmp_path)
+def test_loaded_arrays_are_aligned_views_without_copies(tmp_path: Path) -> None:
+    store, _, _ = saved_fit(tmp_path)
     loaded = store.load(NAME, SIZE)
     assert loaded is not None
     for name in Fitted.array_names():
@@ -74,16 +74,16 @@ def test_numbers_are_used_where_they_were_read_to(tmp_path: Path) -> None:
         assert not array.flags.owndata
 
 
-def test_another_fit_is_not_taken(tmp_path: Path) -> None:
-    store, _, _ = kept(tmp_path)
+def test_a_different_fit_is_not_loaded(tmp_path: Path) -> None:
+    store, _, _ = saved_fit(tmp_path)
     assert store.load("1" * 64, SIZE) is None
     assert store.load(NAME, SIZE + 1) is None
     (tmp_path / "empty").mkdir()
     assert FitStore(workspace_files(tmp_path / "empty")).load(NAME, SIZE) is None
 
 
-def test_a_file_cut_anywhere_is_no_fit(tmp_path: Path) -> None:
-    store, path, _ = kept(tmp_path)
+def test_a_truncated_file_is_not_loaded(tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
     data = path.read_bytes()
     head = data.index(b"\n", 9)
     for length in (*range(head + 40), *range(head, len(data), 997), len(data) - 1):
@@ -97,9 +97,11 @@ def test_a_file_cut_anywhere_is_no_fit(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
-def test_a_damaged_byte_anywhere_is_no_fit(place: float, bit: int, in_head: bool, tmp_path: Path) -> None:
+def test_a_file_with_any_damaged_byte_is_not_loaded(
+    place: float, bit: int, in_head: bool, tmp_path: Path
+) -> None:
     if not (tmp_path / FIT_PATH).exists():
-        kept(tmp_path)
+        saved_fit(tmp_path)
         (tmp_path / "whole").write_bytes((tmp_path / FIT_PATH).read_bytes())
     data = bytearray((tmp_path / "whole").read_bytes())
     end = data.index(b"\n", 9) if in_head else len(data)
@@ -108,10 +110,10 @@ def test_a_damaged_byte_anywhere_is_no_fit(place: float, bit: int, in_head: bool
     assert FitStore(workspace_files(tmp_path)).load(NAME, SIZE) is None
 
 
-def rewritten(path: Path, change: Any = None, arrays: Any = None, **head: Any) -> None:
-    """Puts other numbers into the file, with a checksum that fits.
+def rewrite(path: Path, change: Any = None, arrays: Any = None, **head: Any) -> None:
+    """Write other numbers to the file, with a valid checksum.
 
-    ``arrays`` are types and shapes by field, in place of those that were there.
+    ``arrays`` are replacement types and shapes by field.
     """
     data = path.read_bytes()
     body = data.index(b"\n", 9) + 1
@@ -125,9 +127,9 @@ def rewritten(path: Path, change: Any = None, arrays: Any = None, **head: Any) -
     path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
 
 
-def test_rewriting_nothing_changes_nothing(tmp_path: Path) -> None:
-    store, path, fitted = kept(tmp_path)
-    rewritten(path)
+def test_rewriting_without_changes_is_loadable(tmp_path: Path) -> None:
+    store, path, fitted = saved_fit(tmp_path)
+    rewrite(path)
     loaded = store.load(NAME, SIZE)
     assert loaded is not None
     assert same(loaded, fitted)
@@ -159,9 +161,9 @@ def test_rewriting_nothing_changes_nothing(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_head_that_does_not_fit_its_arrays_is_no_fit(head: dict[str, Any], tmp_path: Path) -> None:
-    store, path, _ = kept(tmp_path)
-    rewritten(path, **head)
+def test_a_header_that_does_not_match_its_arrays_is_not_loaded(head: dict[str, Any], tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
+    rewrite(path, **head)
     assert store.load(NAME, SIZE) is None
 
 
@@ -174,12 +176,10 @@ def test_a_head_that_does_not_fit_its_arrays_is_no_fit(head: dict[str, Any], tmp
 )
 @pytest.mark.parametrize("value", [-1, 2**31 - 1, 60_000])
 @pytest.mark.parametrize("place", [0, -1])
-def test_numbers_that_lead_out_of_an_array_are_no_fit(
-    name: str, value: int, place: int, tmp_path: Path
-) -> None:
+def test_out_of_range_indexes_are_not_loaded(name: str, value: int, place: int, tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path))
     topics = (*three_texts(), TopicTexts("more", "more", "", ("more",), ("less",)))
-    fitted = fit(topics, MadeVectors())
+    fitted = fit(topics, FakeVectors())
     changed = getattr(fitted, name).copy()
     changed[place] = value
     values = {field: getattr(fitted, field) for field in Fitted.array_names()}
@@ -187,25 +187,25 @@ def test_numbers_that_lead_out_of_an_array_are_no_fit(
     assert store.load(NAME, SIZE) is None
 
 
-def test_a_topic_without_an_entry_is_no_fit(tmp_path: Path) -> None:
-    store, path, _ = kept(tmp_path)
+def test_a_topic_without_an_entry_is_not_loaded(tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
 
     def change(arrays: bytearray) -> None:
         arrays[4:8] = arrays[8:12]
 
-    rewritten(path, change)
+    rewrite(path, change)
     assert store.load(NAME, SIZE) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\0" * 5_000, b"PK\3\4" + b"\0" * 500, b"00000000\n{}"])
-def test_a_foreign_file_is_no_fit(content: bytes, tmp_path: Path) -> None:
-    store, path, _ = kept(tmp_path)
+def test_a_foreign_file_is_not_loaded(content: bytes, tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
     path.write_bytes(content)
     assert store.load(NAME, SIZE) is None
 
 
-def test_what_is_no_regular_file_is_no_fit(tmp_path: Path) -> None:
-    store, path, _ = kept(tmp_path)
+def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
     path.unlink()
     os.mkfifo(path)
     assert store.load(NAME, SIZE) is None
@@ -216,19 +216,19 @@ def test_what_is_no_regular_file_is_no_fit(tmp_path: Path) -> None:
 
 def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path, read_only=True))
-    store.save(NAME, fit(three_texts(), MadeVectors()))
+    store.save(NAME, fit(three_texts(), FakeVectors()))
     assert not (tmp_path / "scratch").exists()
 
 
-def test_a_disk_that_cannot_be_written_costs_the_kept_fit_only(tmp_path: Path) -> None:
-    store, _, fitted = kept(tmp_path)
+def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
     with trip("replace:rename", fail(errno.ENOSPC)):
         store.save("1" * 64, fitted)
     assert store.load("1" * 64, SIZE) is None
     assert store.load(NAME, SIZE) is not None
 
 
-def test_a_fingerprint_tells_every_part() -> None:
+def test_a_fingerprint_depends_on_every_part() -> None:
     first, *rest = three_texts()
     whole = (replace(first, about="about", against=("no", "never")), *rest)
     name = fingerprint(whole, "v1")
@@ -253,7 +253,7 @@ def test_a_fingerprint_tells_every_part() -> None:
     ]
     assert len({name, *others}) == 1 + len(others)
     assert fingerprint(whole, "v1") == name
-    # Nothing in a text can pass for what stands between texts.
+    # No text can imitate the separator between texts.
     odd = [
         TopicTexts("a", "b", "", ("x", "\0"), ("y",)),
         TopicTexts("a", "b", "", ("x",), ("\0", "y")),

@@ -1,4 +1,4 @@
-"""By which texts a topic is known."""
+"""The texts that represent a topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.activation.labelled import Labelled
 from tests.activation.support import topic
 
 
-def test_everything_written_in_the_file_counts() -> None:
+def test_all_texts_of_the_file_are_used() -> None:
     known = topic(
         "github-pr_review",
         "Read the diff.",
@@ -28,7 +28,7 @@ def test_everything_written_in_the_file_counts() -> None:
     )
 
 
-def test_a_name_that_says_it_all_is_said_once() -> None:
+def test_a_title_equal_to_the_name_is_not_repeated() -> None:
     assert texts_of(topic("refund", title="refund", description="")).label == "refund"
 
 
@@ -40,12 +40,12 @@ def test_labelled_messages_are_examples_and_counter_examples() -> None:
     assert texts.against == ("no", "never mind")
 
 
-def test_of_many_examples_the_written_and_then_the_latest_count() -> None:
+def test_written_examples_come_first_then_the_latest_labels() -> None:
     known = topic("refund", examples=tuple(f"written {number}" for number in range(60)))
     texts = texts_of(known, Labelled(tuple(f"said {number}" for number in range(64))))
     assert len(texts.examples) == EXAMPLES_LIMIT
     assert texts.examples[59:] == ("written 59", "said 63", "said 62", "said 61", "said 60")
 
 
-def test_long_instructions_are_cut() -> None:
+def test_long_instructions_are_truncated() -> None:
     assert len(texts_of(topic("t", "word " * 5_000)).about) == ABOUT_LIMIT

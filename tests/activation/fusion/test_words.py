@@ -1,4 +1,4 @@
-"""Texts become words in every script, with the places where they stand, in bounded time."""
+"""Tokenizing texts in any script into words with their offsets, in bounded time."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ from tests.cases import each_case
         ("\ud800 lone \udfff", ["lone"]),
     ],
 )
-def test_words(text: str, expected: list[str]) -> None:
+def test_texts_are_split_into_words(text: str, expected: list[str]) -> None:
     assert words_of(text) == expected
 
 
-def test_of_a_long_word_its_beginning_counts() -> None:
+def test_a_long_word_is_truncated() -> None:
     assert words_of("a" * 500 + " b") == ["a" * 40, "b"]
 
 
-def test_of_many_words_the_first_and_the_last_count() -> None:
+def test_only_the_first_and_last_of_many_words_are_read() -> None:
     text = " ".join(f"w{number}" for number in range(2_000))
     found = words_of(text)
     assert len(found) == WORDS_READ
     assert (found[0], found[499], found[500], found[-1]) == ("w0", "w499", "w1500", "w1999")
 
 
-def test_of_a_huge_text_both_ends_are_read() -> None:
+def test_only_both_ends_of_a_huge_text_are_read() -> None:
     text = "begin " + "x" * 200_000 + " end"
     assert words_of(text) == ["begin", "x" * 40, "x" * 40, "end"]
     assert [text[start:end] for _, start, end in places_of(text)][::3] == ["begin", "end"]
 
 
 @pytest.mark.parametrize("fill", ["e\u0301\u0323", "\u0323\u0301", "ﷺ", "退款", "é"])
-def test_what_is_normalised_is_bounded(fill: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unicode's normal forms take time that grows with the square of a run of marks."""
+def test_normalization_work_is_bounded(fill: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unicode normalization takes quadratic time for a run of combining marks."""
     sizes: list[int] = []
     original = unicodedata.normalize
 
@@ -84,7 +84,7 @@ SCRIPTS = "abc XYZ 012 '’ -_./ äéß Жщ αΩ عرب 가나 退款办理 か
 
 
 @given(st.text(alphabet=SCRIPTS, max_size=60))
-def test_places_lie_in_the_text_in_order(text: str) -> None:
+def test_offsets_are_ordered_and_within_the_text(text: str) -> None:
     before = 0
     for word, start, end in places_of(text):
         assert word
@@ -95,11 +95,11 @@ def test_places_lie_in_the_text_in_order(text: str) -> None:
 @given(
     st.text(alphabet="abc XYZ 012 ' -_./ äéß Жщ αΩ عرب 가나 退款办理 かなカナ ﬁ İ 😀 \ud800\n", max_size=60)
 )
-def test_places_are_those_of_the_words(text: str) -> None:
+def test_offsets_belong_to_the_words(text: str) -> None:
     assert [word for word, _, _ in places_of(text)] == words_of(text)
 
 
-def test_places_of_words_that_folding_lengthens() -> None:
+def test_offsets_of_words_lengthened_by_case_folding() -> None:
     text = "İzmir ﬁne cafe\u0301 ½"
     assert [(word, text[start:end]) for word, start, end in places_of(text)] == [
         ("izmir", "İzmir"),
@@ -110,7 +110,7 @@ def test_places_of_words_that_folding_lengthens() -> None:
     ]
 
 
-def test_places_of_a_run_without_spaces() -> None:
+def test_offsets_of_a_run_without_spaces() -> None:
     text = "请问退款"
     assert places_of(text) == [("请问", 0, 2), ("问退", 1, 3), ("退款", 2, 4)]
 
@@ -119,18 +119,18 @@ def agreement(left: str, right: str) -> float:
     return float((signature_of(words_of(left)) == signature_of(words_of(right))).mean())
 
 
-def test_fingerprints_agree_as_far_as_texts_do() -> None:
+def test_fingerprints_agree_as_much_as_the_texts() -> None:
     assert agreement("roll out the release", "the release, roll OUT") == 1.0
     assert agreement("roll out the release", "quite different matters") < 0.2
     near = agreement("please roll out the new release today", "please roll out the new release tomorrow")
     assert 0.4 < near < 1.0
 
 
-def test_a_fingerprint_of_nothing() -> None:
+def test_a_fingerprint_of_no_words_matches_nothing() -> None:
     assert signature_of([]).shape == (SIGNATURE_LENGTH,)
     assert not numpy.any(signature_of([]) == signature_of(["word"]))
 
 
 def test_fingerprints_are_fixed() -> None:
-    """They are kept on disk, so another process, or another numpy, must make the same."""
+    """They are stored on disk, so other processes and numpy versions must compute the same ones."""
     assert signature_of(["deploy"])[:3].tolist() == [641252026, 500681784, 344654770]
