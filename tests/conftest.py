@@ -16,14 +16,16 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
-# looks for new ones.
-settings.register_profile("same", max_examples=50, derandomize=True, deadline=None)
+# looks for new ones. It also says which part of an example matters, for which every line is traced.
+settings.register_profile(
+    "same", max_examples=50, derandomize=True, deadline=None, phases=set(Phase) - {Phase.explain}
+)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
 
@@ -106,7 +108,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Robin Example\n\temail = robin@example.org\n[init]\n\tdefaultBranch = main\n"
-        "[core]\n\tfsyncMethod = writeout-only\n"
+        "[core]\n\tfsyncMethod = writeout-only\n[maintenance]\n\tauto = false\n"
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
