@@ -36,6 +36,13 @@ setup-dev: $(VENV)/.installed-dev
 run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
+# Where no bytecode is wanted beside the source, it stays with pytest's cache. Without any, each worker would
+# compile the plugins of pytest anew.
+ifneq ($(PYTHONDONTWRITEBYTECODE),)
+test sweep explore: export PYTHONDONTWRITEBYTECODE :=
+test sweep explore: export PYTHONPYCACHEPREFIX := $(CURDIR)/.pytest_cache/bytecode
+endif
+
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
