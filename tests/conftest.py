@@ -136,12 +136,38 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+Folder = list[tuple[str, os.stat_result, bytes | None]]
+"""What a folder holds: paths, the outer before the inner ones, and of files the content."""
+
+
+@pytest.fixture(scope="session")
+def _sample_in_memory(_pristine_sample: Path) -> Folder:
+    root = _pristine_sample
+    paths = [root, *sorted(root.rglob("*"))]
+    assert not any(path.is_symlink() for path in paths)
+    return [
+        (str(path).removeprefix(str(root)), path.stat(), None if path.is_dir() else path.read_bytes())
+        for path in paths
+    ]
+
+
 @pytest.fixture
-def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
+def sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
     """A sample workspace of its own; its last day is 2026-06-12."""
     root = tmp_path / "memory"
-    shutil.copytree(_pristine_sample, root, symlinks=True)
-    yield root
+    # A quarter of what ``shutil.copytree`` takes, many hundred times.
+    for name, found, content in _sample_in_memory:
+        if content is None:
+            os.mkdir(f"{root}{name}")
+            continue
+        file = os.open(f"{root}{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, found.st_mode & 0o777)
+        os.write(file, content)
+        os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
+        os.close(file)
+    for name, found, content in reversed(_sample_in_memory):
+        if content is None:
+            os.utime(f"{root}{name}", ns=(found.st_atime_ns, found.st_mtime_ns))
+    return root
 
 
 @pytest.fixture(scope="session")
