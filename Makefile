@@ -36,6 +36,13 @@ setup-dev: $(VENV)/.installed-dev
 run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
+# Where bytecode next to the source is not wanted, it goes to pytest's cache: without any, each worker would
+# compile pytest's plugins again.
+ifneq ($(PYTHONDONTWRITEBYTECODE),)
+test sweep explore: export PYTHONDONTWRITEBYTECODE :=
+test sweep explore: export PYTHONPYCACHEPREFIX := $(CURDIR)/.pytest_cache/bytecode
+endif
+
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal

@@ -106,8 +106,12 @@ class Case:
         """A context manager for anything that runs during the sweep."""
         return contextlib.nullcontext()
 
-    def in_child(self, fault: str = "") -> bool:
-        """Run the operation in a child process; return False if it was killed."""
+    def in_child(self, fault: str = "", modules: Path | None = None) -> bool:
+        """Run the operation in a child process; return False if it was killed.
+
+        Args:
+            modules: The file to which the child writes the names of its loaded modules.
+        """
         child = os.fork()
         if not child:
             if fault:
@@ -115,6 +119,8 @@ class Case:
             for _ in range(self.tries):
                 try:
                     if self.work():
+                        if modules is not None:
+                            modules.write_text(json.dumps(list(sys.modules)))
                         os._exit(0)
                 except self.retried as error:
                     print(fault, repr(error), file=sys.stderr)
@@ -142,7 +148,12 @@ def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
     number = 0
     with case.around():
         case.reset()
-        assert case.in_child()
+        modules = case.pristine.with_name("modules.json")
+        assert case.in_child(modules=modules)
+        # Loaded once here instead of in each of hundreds of child processes.
+        for name in json.loads(modules.read_text()):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
         wanted = case.content()
         case.check_whole(wanted)
 

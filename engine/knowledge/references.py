@@ -128,6 +128,8 @@ class _Text:
         prose = _blank(prose, [match.span() for match in _URL.finditer(prose)])
         yield from self._see_also(prose)
         for match in _TOKEN.finditer(prose):
+            if match[0].isalnum():
+                continue  # a plain word, as most are
             yield from self._token(prose, match.start(), match.end(), in_code=False)
 
     def _link(self, label: str, target: str, start: int, end: int) -> Iterator[Reference]:

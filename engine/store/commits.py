@@ -180,15 +180,19 @@ def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(folder / "index", index)
     environment = {"GIT_INDEX_FILE": str(index)}
-    _update_index(git, entries, environment)
+    filters = git.filters_off()
+    _update_index(git, entries, environment, filters)
     absent = [entry.path for entry in entries if not os.path.lexists(git.root / entry.path)]
     if unseen := sparse.outside(git.root, absent) - {
         each.path for each in entries if each.mode == ABSENT_MODE
     }:
         stdin = b"".join(os.fsencode(path) + b"\0" for path in sorted(unseen))
         options = ("--skip-worktree", "-z", "--stdin")
-        git.run("update-index", *options, stdin=stdin, environment=environment, reading=False)
-    git.run("update-index", "-q", "--refresh", environment=environment, reading=False, accept=(0, 1))
+        git.run(
+            "update-index", *options, stdin=stdin, environment=environment, reading=False, filters=filters
+        )
+    refresh = ("update-index", "-q", "--refresh")
+    git.run(*refresh, environment=environment, reading=False, accept=(0, 1), filters=filters)
 
 
 def _is_staged(git: Git, entries: list[Staged], parent: str) -> bool:
@@ -277,7 +281,8 @@ def tree_with(git: Git, workspace: Workspace, entries: list[Staged], base: str |
         environment = {"GIT_INDEX_FILE": str(index)}
         if base is not None:
             git.run("read-tree", base, environment=environment, reading=False)
-        _update_index(git, entries, environment)
+        # This only adds entries to the index and reads no files, so no filter could run.
+        _update_index(git, entries, environment, filters={})
         return git.run("write-tree", environment=environment, reading=False).text
 
 
@@ -291,13 +296,14 @@ def _private_index(workspace: Workspace) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
 
 
-def _update_index(git: Git, entries: list[Staged], environment: dict[str, str] | None = None) -> None:
+def _update_index(
+    git: Git, entries: list[Staged], environment: dict[str, str], filters: Mapping[str, str]
+) -> None:
     lines = b"".join(
         f"{entry.mode} {entry.name}\t".encode() + os.fsencode(entry.path) + b"\0" for entry in entries
     )
-    git.run(
-        "update-index", "-z", "--replace", "--index-info", stdin=lines, environment=environment, reading=False
-    )
+    options = ("-z", "--replace", "--index-info")
+    git.run("update-index", *options, stdin=lines, environment=environment, reading=False, filters=filters)
 
 
 def _move_branch(git: Git, revision: str, parent: str | None, subject: str) -> str:

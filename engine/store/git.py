@@ -127,6 +127,7 @@ class Git:
         environment: AbcMapping[str, str] | None = None,
         reading: bool = True,
         accept: Sequence[int] = (0,),
+        filters: AbcMapping[str, str] | None = None,
         deadline_s: float = TIMEOUT_S,
     ) -> GitResult:
         """Run one git command.
@@ -136,6 +137,7 @@ class Git:
             environment: Additional variables.
             reading: The command only reads, and must not take optional locks.
             accept: Exit codes that count as success.
+            filters: The result of a recent ``filters_off``; by default it is called again.
             deadline_s: Timeout in seconds.
 
         Raises:
@@ -147,7 +149,7 @@ class Git:
         command, *options = arguments
         settings = _SETTINGS.copy()
         if command in _FILTERING:
-            settings |= self._filters(program)
+            settings |= self._filters(program) if filters is None else filters
         literal = () if command == "check-ignore" else ("--literal-pathspecs",)
         line = [program, "--no-pager", *literal, command, *_FLAGS.get(command, ()), *options]
         if paths:
@@ -199,6 +201,11 @@ class Git:
         """Whether a filter is git-crypt's own and may be run."""
         program = self.program()
         return program is not None and self._filters(program).get(f"filter.{name}.required") == "true"
+
+    def filters_off(self) -> dict[str, str]:
+        """Settings that disable every configured content filter, to be shared by successive commands."""
+        program = self.program()
+        return {} if program is None else self._filters(program)
 
     def _filters(self, program: str) -> dict[str, str]:
         """Settings that disable every configured content filter, except git-crypt's if it may be run."""

@@ -82,6 +82,8 @@ class Workspace:
             system, or leads out of the workspace.
         """
         parts = split_relative(relative)
+        if not _meets_link(self.root, parts):
+            return self.root.joinpath(*parts)
         try:
             real = Path(os.path.realpath(self.root.joinpath(*parts)))
         except (OSError, RuntimeError, ValueError) as error:
@@ -201,6 +203,23 @@ def split_relative(relative: str) -> tuple[str, ...]:
     if _enters_git(parts):
         raise PathRefused("leads into the .git folder", where=shown(relative))
     return parts
+
+
+def _meets_link(root: Path, parts: tuple[str, ...]) -> bool:
+    """Whether the root or a part is a symlink, or cannot be checked; a missing part ends the check."""
+    path = os.fspath(root)
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            return True
+        for part in parts:
+            path = f"{path}/{part}"
+            if stat.S_ISLNK(os.lstat(path).st_mode):
+                return True
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return False
 
 
 def _is_loop(real: Path) -> bool:

@@ -96,6 +96,13 @@ Start = Callable[..., Terminal]
 
 
 @pytest.fixture
+def sample(sample: Path) -> Path:
+    """Without the only topic with a language: loading the language model takes each process half a second."""
+    (sample / "topics/german.md").unlink()
+    return sample
+
+
+@pytest.fixture
 def start() -> Iterator[Start]:
     started: list[Terminal] = []
 

@@ -19,11 +19,13 @@ Open = Callable[..., Terminal]
 def bench(sample: Path) -> Iterator[Open]:
     """Opens the workbench on the sample and waits until it is there."""
     opened: list[Terminal] = []
+    # The only topic with a language: loading the language model takes each process half a second.
+    (sample / "topics/german.md").unlink()
 
     def begin(columns: int = 120, lines: int = 40, **environment: str) -> Terminal:
         terminal = Terminal(["open", str(sample)], columns, lines, **environment)
         opened.append(terminal)
-        terminal.until(lambda text: "● live" in text and "15 topics ▸" in text, "the workbench")
+        terminal.until(lambda text: "● live" in text and "14 topics ▸" in text, "the workbench")
         return terminal
 
     yield begin

@@ -19,7 +19,6 @@ from typing import Any
 
 import anthropic
 import httpx2
-import openai
 from pytest_httpserver import HTTPServer
 from werkzeug import Request as Asked
 from werkzeug import Response
@@ -33,7 +32,7 @@ from tests.lifecycle.extraction_support import rows
 from tests.lifecycle.reconstruction_crash_case import HERE, Reconstruction, git, live
 from tests.providers import batch_service
 
-LOADED = (*HERE, anthropic, httpx2, openai, batching, anthropic_provider, openai_provider)
+LOADED = (*HERE, anthropic, httpx2, batching)
 """Imported once here instead of in each of hundreds of child processes."""
 
 

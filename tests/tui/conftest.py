@@ -38,6 +38,10 @@ DEADLINE_S = 60.0
 """The timeout for waits: far more than the slowest machine needs."""
 
 
+FIRST_NAP_S, LONGEST_NAP_S = 0.001, 0.01
+"""The pause between two checks while waiting; it grows, as each check takes processor time from others."""
+
+
 UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
 """Screens with changes that are not drawn yet."""
 WATCHED: WeakSet[App[Any]] = WeakSet()
@@ -193,19 +197,23 @@ class Driven:
         """Waits until all engine calls have returned and everything is drawn."""
         loop: Any = asyncio.get_running_loop()
         deadline = time.monotonic() + DEADLINE_S
+        nap = FIRST_NAP_S
         await rest(self.app)
         while self.pending() or loop._ready:  # a thread is done only when its answer is ready to be taken
             assert time.monotonic() < deadline, "it never comes to rest"
-            await asyncio.sleep(0.001 if self.pending() else 0)
+            await asyncio.sleep(nap if self.pending() else 0)
+            nap = min(nap * 1.25, LONGEST_NAP_S)
             await rest(self.app)
 
     async def until(self, met: Callable[[], object]) -> None:
         """Waits for a condition that a thread or timer causes."""
         deadline = time.monotonic() + DEADLINE_S
+        nap = FIRST_NAP_S
         await rest(self.app)
         while not met():
             assert time.monotonic() < deadline, "it never came"
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(nap)
+            nap = min(nap * 1.25, LONGEST_NAP_S)
             await rest(self.app)
 
     async def resize(self, width: int, height: int) -> None:

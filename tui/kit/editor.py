@@ -9,7 +9,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.errors import PathRefused
 from engine.store import programs
+from engine.store.paths import Workspace
 
 FALLBACKS = ("nano", "vim", "vi", "emacs")
 PLUS_LINE = frozenset(
@@ -89,9 +91,8 @@ def file_of(root: Path, *candidates: str) -> str:
         if not relative or "\0" in relative or len(relative) > 1024 or relative.startswith("/"):
             continue
         try:
-            path = (root / relative).resolve()
-            if path.is_relative_to(root.resolve()) and path.is_file():
+            if Workspace(root).resolve(relative).is_file():
                 return relative
-        except (OSError, ValueError, RuntimeError):
+        except (PathRefused, OSError, ValueError):
             continue
     return ""

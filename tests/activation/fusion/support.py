@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -36,11 +37,16 @@ class FakeVectors:
         rows = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in words_of(text):
-                seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-                row += numpy.random.RandomState(seed).normal(size=self.dimensions)
+                row += _direction(word, self.dimensions)
             length = float(numpy.sqrt(row @ row))
             row /= length or 1.0
         return rows
+
+
+@cache
+def _direction(word: str, dimensions: int) -> NDArray[numpy.float64]:
+    seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+    return numpy.random.RandomState(seed).normal(size=dimensions)
 
 
 def linear_combiner(bias: float = -4.0, **weights: float) -> Combiner:
