@@ -42,6 +42,9 @@ class Gemini:
         injected: str = json.loads(answer or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
         return injected
 
+    def say(self, kind: str, text: str) -> None:
+        self._write(self._message(kind, text))
+
     def compress(self) -> None:
         made = [
             ("user", "<state_snapshot>s</state_snapshot>"),
@@ -80,6 +83,14 @@ def test_text_that_gemini_stores_from_hooks_is_not_captured(engine: Engine, tmp_
     assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
     assert texts(engine) == ["fix it", "Fixed."]
     assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
+
+
+def test_a_session_that_ends_before_anything_is_said_is_no_failure(hooks: Hooks, tmp_path: Path) -> None:
+    gemini = Gemini(hooks, tmp_path)
+    gemini.say("user", "<session_context>\nThis is the Gemini CLI.\n</session_context>")
+    gemini.fire("SessionEnd", reason="exit")
+    (run, *_) = hooks.log.backwards()
+    assert (run.moment, run.said, run.failed) == ("session_end", "it has no dialogue yet", False)
 
 
 def test_hook_context_that_gemini_repeats_is_not_taken_for_the_prompt(engine: Engine, hooks: Hooks) -> None:

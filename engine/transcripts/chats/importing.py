@@ -14,7 +14,7 @@ from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat
-from engine.transcripts.chats.read import identity_of, read_chats
+from engine.transcripts.chats.read import identity_of, is_chat, read_chats
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.drafts import (
@@ -105,7 +105,7 @@ def import_chats(
         return
     chats = read_chats(data, str(source))
     if not chats:
-        why = UNKNOWN_SPEAKERS if data.strip() else "it has no dialogue yet"
+        why = "it has no dialogue yet" if is_chat(data, str(source)) else UNKNOWN_SPEAKERS
         yield ImportResult(source, status="skipped", why=why)
     for chat in chats:
         if len(chats) > 1:

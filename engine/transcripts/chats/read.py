@@ -74,14 +74,22 @@ def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     and Claude.ai, JSON or JSON Lines with a role per message, and texts that label speakers with headings,
     bold names, plain labels or timestamps.
     """
+    return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
+
+
+def is_chat(data: bytes, name: str) -> bool:
+    """Whether a file is in a supported format, even if nothing has been said in it yet."""
+    return not data.strip() or bool(_all_chats(data, name))
+
+
+def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     if b"\0" in data[:4096]:
         return ()
     if _is_own(data):
         return _own_chats(parse(data, name))
     text = data.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     found = tuple(_json_chats(data, text) if text.lstrip()[:1] in ("{", "[") else ())
-    found = found or tuple(_text_chats(text, PurePosixPath(name).name))
-    return tuple(chat for chat in found if any(turn.blocks for turn in chat.turns))
+    return found or tuple(_text_chats(text, PurePosixPath(name).name))
 
 
 def identity_of(chat: Chat) -> str:
