@@ -207,6 +207,15 @@ NO_WISH = re.compile(
     r"|think|have|get|find|figure|try|list|summari[sz]e|confirm|do)\b)",
     _I,
 )
+PROGRESS = re.compile(
+    r"(?:(?:please|now|next|then|and|so|let['’]?s|let us|we (?:can|should)"
+    r"|i(?:['’]d| would) like(?: to)?),? )*"
+    r"(?:continue|proceed|resume|move on|go on|keep (?:working|going|on)|get started|help me"
+    r"|start (?:with|working|on)|your help)\b",
+    _I,
+)
+"""Says what to do next. That may be said in many sessions, and is no rule."""
+
 ASKED = re.compile(
     r"(?:what|why|how|is|are|was|were|does|do|did|don['’]?t|where|which|who|when|would|will|has|have|isn|aren"
     r"|doesn|if|let['’]s say|wondering|i wonder|i think|think)\b",

@@ -149,7 +149,7 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
     is_wish = standing and forms.UNLESS_ASKED.search(sentence) is not None
     if forms.ASKED.match(body) and not (reminds or forbids or is_wish):
         return None
-    if forms.NO_WISH.match(body) and not standing:
+    if (forms.NO_WISH.match(body) or forms.PROGRESS.match(body)) and not standing:
         return None
     if not (
         how or either or standing or forbids or harms or sure or (chooses and forms.COMPARED.search(sentence))

@@ -73,6 +73,8 @@ def test_a_request_for_a_practice_may_be_a_rule(text: str) -> None:
         "go ahead",
         "this file should not be needed",
         "let's go for the time on each row",
+        "let's continue with the integration tests",
+        "please help me write a plan for the release",
         "Ann is the harbour office, formal, never wrong about water",
         "Ann or me, and never while the alarm is on",
         "do not show anything",
