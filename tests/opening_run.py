@@ -76,9 +76,16 @@ async def open_screens(root: Path) -> Iterable[str]:
     Returns:
         The names of the screens.
     """
+    import textual.app
+
     from engine.engine import Engine
     from tui.app import WorkbenchApp
 
+    async def briefly(*_: float) -> None:
+        """In place of waiting, up to a second, until the engine's threads take no processor."""
+        await asyncio.sleep(0.02)
+
+    vars(textual.app)["wait_for_idle"] = briefly
     seen = []
     with Engine.open(root) as engine:
         app = WorkbenchApp(engine)
