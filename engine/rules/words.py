@@ -1,4 +1,4 @@
-"""Words by which sentences about ways of working are told from others, and from each other."""
+"""Words that distinguish sentences about ways of working from others, and from each other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HOW_WORDS = (
     "screenshot emoji emojis concise short summary bullet bullets markdown cite tone code coding compile "
     "build ci docstring docstrings todo todos"
 )
-"""What work is done with, in distinction to what it is about."""
+"""Means of working, as opposed to its subject."""
 
 EITHER_WORDS = (
     "date dates time units metric currency table link links source sources error errors log logs logging "
     "package packages version secret secrets"
 )
-"""What work is done with or what it is about: only the rest of a sentence tells."""
+"""Means of working or its subject, depending on the rest of the sentence."""
 
 MANNERS = "first before after instead never always only draft direct each every"
 

@@ -69,8 +69,8 @@ def telling(terms: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_order(text: str) -> bool:
-    """Whether a message only says what to do with whatever is at hand: "fix the tests and push". A question
-    that memory may answer is none: "how do we run the tests?"
+    """Whether a message only says what to do with the work at hand: "fix the tests and push". Questions that
+    memory may answer do not count: "how do we run the tests?"
     """
     found = words(text)
     is_question = not _REMEMBER_WORDS.isdisjoint(found)
