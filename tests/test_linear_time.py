@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from engine.provenance.disguise import odd_paths
+from engine.rules.instructions import instructions_in
 from engine.rules.rulebook import rules_in
-from engine.rules.saying import sayings_in
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
@@ -23,7 +23,7 @@ RUNS = (" ", "\t", "\n", "\n ", "a", "a.", " #", " a=b", "{#aaaaaaa ", "1:11 ")
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
     "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
-    "sayings": lambda text: list(sayings_in(text)),
+    "instructions": lambda text: list(instructions_in(text)),
     "paths": odd_paths,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,

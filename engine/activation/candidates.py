@@ -69,7 +69,7 @@ def candidates_of(
 
     Args:
         unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
-            and need no decision of their own.
+            and need no individual decision.
         deciding: Name of the deciding signal.
     """
     found = []

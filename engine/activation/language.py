@@ -32,7 +32,7 @@ _LEVEL = 0.25
 _MAX_WORDS = 200
 _MAX_CHARACTERS = 2_000
 _MIN_BYTES = 8
-# A line of fewer words, such as a greeting, is not considered by itself.
+# A line of fewer words, such as a greeting, is not considered on its own.
 _MIN_WORDS = 3
 
 _TOKEN = r"[^\W\d_]+(?:['’][^\W\d_]+)?"

@@ -183,7 +183,7 @@ class WatcherPipeline:
     def relearn(self) -> bool:
         """Has tier 2 learn from new labels; returns whether its scores have changed.
 
-        Meanwhile messages are scored with the previous fit.
+        Until it is done, messages are scored with the previous fit.
         """
         return self._scorer.relearn(self._guard)
 

@@ -116,7 +116,7 @@ def alone_of(
     """What a topic's score may do if none of its triggers fired.
 
     Args:
-        is_input: Whether the message goes to the agent; the agent's own output nominates nothing by itself.
+        is_input: Whether the message goes to the agent; the agent's output alone nominates nothing.
     """
     if not is_input:
         return NO_EFFECT

@@ -1,4 +1,4 @@
-"""Whether a tier-2 score may activate a topic by itself, judged by the workspace's own labels.
+"""Whether a tier-2 score alone may activate a topic, judged by the workspace's own labels.
 
 A score without a trigger hit is a guess, calibrated on no workspace in particular. It therefore activates
 nothing until it has been right on labelled messages on which no trigger fired, each scored by a tier 2 that
@@ -45,7 +45,7 @@ class ProofStatus:
 
     @property
     def proven(self) -> bool:
-        """Whether a score at or above the threshold may activate the topic by itself."""
+        """Whether a score at or above the threshold alone may activate the topic."""
         return self.right >= LEAST_LABELS and lower_bound(self.right, self.fired) >= LEAST_PRECISION
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ NO_PROOF = Proof()
 
 @dataclass(frozen=True, slots=True)
 class SimilarityAlone:
-    """What a score may do by itself for a topic none of whose triggers fired."""
+    """What a score alone may do for a topic none of whose triggers fired."""
 
     nominates: bool = True  # it may have any effect
     asks: bool = True  # it may have the gate asked

@@ -57,8 +57,8 @@ class Scorer(Protocol):
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
         """Learns from labels given since ``update``; returns whether scores change.
 
-        Other threads may score and ``update`` meanwhile, and no update is lost. Labels given during the call
-        may be left to the next one.
+        Other threads may score and ``update`` during the call, and no update is lost. Labels given during it
+        may be left to the next call.
 
         Args:
             guard: Held while the new state replaces the old one, so that a holder never sees both.

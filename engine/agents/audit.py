@@ -88,8 +88,8 @@ class Audit:
         if entry.injection is not None:
             sections = entry.injection.sections
         else:
-            told = entry.run.told if entry.run else ()
-            sections = tuple(InjectedSection(path, lines, 1, 0, None) for path, lines in told)
+            injected = entry.run.told if entry.run else ()
+            sections = tuple(InjectedSection(path, lines, 1, 0, None) for path, lines in injected)
         topics = {topic.path: topic.name for topic in self._engine.library.topics}
         return tuple(
             Piece(each, topics.get(each.path, "") if each.priority == 2 else "", shown.text)

@@ -185,7 +185,7 @@ class Hooks:
                 part="message",
                 project=call.project,
                 agent=call.contract.agent,
-                told=known_sections,
+                injected=known_sections,
                 held_from=known.line or None,
                 search=can_search,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.context.delimiters import TOLD
+from engine.context.delimiters import INJECTED
 
 if TYPE_CHECKING:
     from engine.agents.contracts import Moment
@@ -22,7 +22,7 @@ def injected_text(compiled: Compiled, moment: Moment) -> str:
     """The text to inject; empty if nothing is relevant."""
     if not compiled.sections:
         return ""
-    return f"{TOLD[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut_note(compiled)}{TOLD[1]}"
+    return f"{INJECTED[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut_note(compiled)}{INJECTED[1]}"
 
 
 def _cut_note(compiled: Compiled) -> str:

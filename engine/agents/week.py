@@ -95,8 +95,8 @@ def week_of(engine: Engine, entries: Iterable[AuditEntry], since: str) -> Week:
             if each.injection.is_claimed:
                 paths[each.session_id] = each.injection.turn.partition("#")[0]
     week.places = sorted(places.values(), key=lambda one: -one.tokens - one.standing)
-    told = (use for use in topics.values() if use.told)
-    week.topics = sorted(told, key=lambda one: (one.used - one.told, one.name))
+    injected = (use for use in topics.values() if use.told)
+    week.topics = sorted(injected, key=lambda one: (one.used - one.told, one.name))
     by_model = Counter[str]()
     for session, tokens in by_session.items():
         by_model[_model(engine, paths.get(session, ""))] += tokens

@@ -67,8 +67,8 @@ class Commits:
             by_hand: Whether a person asked for it, which overrides ``git.auto_commit``.
 
         Raises:
-            RepositoryError: The repository cannot take a commit now, or another program changed a file
-                meanwhile.
+            RepositoryError: The repository cannot take a commit now, or another program changed a file in
+                the meantime.
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """

@@ -33,7 +33,7 @@ from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import mark_irrelevant, query, relevant, share_of_room, without_history
-from engine.context.request import TOLD_BEFORE, CompileRequest
+from engine.context.request import INJECTED_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rules import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
@@ -51,8 +51,8 @@ __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 _VOLATILE_PART = 3
 """The volatile layers get 1/3 of the room; the other constants are fractions likewise."""
 
-_LATELY_PART = 5
-"""For journals and presets, of what an agent is told once per session."""
+_RECENT_PART = 5
+"""For journals and presets, of what is injected once per session."""
 _OWN_PART = 2
 """For the person and the current project, of the remainder."""
 
@@ -106,9 +106,9 @@ class _Compile:
         self.request = request
         self.reader = Reader(source, parsed)
         self.placement = Placement(tokens.count)
-        for path, lines in request.told:
+        for path, lines in request.injected:
             for first, last in parse_spans(lines) if lines else [(1, WHOLE)]:
-                self.placement.included.setdefault(path, []).append((TOLD_BEFORE, first, last))
+                self.placement.included.setdefault(path, []).append((INJECTED_BEFORE, first, last))
         self.notes: list[str] = []
         self.window = settings.model_window or window_of(settings.model)
         asked = settings.token_budget if request.budget is None else request.budget
@@ -202,7 +202,7 @@ class _Compile:
         return piece
 
     def _stable(self) -> None:
-        """P1 of layers 6 and 7, from files and budget alone; an agent is told them once per session."""
+        """P1 of layers 6 and 7, from files and budget alone; injected once per session."""
         request = self.request
         if self.is_injection:
             self._rules(0)
@@ -222,7 +222,7 @@ class _Compile:
             ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
-        volatile = _VOLATILE_PART if self.is_whole else _LATELY_PART
+        volatile = _VOLATILE_PART if self.is_whole else _RECENT_PART
         room = self.available - self.available // volatile - self.spent
         room -= self._rules(min(room, self.available // _RULES_PART))
         own_room = 0 if self.is_whole else room // _OWN_PART

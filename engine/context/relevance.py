@@ -132,7 +132,7 @@ def relevant(
         elif result.score < LEAST_SCORE * best:
             reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
-            reason = "it says too little by itself"
+            reason = "it says too little on its own"
         else:
             kept.append(result)
             continue

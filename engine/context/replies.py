@@ -67,7 +67,7 @@ def quoted(text: str, limit: int = 60) -> str:
 
 
 def why_no_line(text: str, limit: int) -> str:
-    """Why a text cannot be a line of its own; empty if it can."""
+    """Why a text cannot be a separate line; empty if it can."""
     if not text:
         return "is empty"
     if len(text) > limit:

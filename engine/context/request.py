@@ -31,7 +31,7 @@ Part = Literal["whole", "standing", "message", "asked"]
 prompt and history ``standing``, injected once per session, ``message``, injected beside each message, and
 ``asked``, requested by the agent, so that it may be less relevant."""
 
-TOLD_BEFORE = "what was told before"
+INJECTED_BEFORE = "what was injected before"
 """The label of what was injected before and is not injected again."""
 
 Retrieve = Callable[[Query], list[SearchResult]]
@@ -65,7 +65,7 @@ class CompileRequest:
     tools: tuple[ToolDefinition, ...] | None = None
     """Tools offered to the model; ``None`` for an agent with its own tools."""
     part: Part = "whole"
-    told: frozenset[tuple[str, str]] = frozenset()
+    injected: frozenset[tuple[str, str]] = frozenset()
     """Paths and lines that were injected before and the agent still has; not injected again."""
     held_from: int | None = None
     """For the part ``message``: the first transcript line that the agent still has; ``None`` for all."""

@@ -10,7 +10,7 @@ from engine.context.budget import Candidate, Placement, open_fence
 from engine.context.caps import Cap, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
-from engine.context.request import TOLD_BEFORE
+from engine.context.request import INJECTED_BEFORE
 from engine.context.sources import NO_SUCH_FILE, Loaded, Reader, plain_path
 from engine.context.spans import excerpt, uncovered
 from engine.store.paths import shown
@@ -112,7 +112,9 @@ class TopicSections:
         present = placement.included.get(path)
         loaded, reason = self._reader.usable(path, main_session=self._main_session)
         rest: list[Candidate] = []
-        in_parts = all(label.startswith("preset:") or label == TOLD_BEFORE for label, _, _ in present or ())
+        in_parts = all(
+            label.startswith("preset:") or label == INJECTED_BEFORE for label, _, _ in present or ()
+        )
         if present and loaded is not None and in_parts:
             rest = list(_rest(topic, path, loaded, present, order))
         if rest:

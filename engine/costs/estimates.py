@@ -125,7 +125,7 @@ def estimate(
     return Estimates(prices.as_of, jobs, months, used)
 
 
-def used_lately(records: Iterable[CostRecord], today: date) -> Used | None:
+def recent_use(records: Iterable[CostRecord], today: date) -> Used | None:
     """Use over the last 30 days including today; ``None`` if there were no calls.
 
     A younger workspace is averaged over the days since its first call.

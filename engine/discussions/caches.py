@@ -120,7 +120,7 @@ class DiscussionCaches:
 
         def forgotten(state: DiscussionCacheState) -> DiscussionCacheState:
             if state.cached_content != name:
-                return state  # another call has made another one meanwhile
+                return state  # another call has created a new one in the meantime
             return replace(state, cached_content="", why=error or state.why)
 
         return self._change(discussion_id, forgotten)

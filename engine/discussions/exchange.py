@@ -117,7 +117,7 @@ class Exchange:
         if self._cancelled.is_set():
             raise CancelledError
         running = self._running = self._loop.start(self._chat(request, timeout, pieces.put))
-        if self._cancelled.is_set():  # meanwhile; no lock, for a signal may cancel on this thread
+        if self._cancelled.is_set():  # in the meantime; no lock, as a signal may cancel on this thread
             running.cancel()
         running.add_done_callback(lambda _done: pieces.put(None))
         while (text := pieces.get()) is not None:

@@ -241,8 +241,8 @@ class Sending:
         if reply.text.strip():
             capture.message(session, "agent", reply.text.strip())
         for call, answer in answered.answers:
-            told = json.dumps(call.arguments, ensure_ascii=False)
-            capture.tool_call(session, call.name, told, f"{len(answer):,} characters")
+            arguments = json.dumps(call.arguments, ensure_ascii=False)
+            capture.tool_call(session, call.name, arguments, f"{len(answer):,} characters")
         keys.append(self._last(path, "agent"))
 
     def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:

@@ -1,7 +1,7 @@
 """Named caches at a service, by content: discussions with the same prefix share one.
 
 Named caches are billed for as long as they exist. One is created when a prefix is sent a second time within
-the cache's lifetime, and by a single process; the others send the prefix meanwhile.
+the cache's lifetime, and by a single process; until then, the others send the prefix.
 """
 
 from __future__ import annotations

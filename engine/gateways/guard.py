@@ -2,7 +2,7 @@
 
 A web page can make a browser send requests to this machine. Three checks stop that: the ``Host`` header must
 name this server (against DNS rebinding), the ``Origin`` must be this server, and the token is not a cookie,
-which a browser would add by itself.
+which a browser would add automatically.
 """
 
 from __future__ import annotations

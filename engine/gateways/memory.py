@@ -81,7 +81,7 @@ class Memory:
         self._engine.catch_up_index()
         while True:
             compiled = self._engine.prompts.compile(
-                question, trace, budget=budget, part="asked", told=excluded
+                question, trace, budget=budget, part="asked", injected=excluded
             )
             text = self._text(compiled)
             hidden = {(each.source, "") for each in compiled.sections if not self._is_allowed(each.source)}

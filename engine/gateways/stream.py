@@ -1,6 +1,6 @@
 """Server-sent events from one bounded buffer that all clients share.
 
-A client that falls behind the buffer's start is told so and disconnected; one that reconnects within the
+A client that falls behind the buffer's start is notified and disconnected; one that reconnects within the
 buffer continues where it was.
 """
 

@@ -151,7 +151,7 @@ class Learned:
     """Oldest first: the first commit that added it, or all that added or removed it. Empty if it occurs only
     in uncommitted files."""
     now: tuple[Standing, ...] = ()  # current occurrences
-    went: Hit | None = None  # the commit that removed it for good
+    went: Hit | None = None  # the commit that last removed it
     shallow: bool = False  # the first hit is where a shallow clone begins: the text may be older
 
     @property

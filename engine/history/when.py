@@ -31,7 +31,7 @@ _LINE_CHARACTERS = 2_000
 _BINARY_CHECK_BYTES = 8_000
 _GROUP = 200
 _LAST = 5
-"""Newest commits to check for the one that removed a text for good."""
+"""Newest commits to check for the one that last removed a text."""
 _GREPPED = re.compile(rb"([^\0]+)\0(\d+)[\0:]([^\n]*)\n")
 _SPECIAL = re.compile(r"[][\\^$.|?*+(){}]")
 

@@ -54,7 +54,7 @@ class PendingItem:
     places: int = 1  # number of conversations with it
     verdict: Verdict | Literal[""] = ""  # empty while pending
     text: str = ""  # the edited text, if it was accepted with changes
-    change: FileChange | None = None  # the file change it stands for, if it is not a line of knowledge
+    change: FileChange | None = None  # the proposed file change, if it is not a line of knowledge
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class Trash:
         return data if hashlib.sha256(data).hexdigest() == sha256 else None
 
     def forget(self, sha256: str) -> None:
-        """Deletes a conversation for good; raises ``WriteFailed`` or ``ReadOnly`` if that fails."""
+        """Deletes a conversation permanently; raises ``WriteFailed`` or ``ReadOnly`` if that fails."""
         place = f"{FOLDER}/{sha256}"
         with self.files.lock():
             # The manifest is deleted last: without it, the origin of the content would be unknown.

@@ -77,7 +77,7 @@ class Labels:
         """Learns from new labels: tier 2 as examples and as proof of its scores, the local gate if there are
         enough.
 
-        Meanwhile messages are judged by the previous state.
+        Until it is done, messages are judged by the previous state.
 
         Returns:
             Whether anything has changed.

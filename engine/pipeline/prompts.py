@@ -66,7 +66,7 @@ class Prompts:
         part: Part = "whole",
         project: str = "",
         agent: str = "",
-        told: frozenset[tuple[str, str]] = frozenset(),
+        injected: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
         search: bool = True,
     ) -> Compiled:
@@ -76,7 +76,8 @@ class Prompts:
             trace: ``None`` for the part ``standing``, which has no message.
             before: The earlier turns of its conversation.
             budget: Tokens for prompt and reply reserve; by default the workspace's setting.
-            tools, part, agent, told, held_from: As in ``CompileRequest``; topics in ``told`` are left out.
+            tools, part, agent, injected, held_from: As in ``CompileRequest``; topics in ``injected`` are
+                left out.
             search: Whether to search the memory.
             project: Slug of the project; by default that of the conversation.
 
@@ -85,7 +86,7 @@ class Prompts:
         """
         names = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
         topics = [topic for name in names if (topic := self._library.get(name)) is not None]
-        known = {path for path, _ in told}
+        known = {path for path, _ in injected}
         today = local_day(self._clock(), self._zone())
 
         def retrieve(asked: Query) -> list[SearchResult]:
@@ -117,7 +118,7 @@ class Prompts:
                 flushed=self._flushed(before) if before.turns and part == "whole" else frozenset(),
                 part=part,
                 agent=agent,
-                told=told,
+                injected=injected,
                 held_from=held_from,
             )
         )

@@ -12,8 +12,8 @@ from typing import Literal
 
 from engine.transcripts.escape import HEADING
 
-Kind = Literal["own", "quote", "code", "told", "outside"]
-"""``quote`` may quote an earlier turn; ``code`` is fenced; ``told`` is relayed from a source that may be the
+Kind = Literal["own", "quote", "code", "relayed", "outside"]
+"""``quote`` may quote an earlier turn; ``code`` is fenced; ``relayed`` comes from a source that may be the
 person's own; ``outside`` certainly has another author."""
 
 
@@ -92,7 +92,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
         elif _CHAT.match(line) or number in dialogue:
             yield "outside", line
         elif _MACHINE.match(line):
-            yield "told", line
+            yield "relayed", line
         else:
             yield "own", line
             if (
@@ -102,7 +102,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
             ):
                 rest = "outside"
             elif _LEAD.search(line):
-                rest = "told"
+                rest = "relayed"
         quoting = False
 
 

@@ -23,7 +23,7 @@ from engine.providers.pricing import ALIASES, CHAT_MODELS, DEFAULT_MODELS
 from engine.providers.reply import Pieces, ReplyInfo
 
 CLIENT_TIMEOUT_S = 600.0
-"""Timeout of the client, long enough never to apply: it limits parts of a response, ours the whole."""
+"""Timeout of the client, long enough never to apply: it limits parts of a response, ours all of it."""
 REPLY_LIMIT = 16_000_000
 """Maximum characters of a streamed reply; models write a few hundred thousand at most."""
 ADAPTATIONS = 6

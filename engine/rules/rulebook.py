@@ -64,8 +64,8 @@ class Rule:
     id: str  # seven hexadecimal digits; stays the same when the text changes
     text: str  # one line, in the person's words
     state: State
-    told: int = 0  # number of sessions in which it was said
-    last: str = ""  # day it was last said, ``YYYY-MM-DD``
+    told: int = 0  # number of sessions in which it was stated
+    last: str = ""  # day it was last stated, ``YYYY-MM-DD``
     accepted: str = ""  # day the person accepted it; empty if they did not
     own: bool = False  # the person wrote or edited the text
     project: str = ""  # slug of the only project it applies to; empty for all
@@ -138,9 +138,11 @@ class Rulebook:
         """Repeated rules the person has not decided on."""
         return tuple(rule for rule in self.again if rule.state == "said")
 
-    def acceptable(self, told: int) -> tuple[Rule, ...]:
-        """Rules in prompts said in at least ``told`` sessions and not accepted yet."""
-        return tuple(rule for rule in self.rules if rule.counts and rule.told >= told and not rule.accepted)
+    def acceptable(self, sessions: int) -> tuple[Rule, ...]:
+        """Rules in prompts that were stated in at least ``sessions`` sessions and are not accepted yet."""
+        return tuple(
+            rule for rule in self.rules if rule.counts and rule.told >= sessions and not rule.accepted
+        )
 
     def get(self, name: str) -> Rule | None:
         """The rule with an id or an unambiguous prefix of one."""
@@ -183,7 +185,7 @@ def rules_of(body: str, limit: int | None = None) -> tuple[Rule, ...]:
         if heading is not None:
             state = _STATES.get(heading.casefold())
         elif state is not None and (rule := _rule(line, state)) is not None:
-            if found.get(rule.id, rule).text != rule.text:  # a copy of a line, edited: a rule of its own
+            if found.get(rule.id, rule).text != rule.text:  # a copy of a line, edited: a separate rule
                 rule = Rule(rule_id(rule.text), rule.text, state, own=True)
             found.setdefault(rule.id, rule)
             if len(found) == limit:
@@ -291,7 +293,7 @@ def _require_utf8(text: str) -> None:
 
 
 def _parts(text: str) -> tuple[list[str], list[tuple[str, State | None, list[str]]]]:
-    """The lines above the first heading of rules; then for each heading its line, the state it stands for,
+    """The lines above the first heading of rules; then for each heading its line, the state it names,
     and the lines below it that are not rules.
     """
     start = parse(text.encode("utf-8"), PATH).body_line - 1

@@ -349,7 +349,7 @@ class DaySettings(Settings):
 
 @dataclass(frozen=True)
 class Config(Settings):
-    """The whole of memory-config.yaml."""
+    """All settings of memory-config.yaml."""
 
     context_compiler: CompilerSettings = CompilerSettings()
     search: SearchSettings = SearchSettings()

@@ -2,7 +2,7 @@
 
 Nothing changes on either side until all conflicts are decided, nothing is ever forced, and a failure leaves
 the local commits as they are (G7). References of our own record the branches at the last sync, so that a
-rewound remote branch can be told from one that is merely behind.
+rewound remote branch can be distinguished from one that is merely behind.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _parts(data: bytes) -> tuple[dict[str, object], bytes]:
 
 
 def as_own_session(path: str, data: bytes, name: str) -> tuple[str, bytes]:
-    """Path and bytes of a second version, as a session of its own.
+    """Path and bytes of a second version, as a separate session.
 
     Args:
         name: The blob name of the version, so that it always gets the same path.

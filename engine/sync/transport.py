@@ -31,7 +31,7 @@ TOTAL_S = 300.0
 _IGNORED = ("core.sshcommand", "credential.", "http.", "url.", "include", "core.gitproxy", "core.askpass")
 _QUIET = "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c core.fsmonitor=false \
 -c receive.autogc=false -c gc.auto=0"
-"""Git for the other end of a local remote: that folder may have hooks and programs of its own."""
+"""Git for the other end of a local remote: that folder may have its own hooks and programs."""
 
 
 class Rejected(Exception):

@@ -1,6 +1,6 @@
 """Loads a ``Topic`` from its file, with all problems found (spec 2.2, 2.3 and 4.4).
 
-An invalid value or trigger is skipped by itself; only an unreadable header makes the whole topic unusable.
+An invalid value or trigger is skipped on its own; only an unreadable header makes the whole topic unusable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands that write and commit, to be killed and failed at their fault points by ``tests.crash_sweep``."""
+"""Commands that write and commit, killed and failed at their fault points by ``tests.crash_sweep``."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ LOADED = (
     reviewing, change, commits, config_commands, import_sessions, review, undo, history_commands,
     tune_commands,
 )  # fmt: skip
-"""Imported once here, not in each of hundreds of child processes."""
+"""Imported once here instead of in each of hundreds of child processes."""
 
 AT = datetime(2026, 6, 12, 18, 45, tzinfo=UTC)
-LOOKED_AT = (".", ":!scratch", ":!logs/tuning")
-"""Must be committed in the end; the tuning record never is."""
+COMMITTED = (".", ":!scratch", ":!logs/tuning")
+"""Paths without uncommitted changes in the end; the tuning log is never committed."""
 SHA256 = "a" * 64
 TOPIC = "code-review"
 FACTS = (
@@ -56,7 +56,7 @@ FACTS = (
 )
 IDS = [item_id(item, "talk") for item in FACTS]
 
-Words = tuple[str, ...]
+Arguments = tuple[str, ...]
 
 TUNE = ("tune", TOPIC, "--gate", "0.21", "--activate", "0.57", "--apply")
 AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
@@ -67,7 +67,7 @@ UNDO = ("history", "undo", "HEAD^{/^memory: accepted}", "--apply")
 
 
 def write_log(path: Path) -> None:
-    """A log of Claude Code with two exchanges."""
+    """Write a Claude Code log with two exchanges."""
     with path.open("w") as log:
         for number in range(4):
             role = "assistant" if number % 2 else "user"
@@ -83,26 +83,26 @@ def write_log(path: Path) -> None:
 
 
 class Commands(Case):
-    """Commands that are started one after the other, and started anew after a kill or an error.
+    """Commands run one after the other, and run again after a kill or an error.
 
     Args:
-        commands: What is typed after ``autopoiesis -C DIR``; ``LOG`` stands for a session log.
-        before: What has been done before, likewise.
-        folder: Where the memory lies, with the person's settings and the log beside it. Trust goes by its
-            path, always the same.
+        commands: Arguments after ``autopoiesis -C DIR``; ``LOG`` is replaced by the path of a session log.
+        before: Commands run to prepare the workspace.
+        folder: Contains the memory, the user's settings and the log. Trust is stored by path, so the path is
+            always the same.
     """
 
     hits, tries = 60, 1
 
-    def __init__(self, commands: tuple[Words, ...], before: tuple[Words, ...], folder: Path) -> None:
+    def __init__(self, commands: tuple[Arguments, ...], before: tuple[Arguments, ...], folder: Path) -> None:
         super().__init__(folder)
         self.commands, self.before, self.memory = commands, before, self.root / "memory"
         os.environ["XDG_CONFIG_HOME"] = str(self.root / "settings")
         os.environ.pop(VARIABLE, None)
 
     def prepare(self) -> None:
-        """A workspace with what waits for review."""
-        here = os.environ["XDG_CONFIG_HOME"]
+        """Create a workspace with items pending review."""
+        settings = os.environ["XDG_CONFIG_HOME"]
         os.environ["XDG_CONFIG_HOME"] = str(self.pristine / "settings")
         initialise.initialise(self.pristine / "memory")
         with Engine.open(self.pristine / "memory") as engine:
@@ -120,36 +120,36 @@ class Commands(Case):
             paths = ["knowledge/ledger.json", *engine.knowledge.review.queue.paths]
             assert engine.repository.commit(paths, "memory: what waits")
         write_log(self.pristine / "log.jsonl")
-        os.environ["XDG_CONFIG_HOME"] = here
+        os.environ["XDG_CONFIG_HOME"] = settings
         if self.before:
             self.reset()
-            assert self.typed(self.before)
+            assert self.run(self.before)
             shutil.rmtree(self.pristine)
             self.root.rename(self.pristine)
 
-    def typed(self, commands: tuple[Words, ...]) -> bool:
-        """Whether each command ended as commands do; one that met an error of the disk says 1."""
+    def run(self, commands: tuple[Arguments, ...]) -> bool:
+        """Run commands; return whether each exited with 0, or with 1 after a disk error."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        for words in commands:
-            spoken = [str(self.root / "log.jsonl") if word == "LOG" else word for word in words]
-            sys.argv = ["autopoiesis", "-C", str(self.memory), *spoken]
+        for arguments in commands:
+            given = [str(self.root / "log.jsonl") if word == "LOG" else word for word in arguments]
+            sys.argv = ["autopoiesis", "-C", str(self.memory), *given]
             if run(cli) not in (0, 1):
                 return False
         return True
 
     def work(self) -> bool:
-        return self.typed(self.commands)
+        return self.run(self.commands)
 
     def recover(self) -> None:
         assert self.in_child()
 
     def content(self) -> dict[str, object]:
-        """What stands in the workspace in the end, and what of it is committed, without times."""
+        """The final contents of the workspace and what of it is committed, without times."""
         listed = [
             path for path in sorted(self.memory.rglob("*")) if path.is_file() and ".tmp-" not in path.name
         ]
         names = {path.relative_to(self.memory).as_posix(): path for path in listed}
-        kept = {
+        contents = {
             name: path.read_bytes()
             for name, path in names.items()
             if name.startswith(("knowledge/", "topics/", "raw/", "memory-config"))
@@ -160,9 +160,9 @@ class Commands(Case):
             if name.startswith("logs/review")
             for line in names[name].open()
         ]
-        status = self.git("status", "--porcelain", "--untracked-files=all", "--", *LOOKED_AT)
+        status = self.git("status", "--porcelain", "--untracked-files=all", "--", *COMMITTED)
         return {
-            **{name: _timeless(data) for name, data in kept.items()},
+            **{name: _timeless(data) for name, data in contents.items()},
             "trust": self.trusted(),
             "verdicts": Counter((each["id"], each["verdict"]) for each in logs if "verdict" in each),
             "uncommitted": [line for line in status.splitlines() if ".tmp-" not in line],
@@ -171,12 +171,12 @@ class Commands(Case):
             "locked": (self.memory / ".git/index.lock").exists(),
         }
 
-    def git(self, *words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=self.memory, capture_output=True, check=True)
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=self.memory, capture_output=True, check=True)
         return done.stdout.decode()
 
     def trusted(self) -> dict[str, str]:
-        """What was agreed to last by workspace, in a file that is whole at every moment."""
+        """The digest last trusted for each workspace, from a file that is complete at every moment."""
         path = self.root / "settings/autopoiesis/trust.json"
         found: dict[str, dict[str, list[str]]] = json.loads(path.read_bytes())["workspaces"]
         assert all(len(set(each["trusted"])) == len(each["trusted"]) for each in found.values()), found
@@ -185,18 +185,18 @@ class Commands(Case):
     def check_whole(self, wanted: dict[str, object]) -> None:
         assert wanted["uncommitted"] == [], wanted["uncommitted"]
         self.reset()
-        assert self.content() != wanted, "nothing has changed"
+        assert self.content() != wanted, "the commands changed nothing"
 
     def check_after_kill(self, wanted: dict[str, object]) -> None:
-        """Nothing that was there is gone, and no line of knowledge stands twice."""
+        """No line of knowledge is duplicated, and the trust of another workspace is kept."""
         for name, data in wanted.items():
             path = self.memory / name
             if name.startswith("knowledge/") and name.endswith(".md") and path.exists():
                 assert isinstance(data, bytes)
                 lines = [line for line in path.read_bytes().split(b"\n") if line.startswith(b"- ")]
                 assert len(lines) == len(set(lines)), (name, lines)
-        elsewhere = os.path.realpath(self.pristine / "memory")
-        assert self.trusted()[elsewhere] == wanted["trust"][elsewhere], "another workspace is trusted still"  # type: ignore[index]
+        other = os.path.realpath(self.pristine / "memory")
+        assert self.trusted()[other] == wanted["trust"][other], "the other workspace is no longer trusted"  # type: ignore[index]
 
 
 def _timeless(data: bytes) -> bytes:
@@ -213,6 +213,6 @@ CASES = {
         "config": ((("config", "set", "cache.anthropic_ttl", "1h"),), ()),
         "import": ((("import", "claude-code", "LOG"),), ()),
         "trust": ((AGREE, SET_MARKED, AGREE), (SET_ACTING, REVOKE)),
-        "trust taken back": ((REVOKE, SET_MARKED, AGREE), (SET_ACTING,)),
+        "trust revoked": ((REVOKE, SET_MARKED, AGREE), (SET_ACTING,)),
     }.items()
 }

@@ -1,4 +1,4 @@
-"""Running the command line inside the test's own process."""
+"""Fixtures that run the command line inside the test process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tui.cli.base import run
 
 
 @dataclass(frozen=True)
-class Ran:
-    """How a command ended."""
+class Result:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -29,25 +29,25 @@ class Ran:
         return json.loads(self.out)
 
 
-Command = Callable[..., Ran]
+Command = Callable[..., Result]
 
 
 @pytest.fixture
 def apo(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs ``autopoiesis`` with arguments and standard input."""
+    """Run ``autopoiesis`` with arguments and standard input."""
 
-    def command(*arguments: str | Path, stdin: str = "") -> Ran:
+    def command(*arguments: str | Path, stdin: str = "") -> Result:
         monkeypatch.setattr("sys.argv", ["autopoiesis", *map(str, arguments)])
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
         capfd.readouterr()
         code = run(cli)
         out, err = capfd.readouterr()
-        return Ran(code, out, err)
+        return Result(code, out, err)
 
     return command
 
 
 @pytest.fixture
 def sample(indexed_sample: Path) -> Path:
-    """A sample workspace that was worked in before, for all commands but those of the first day."""
+    """The sample workspace with an index, as most commands run in an existing workspace."""
     return indexed_sample

@@ -16,7 +16,9 @@ from tests.cli.conftest import Command
 from tests.transcripts.logs import SESSION
 
 
-def test_the_log_shows_what_was_injected_and_why_not(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_the_log_shows_what_was_injected_or_why_nothing_was(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
     assert apo("-C", sample, "hook", "log").out == (
         "no hook has run yet; set hooks up with: autopoiesis install\n"
     )
@@ -27,11 +29,11 @@ def test_the_log_shows_what_was_injected_and_why_not(apo: Command, sample: Path,
         agent.prompt("ok, do it")
         hooks.answer("claude-code", b"{")
     log = apo("-C", sample, "hook", "log")
-    heads, failed, stop, nothing, *_, told = log.out.splitlines()
+    heads, failed, stop, nothing, *_, injected = log.out.splitlines()
     assert heads.split() == ["when", "agent", "event", "project", "tokens", "took", "what"]
     assert "failed: Claude Code sent 1 bytes that are not JSON" in failed
     assert "grown: raw/conversations/2026/02/16/" in stop and "nothing relevant" in nothing
-    assert "topic:github-pr-review" in told and " tidemark " in told
+    assert "topic:github-pr-review" in injected and " tidemark " in injected
     found = apo("-C", sample, "hook", "log", "--session", SESSION, "--limit", "1", "--json").json
     assert [run["moment"] for run in found] == ["stop"]
     assert len(apo("-C", sample, "hook", "log", "--failed", "--json").json) == 1
@@ -47,7 +49,7 @@ def test_hooks_are_turned_off_and_on(apo: Command, tmp_path: Path, monkeypatch: 
     assert apo("hook", "on", "--project", tmp_path).out == "on everywhere\n"
 
 
-def test_the_long_form_works_like_the_short_one(sample: Path) -> None:
+def test_the_hook_command_injects_like_the_hook_program(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "Can you review the PR that just came in?"}
@@ -57,5 +59,5 @@ def test_the_long_form_works_like_the_short_one(sample: Path) -> None:
         capture_output=True,
         check=True,
     )
-    told = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert "topic:github-pr-review" in told and done.stderr == b""
+    injected = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "topic:github-pr-review" in injected and done.stderr == b""

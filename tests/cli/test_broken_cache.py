@@ -1,4 +1,4 @@
-"""memory.db is only a cache: if it cannot be used, the files are searched, with one warning."""
+"""memory.db is only a cache: if it is unusable, the files are searched, with one warning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def a_pipe(root: Path, _patch: pytest.MonkeyPatch) -> None:
 
 
 def unreadable(root: Path, patch: pytest.MonkeyPatch) -> None:
-    """As for another user: root may read everything."""
+    """Simulate a file of another user; root could read it."""
     (root / "memory.db").write_bytes(b"x")
 
     def refuse(_path: Path) -> apsw.Connection:
@@ -39,17 +39,17 @@ def a_full_disk(_root: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr("engine.search.database.open_writer", full)
 
 
-BREAKS = [a_folder, a_pipe, unreadable, a_full_disk]
+FAULTS = [a_folder, a_pipe, unreadable, a_full_disk]
 
 
-@pytest.fixture(params=BREAKS, ids=lambda broken: broken.__name__)
+@pytest.fixture(params=FAULTS, ids=lambda fault: fault.__name__)
 def broken(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "w"
     (root / "knowledge").mkdir(parents=True)
     (root / "memory-config.yaml").touch()
     (root / "knowledge/facts.md").write_text("# Facts\n\nThe gauge at Nordersiel reads in metres.\n")
-    breaks: Callable[[Path, pytest.MonkeyPatch], None] = request.param
-    breaks(root, monkeypatch)
+    fault: Callable[[Path, pytest.MonkeyPatch], None] = request.param
+    fault(root, monkeypatch)
     return root
 
 
@@ -63,14 +63,14 @@ def broken(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )
-def test_a_command_that_reads_works_from_the_files(
+def test_a_reading_command_searches_the_files_directly(
     apo: Command, broken: Path, words: tuple[str, ...], found: str
 ) -> None:
     ran = apo("-C", broken, *words)
     assert ran.code == 0 and found in ran.out
-    said = [line for line in ran.err.splitlines() if "memory.db" in line]
-    assert len(said) == (words[0] != "trace"), ran.err
-    assert all("searching the files directly" in line for line in said)
+    warnings = [line for line in ran.err.splitlines() if "memory.db" in line]
+    assert len(warnings) == (words[0] != "trace"), ran.err
+    assert all("searching the files directly" in line for line in warnings)
     assert "Traceback" not in ran.err
 
 
@@ -80,7 +80,7 @@ def test_building_the_index_fails_with_a_hint(apo: Command, broken: Path) -> Non
     assert len(ran.err.splitlines()) == 1
 
 
-def test_once_the_folder_is_gone_the_index_comes_back(apo: Command, tmp_path: Path) -> None:
+def test_the_index_is_rebuilt_once_the_folder_is_gone(apo: Command, tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").touch()
     (tmp_path / "memory.db").mkdir()
     assert apo("-C", tmp_path, "search", "gauge").code == 0

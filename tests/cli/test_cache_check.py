@@ -1,4 +1,4 @@
-"""``cache check``: the prefix in two processes, recorded turns, and what broke them."""
+"""``cache check``: the prefix compiled in two processes, recorded turns, and what broke their prefix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SESSION = "ses_check001"
 
 
 def edit(sample: Path, path: str, before: str, after: str) -> int:
-    """Changes the first line with a text and returns its number."""
+    """Replace the first occurrence of a text; return its line number."""
     file = sample / path
     text = file.read_text()
     file.write_text(text.replace(before, after, 1))
@@ -31,7 +31,7 @@ def edit(sample: Path, path: str, before: str, after: str) -> int:
 
 @pytest.fixture
 def turns(sample: Path) -> int:
-    """Three turns of a session with an edit before the last; the number of the edited line."""
+    """Record three turns of a session with an edit before the last; return the number of the edited line."""
     with Engine.open(sample) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
         agent.start(SESSION, title="Odile")
@@ -45,7 +45,7 @@ def turns(sample: Path) -> int:
     return line
 
 
-def test_a_fresh_workspace_is_stable(apo: Command, sample: Path) -> None:
+def test_the_prefix_of_a_fresh_workspace_is_stable(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "cache", "check")
     assert ran.code == 0 and ran.err == ""
     lines = ran.out.splitlines()
@@ -60,11 +60,11 @@ def test_the_turns_of_a_session_are_compared(apo: Command, sample: Path, turns: 
     lines = ran.out.splitlines()
     assert lines[2].startswith("since    ") and lines[2].endswith(": identical")
     at = lines.index(f"last 3 of {SESSION}")
-    first, second, third, was, is_now = lines[at + 1 : at + 6]
+    first, second, third, before, after = lines[at + 1 : at + 6]
     assert first.endswith("  first") and second.endswith(": same")
     assert f"layer 6 (project context), {MEMORY}:{turns} changed, byte " in third
     assert third.endswith(" sent again")
-    assert was.lstrip().startswith("- ") and "Vestrand" in was and "VESTRAND" in is_now
+    assert before.lstrip().startswith("- ") and "Vestrand" in before and "VESTRAND" in after
     tally = ran.out.partition("broken prefixes")[2].splitlines()
     assert tally[1].startswith("  5 min cache: 2 in time, 1 with the prefix intact, 1 broken: ")
     assert tally[2].split()[:2] == ["1", "×"] and tally[2].endswith(f"layer 6 (project context)  {MEMORY}")
@@ -81,7 +81,7 @@ def test_an_edit_since_the_last_turn_is_reported_but_not_an_error(
     assert "last 1 of prompts without a session" in ran.out
 
 
-def test_json_has_everything(apo: Command, sample: Path, turns: int) -> None:
+def test_json_contains_every_field(apo: Command, sample: Path, turns: int) -> None:
     found = apo("-C", sample, "cache", "check", "--session", SESSION, "--last", "2", "--json").json
     assert found.keys() == {"repeat", "prefix", "discussion", "turns", "used", "since", "misses"}
     assert found["repeat"]["equal"] is True and found["since"] is None
@@ -97,36 +97,34 @@ def test_json_has_everything(apo: Command, sample: Path, turns: int) -> None:
     assert [tally["ttl_s"] for tally in found["misses"]] == [300, 3600]
 
 
-def test_the_message_may_come_from_standard_input(apo: Command, sample: Path) -> None:
+def test_the_message_can_come_from_standard_input(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "cache", "check", "-", stdin="What did Odile ask for?").code == 0
 
 
-def test_nothing_is_recorded_and_the_gate_is_not_asked(apo: Command, sample: Path) -> None:
+def test_the_check_records_nothing_and_calls_no_gate(apo: Command, sample: Path) -> None:
     edit(sample, "memory-config.yaml", "provider: local ", "provider: ask ")
     before = sorted((sample / "logs").iterdir())
     assert apo("-C", sample, "cache", "check", "Can you look at the PR?").code == 0
     assert sorted((sample / "logs").iterdir()) == before
 
 
-def test_two_prompts_that_differ_are_a_bug(
+def test_two_compiles_that_differ_are_an_error(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = cache_check._compiled_from
 
-    def other(tree: dict[str, object]) -> Compiled:
+    def changed(tree: dict[str, object]) -> Compiled:
         compiled = real(tree)
         soul = next(each for each in compiled.sections if each.label == "identity:SOUL.md")
-        changed = soul.text.replace("\n", "\nIt is 8:01.\n", 1)
+        text = soul.text.replace("\n", "\nIt is 8:01.\n", 1)
         return replace(
             compiled,
-            text=compiled.text.replace(soul.text, changed),
-            sections=tuple(
-                replace(each, text=changed) if each is soul else each for each in compiled.sections
-            ),
-            stable_prefix_length=compiled.stable_prefix_length + len(changed) - len(soul.text),
+            text=compiled.text.replace(soul.text, text),
+            sections=tuple(replace(each, text=text) if each is soul else each for each in compiled.sections),
+            stable_prefix_length=compiled.stable_prefix_length + len(text) - len(soul.text),
         )
 
-    monkeypatch.setattr(cache_check, "_compiled_from", other)
+    monkeypatch.setattr(cache_check, "_compiled_from", changed)
     ran = apo("-C", sample, "cache", "check")
     assert ran.code == 1
     lines = ran.out.splitlines()
@@ -145,21 +143,21 @@ def test_a_failed_second_compile_is_a_one_line_error(
     assert ran.err == "autopoiesis: the second compile failed: no memory left; run: autopoiesis doctor\n"
 
 
-def test_text_from_files_is_shown_as_text(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_files_are_escaped(apo: Command, sample: Path) -> None:
     apo("-C", sample, "compile", "--record", "Hello")
     edit(sample, USER, "Marit", "[red]\x1b]52;c;x\x07")
     ran = apo("-C", sample, "cache", "check")
     assert "[red]␛" in ran.out and "\x1b" not in ran.out
 
 
-def test_long_lines_are_shown_where_they_differ() -> None:
+def test_long_lines_are_cut_to_the_part_that_differs() -> None:
     before, after = cache_check._around("a" * 300 + "b" * 300, "a" * 300 + "c" * 300)
     assert before == f"…{'a' * 32}{'b' * 64}…" and after == f"…{'a' * 32}{'c' * 64}…"
     assert cache_check._around("one", "other") == ("one", "other")
     assert cache_check._around("", "x" * 200) == ("", f"{'x' * 96}…")
 
 
-def test_two_processes_with_other_hash_seeds_make_the_same_bytes(sample: Path) -> None:
+def test_the_hash_seed_does_not_change_the_prompt(sample: Path) -> None:
     command = [sys.executable, "-m", "tui.cli", "-C", str(sample), "compile", "What did Odile ask for?"]
     found = set()
     for seed in ("0", "1", "4711"):

@@ -1,4 +1,4 @@
-"""``cache list`` and ``cache overview``: what the cache screen shows, without a screen."""
+"""``cache list`` and ``cache overview``: the content of the cache screen on the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SESSION, GONE = "ses_over0001", "ses_gone0001"
 
 @pytest.fixture
 def used(sample: Path) -> Path:
-    """A discussion with a cache and a broken prefix, and one whose transcript is gone."""
+    """A discussion with a cache and a broken prefix, and one without a transcript."""
     usage = Usage(6912, 5113, 1799, 0, 212)
     with Engine.open(sample) as engine:
         ConversationCapture(engine.files, clock=engine.clock).start(SESSION, title="What Odile asked for")
@@ -56,7 +56,7 @@ def test_the_list_names_discussions_by_title_and_transcript(apo: Command, used: 
     assert (used / trees[SESSION]["path"]).is_file() and trees[GONE]["path"] == ""
 
 
-def test_the_overview_says_what_the_screen_shows(apo: Command, used: Path) -> None:
+def test_the_overview_prints_what_the_screen_shows(apo: Command, used: Path) -> None:
     ran = apo("-C", used, "cache", "overview")
     assert ran.code == 0 and ran.err == ""
     assert re.search(r"anthropic +1 +6,912 +5,113 +74% +1,799 +\$\d\.\d+ +\$\d\.\d+ +2 +\d+:\d\d\n", ran.out)
@@ -67,7 +67,7 @@ def test_the_overview_says_what_the_screen_shows(apo: Command, used: Path) -> No
     assert re.search(r"cache\.anthropic_ttl +5m", ran.out) and re.search(r"cache\.gemini_long +off", ran.out)
 
 
-def test_json_has_everything(apo: Command, used: Path) -> None:
+def test_json_contains_every_field(apo: Command, used: Path) -> None:
     found = apo("-C", used, "cache", "overview", "--days", "1", "--json").json
     assert found.keys() == {
         "at", "since", "providers", "discussions", "last_miss", "misses", "provider", "model", "settings",
@@ -89,15 +89,15 @@ def test_an_unused_workspace_has_an_empty_overview(apo: Command, sample: Path) -
 
 
 @pytest.mark.parametrize("days", ["0", "366", "many"])
-def test_the_period_is_limited(apo: Command, sample: Path, days: str) -> None:
+def test_an_invalid_number_of_days_is_refused(apo: Command, sample: Path, days: str) -> None:
     assert apo("-C", sample, "cache", "overview", "--days", days).code == 2
 
 
-def test_every_setting_of_caches_is_listed() -> None:
+def test_every_cache_setting_is_listed() -> None:
     assert set(SETTINGS) == {each.name for each in fields(CacheSettings)}
 
 
-def test_titles_are_shown_as_text(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_titles_are_escaped(apo: Command, sample: Path) -> None:
     with Engine.open(sample) as engine:
         ConversationCapture(engine.files, clock=engine.clock).start(
             SESSION, title="[red]\x1b]52;c;x\x07 talk"

@@ -1,4 +1,4 @@
-"""Commands that write and commit, killed and failed at every step: the rerun ends as if nothing had been."""
+"""Commands killed and failed at every step: the rerun ends as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from tests.crash_sweep import reached_by
 
-SCENARIOS = ("review", "tune", "tune undo", "undo", "config", "import", "trust", "trust taken back")
+SCENARIOS = ("review", "tune", "tune undo", "undo", "config", "import", "trust", "trust revoked")
 
 
 @pytest.mark.parametrize("scenario", ["review", "tune undo", "undo", "import"])
-def test_a_kill_between_write_and_commit_converges_on_a_rerun(tmp_path: Path, scenario: str) -> None:
+def test_a_rerun_completes_a_command_killed_between_write_and_commit(tmp_path: Path, scenario: str) -> None:
     where = f"cli.command_crash_case:{scenario}"
     assert reached_by(where, tmp_path, 1_000, ["commit:blobs"]) == {"commit:blobs": 1}
 
@@ -20,15 +20,17 @@ def test_a_kill_between_write_and_commit_converges_on_a_rerun(tmp_path: Path, sc
 @pytest.mark.thorough
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_at_every_fault_point(tmp_path: Path, scenario: str) -> None:
+def test_a_rerun_completes_a_command_killed_or_failed_at_any_fault_point(
+    tmp_path: Path, scenario: str
+) -> None:
     reached = reached_by(f"cli.command_crash_case:{scenario}", tmp_path, 1)
-    # An import makes a file that was not there, the others put one in the place of another.
-    put = (
+    # An import creates a file; the other commands replace one.
+    written = (
         {"create:link", "create:folder-fsync"}
         if scenario == "import"
         else {"replace:rename", "replace:folder-fsync"}
     )
-    assert reached.keys() >= put | {
+    assert reached.keys() >= written | {
         "lock:acquire", "commit:blobs", "commit:tree", "commit:object", "commit:reference", "commit:index",
         "commit:folder-fsync", "temp:write", "temp:fsync",
     }  # fmt: skip

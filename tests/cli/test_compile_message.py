@@ -1,4 +1,4 @@
-"""``compile --message``: the prompt of a recorded message, and its difference from the one before."""
+"""``compile --message``: the prompt of a recorded message, and its diff from the previous one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.conftest import Command
 
 @pytest.fixture
 def talk(sample: Path) -> str:
-    """A conversation of the sample in which a person speaks more than once."""
+    """The path of a sample conversation with more than two user messages."""
     with Engine.open(sample) as engine:
         for path in sorted(engine.conversations.sizes()):
             conversation = engine.conversations.read(path)
@@ -22,7 +22,7 @@ def talk(sample: Path) -> str:
     pytest.fail("the sample has no such conversation")
 
 
-def test_the_prompt_equals_that_of_the_workbench(apo: Command, sample: Path, talk: str) -> None:
+def test_the_prompt_equals_the_one_in_the_workbench(apo: Command, sample: Path, talk: str) -> None:
     with Engine.open(sample) as engine:
         engine.refresh_index()
         message = find_message(engine, talk)
@@ -40,12 +40,12 @@ def test_the_prompt_equals_that_of_the_workbench(apo: Command, sample: Path, tal
         "turn": message.turn,
         "text": message.text,
     }
-    assert any(section["layer"] == 11 for section in tree["sections"]), "with what was said before it"
+    assert any(section["layer"] == 11 for section in tree["sections"]), "the earlier turns are missing"
     outline = apo("-C", sample, "compile", "--message", talk, "--explain").out
     assert "budget by slot" in outline
 
 
-def test_last_is_the_last_of_the_feed_or_of_a_session(apo: Command, sample: Path) -> None:
+def test_last_is_the_latest_message_in_the_feed_or_in_a_session(apo: Command, sample: Path) -> None:
     with Engine.open(sample) as engine:
         last = [entry for entry in engine.feed(20_000) if entry.kind == "user" and entry.key][-1].key
     tree = apo("-C", sample, "compile", "--message", "last", "--json").json
@@ -55,14 +55,16 @@ def test_last_is_the_last_of_the_feed_or_of_a_session(apo: Command, sample: Path
     assert tree["message"]["session_id"] == session
 
 
-def test_a_budget_counts_for_both_prompts(apo: Command, sample: Path, talk: str) -> None:
+def test_a_budget_applies_to_both_prompts(apo: Command, sample: Path, talk: str) -> None:
     words = ("--message", talk, "--budget", "2048", "--json")
     assert apo("-C", sample, "compile", *words).json["budget"] == 2048
     tree = apo("-C", sample, "compile", *words, "--diff-before").json
     assert tree["before"]["budget"] == tree["after"]["budget"] == 2048
 
 
-def test_what_differs_from_the_prompt_of_the_message_before(apo: Command, sample: Path, talk: str) -> None:
+def test_diff_before_compares_with_the_prompt_of_the_previous_message(
+    apo: Command, sample: Path, talk: str
+) -> None:
     with Engine.open(sample) as engine:
         message = find_message(engine, talk)
         earlier = message_before(engine, message)
@@ -79,7 +81,7 @@ def test_what_differs_from_the_prompt_of_the_message_before(apo: Command, sample
     assert any(row["label"].startswith("history:") for row in tree["sections"])
 
 
-def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: str) -> None:
+def test_diff_before_refuses_the_first_message(apo: Command, sample: Path, talk: str) -> None:
     ran = apo("-C", sample, "compile", "--message", f"{talk}:1", "--diff-before")
     assert ran.code == 1 and ran.out == ""
     assert ran.err.startswith(f"autopoiesis: {talk}: turn 1 is the first message")
@@ -87,7 +89,7 @@ def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         ((), "give either TEXT or --message"),
         (("Hello", "--message", "last"), "give either TEXT or --message"),
@@ -98,12 +100,12 @@ def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: 
         (("--message", "ses_1", "--session", "ses_2"), "--session can only be used with --message last"),
     ],
 )
-def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], said: str) -> None:
+def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], expected: str) -> None:
     ran = apo("-C", sample, "compile", *words)
-    assert ran.code == 2 and said in " ".join(ran.err.split())
+    assert ran.code == 2 and expected in " ".join(ran.err.split())
 
 
-def test_messages_cannot_hold_terminal_sequences(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_messages_are_escaped(apo: Command, sample: Path) -> None:
     path = "conversations/2026-06-20-odd.md"
     (sample / path).write_text("# Odd\n\n## 10:00 — user\n\x1b]52;c;aGk=\x07 hello\n", encoding="utf-8")
     ran = apo("-C", sample, "compile", "--message", path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.cli.conftest import Command
 
 
-def test_a_setting_from_its_default_and_back(apo: Command, sample: Path) -> None:
+def test_a_setting_is_set_shown_and_unset(apo: Command, sample: Path) -> None:
     file = sample / "memory-config.yaml"
     before = file.read_bytes()
     ran = apo("-C", sample, "config", "set", "cache.anthropic_ttl", "1h")
@@ -55,7 +55,7 @@ def test_every_command_prints_json(apo: Command, sample: Path) -> None:
 
 def test_refusals_are_one_line_and_write_nothing(apo: Command, sample: Path) -> None:
     before = (sample / "memory-config.yaml").read_bytes()
-    for words, said in {
+    for words, message in {
         ("set", "cache.anthropic_ttl", "2h"): "cache.anthropic_ttl cannot be '2h'; allowed: 5m or 1h",
         ("set", "costs.daily_usd", "-5"): "costs.daily_usd cannot be '-5'; allowed: a number of at least 0",
         ("set", "cache.antropic_ttl", "1h"): "did you mean cache.anthropic_ttl?",
@@ -63,7 +63,7 @@ def test_refusals_are_one_line_and_write_nothing(apo: Command, sample: Path) -> 
         ("show", "nope"): "no setting named nope; see: autopoiesis config list",
     }.items():
         ran = apo("-C", sample, "config", *words)
-        assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1
+        assert ran.code == 1 and message in ran.err and len(ran.err.splitlines()) == 1
     assert (sample / "memory-config.yaml").read_bytes() == before
 
 
@@ -73,7 +73,7 @@ def test_wrong_usage_exits_with_2(apo: Command, sample: Path) -> None:
     assert ran.code == 2 and "no setting group 'nope'; groups: context_compiler, search" in ran.err
 
 
-def test_a_file_that_is_broken_already_names_its_line(apo: Command, sample: Path) -> None:
+def test_an_invalid_settings_file_is_reported_with_its_line(apo: Command, sample: Path) -> None:
     (sample / "memory-config.yaml").write_text("gate:\n  provider: oracle\n")
     ran = apo("-C", sample, "config", "list")
     assert ran.code == 1 and "memory-config.yaml:2: gate.provider" in ran.err

@@ -1,4 +1,4 @@
-"""``costs``: what calls have cost, what is left, and what a memory costs."""
+"""``costs``: spending so far, remaining budgets, and the estimate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture
 def spent(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The sample workspace after three calls on two days, one of them of an unknown model."""
+    """The sample workspace after three calls on two days, one of them to an unknown model."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     clock = Clock()
     with Engine.open(sample, clock=clock) as engine:
@@ -47,7 +47,7 @@ def test_an_empty_log_is_reported(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "costs", "--json").json["rows"] == []
 
 
-def test_days_with_total_and_unpriced_calls(apo: Command, spent: Path) -> None:
+def test_days_are_listed_with_a_total_and_unpriced_calls(apo: Command, spent: Path) -> None:
     lines = apo("-C", spent, "costs").out.splitlines()
     assert lines[0].split() == ["day", "calls", "input", "cached", "output", "cost", "saved"]
     # 2,000 at $2, 8,000 at $.10, 500 at $10; saved 8,000 times $1.90.
@@ -67,7 +67,7 @@ def test_days_with_total_and_unpriced_calls(apo: Command, spent: Path) -> None:
         ("discussion", ["ses_1", ""]),
     ],
 )
-def test_every_key_in_text_and_json(apo: Command, spent: Path, by: str, names: list[str]) -> None:
+def test_every_grouping_in_text_and_json(apo: Command, spent: Path, by: str, names: list[str]) -> None:
     tree = apo("-C", spent, "costs", "--by", by, "--json").json
     assert [row[by] for row in tree["rows"]] == names and tree["by"] == by
     assert tree["rows"][0].keys() == {
@@ -94,7 +94,7 @@ def test_locally_counted_tokens_are_marked(apo: Command, spent: Path) -> None:
     assert tree["total"]["estimated"] == 1
 
 
-def test_since_leaves_earlier_days_out(apo: Command, spent: Path) -> None:
+def test_since_excludes_earlier_days(apo: Command, spent: Path) -> None:
     assert [
         row["day"] for row in apo("-C", spent, "costs", "--since", "2026-11-22", "--json").json["rows"]
     ] == ["2026-11-22"]
@@ -106,8 +106,8 @@ def test_budgets_are_shown_with_their_warning(apo: Command, sample: Path) -> Non
     (sample / "memory-config.yaml").write_text("costs:\n  daily_usd: 1\n")
     with Engine.open(sample) as engine:
         engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=0.9)
-    *_, standing, warning = apo("-C", sample, "costs").out.splitlines()
-    assert standing == "today $0.90 of $1.00 · this month $0.90 (no limit)"
+    *_, totals, warning = apo("-C", sample, "costs").out.splitlines()
+    assert totals == "today $0.90 of $1.00 · this month $0.90 (no limit)"
     assert warning == "! $0.9 of $1.00 spent today"
 
 

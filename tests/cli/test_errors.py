@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.cli.conftest import Command
 
 
-def test_a_folder_that_is_not_a_workspace(apo: Command, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_workspace_is_refused(apo: Command, tmp_path: Path) -> None:
     ran = apo("-C", tmp_path, "trace", "hello")
     assert ran.code == 1
     assert "not a workspace" in ran.err and "autopoiesis init" in ran.err
@@ -20,7 +20,7 @@ def test_wrong_usage_exits_with_2(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "search", "x", "--category", "nonsense").code == 2
 
 
-def test_a_setting_that_cannot_be_used_names_file_line_and_setting(apo: Command, sample: Path) -> None:
+def test_an_invalid_setting_is_reported_with_file_line_and_name(apo: Command, sample: Path) -> None:
     config = sample / "memory-config.yaml"
     config.write_text("context_compiler:\n  token_budget: plenty\n")
     ran = apo("-C", sample, "trace", "hello")
@@ -36,7 +36,7 @@ def test_an_unknown_setting_is_only_a_warning(apo: Command, sample: Path) -> Non
     assert "watcher_s" in ran.err and "did you mean watchers?" in ran.err
 
 
-def test_outside_text_never_reaches_the_terminal_as_a_sequence(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_a_message_are_escaped(apo: Command, sample: Path) -> None:
     nasty = "review \x1b]52;c;ZXZpbA==\x07 \x9b31m \u202e this PR"
     ran = apo("-C", sample, "trace", nasty)
     assert ran.code == 0

@@ -32,13 +32,13 @@ def test_an_event_is_taken_and_ended(apo: Command, tmp_path: Path) -> None:
 
 
 def test_a_unit_quotes_any_workspace_path(apo: Command, tmp_path: Path) -> None:
-    made = apo("-C", tmp_path / 'a "b" 100% $HOME', "serve", "--unit", "--port", "9000").out
+    printed = apo("-C", tmp_path / 'a "b" 100% $HOME', "serve", "--unit", "--port", "9000").out
     unit = configparser.RawConfigParser()
-    unit.read_string(made)
+    unit.read_string(printed)
     assert unit["Service"]["ExecStart"].endswith('/a \\"b\\" 100%% $$HOME" serve --port 9000')
 
 
-def test_a_service_manager_stops_it_cleanly(tmp_path: Path) -> None:
+def test_sigterm_stops_serve_cleanly(tmp_path: Path) -> None:
     root = workspace(tmp_path / "memory")
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "tui.cli", "-C", str(root), "serve", "--port", "0", "--show-token"]

@@ -1,4 +1,4 @@
-"""``extract`` on the command line."""
+"""``extract``: dry run, --apply, and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECIDED = f"- 2026-06-12: Tide tables are computed in UTC. {FROM}"
 
 @pytest.fixture
 def root(tmp_path: Path, apo: Command) -> Path:
-    """A workspace with one session that has ended."""
+    """A workspace with one ended session."""
     root = tmp_path / "memory"
     assert apo("init", root).code == 0
     path = root / SESSION
@@ -29,7 +29,7 @@ def root(tmp_path: Path, apo: Command) -> Path:
     return root
 
 
-def test_a_dry_run_shows_what_apply_writes_once(root: Path, apo: Command) -> None:
+def test_a_dry_run_shows_what_apply_then_writes_once(root: Path, apo: Command) -> None:
     def knowledge() -> list[Path]:
         return sorted(path for path in (root / "knowledge").rglob("*") if path.is_file())
 
@@ -61,7 +61,7 @@ def test_a_dry_run_shows_what_apply_writes_once(root: Path, apo: Command) -> Non
     assert named["previews"][0]["plan"]["known"][0]["line"] == DECIDED
 
 
-def test_with_a_provider_it_shows_the_cost_and_sends_nothing(root: Path, apo: Command) -> None:
+def test_a_dry_run_with_a_provider_shows_the_cost_and_sends_nothing(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text(
         "extraction:\n  provider: anthropic\n  model: claude-haiku-4-5\n"
     )
@@ -87,7 +87,7 @@ def test_errors_are_one_line(root: Path, apo: Command) -> None:
     assert ran.code == 1 and "knowledge/facts.md:1: has an unclosed code block" in ran.err
 
 
-def test_the_end_of_a_session_extracts_it_if_configured(root: Path, apo: Command) -> None:
+def test_ending_a_session_extracts_it_if_configured(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("lifecycle:\n  extraction_trigger: on_session_end\n")
     name = apo("-C", root, "session", "start").out.split()[0]
     apo("-C", root, "session", "message", name, "user", "Decision: The print is made on Fridays at noon.")

@@ -26,7 +26,7 @@ def files(root: Path) -> dict[str, bytes]:
     return Desk(root).memory()
 
 
-def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> None:
+def set_provider(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> None:
     with (root / "memory-config.yaml").open("a") as config:
         config.write("flush:\n  provider: anthropic\n")
     monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
@@ -41,11 +41,11 @@ def test_without_a_provider_turns_are_recorded_as_unflushed(apo: Command, root: 
     assert "nothing is due" in apo("-C", root, "session", "flush", SESSION).out
 
 
-def test_a_dry_run_asks_no_model_and_writes_nothing(
+def test_a_dry_run_calls_no_model_and_writes_nothing(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = Provider("FLUSH_OK")
-    asking(root, monkeypatch, provider)
+    set_provider(root, monkeypatch, provider)
     before = files(root)
     ran = apo("-C", root, "session", "flush", SESSION, "--dry-run")
     assert ran.code == 0 and "would be flushed (anthropic)" in ran.out
@@ -56,10 +56,10 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(
     assert files(root) == before and provider.prompts == []
 
 
-def test_notes_are_written_and_shown_with_their_places(
+def test_notes_are_written_and_shown_with_file_and_line(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asking(root, monkeypatch, Provider(reply(*NOTES)))
+    set_provider(root, monkeypatch, Provider(reply(*NOTES)))
     ran = apo("-C", root, "session", "flush", SESSION)
     assert ran.code == 0
     assert "flushed (some-model-2026, 1,200 tokens, $0.0042)" in ran.out
@@ -74,7 +74,7 @@ def test_commits_and_removed_secrets_are_reported(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = Provider(reply(NOTES[2]))
-    asking(root, monkeypatch, provider)
+    set_provider(root, monkeypatch, provider)
     desk = Desk(root)
     desk.repository.init()
     desk.capture.message(SESSION, "user", "password: hunter2hunter2, and AKIAIOSFODNN7EXAMPLE")
@@ -92,34 +92,32 @@ def test_commits_and_removed_secrets_are_reported(
     assert "not committed: git.auto_commit is off" in ran.out
 
 
-def test_json_has_the_stored_record(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking(root, monkeypatch, Provider(reply(NOTES[2])))
+def test_json_contains_the_stored_record(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_provider(root, monkeypatch, Provider(reply(NOTES[2])))
     (record,) = apo("-C", root, "session", "flush", SESSION, "--json").json["records"]
     assert record["status"] == "flushed" and record["cost_usd"] == 0.0042
     assert record["items"][0]["path"] == "knowledge/journal/2026-06-12.md"
     assert record["turns"]["1"]
 
 
-def test_all_means_every_turn(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking(root, monkeypatch, Provider("FLUSH_OK"))
+def test_all_flushes_every_turn(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_provider(root, monkeypatch, Provider("FLUSH_OK"))
     records = apo("-C", root, "session", "flush", SESSION, "--all", "--json").json["records"]
     assert [int(number) for record in records for number in record["turns"]] == list(range(1, 17))
     assert "nothing is due" in apo("-C", root, "session", "flush", SESSION, "--all").out
 
 
-def test_a_failure_is_one_line_and_an_exit_code(
-    apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asking(root, monkeypatch, Provider(GateError("cannot be reached", where="anthropic")))
+def test_a_failure_is_a_one_line_error(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_provider(root, monkeypatch, Provider(GateError("cannot be reached", where="anthropic")))
     ran = apo("-C", root, "session", "flush", SESSION)
     assert ran.code == 1
     assert ran.err.startswith("autopoiesis: turns 1–") and ran.err.count("\n") == 1
     assert "anthropic: cannot be reached" in ran.err
     again = apo("-C", root, "session", "flush", SESSION)
-    assert again.code == 1, "a person who asks again is taken at their word"
+    assert again.code == 1, "a second flush by hand does not try again"
 
 
-def test_a_missing_key_names_the_flush(apo: Command, root: Path) -> None:
+def test_a_missing_key_error_names_the_flush_setting(apo: Command, root: Path) -> None:
     with (root / "memory-config.yaml").open("a") as config:
         config.write("flush:\n  provider: anthropic\n")
     ran = apo("-C", root, "session", "flush", SESSION)
@@ -127,14 +125,14 @@ def test_a_missing_key_names_the_flush(apo: Command, root: Path) -> None:
     assert "ANTHROPIC_API_KEY" in ran.err and "flush.provider: none" in ran.err and "gate." not in ran.err
 
 
-def test_an_unknown_session(apo: Command, root: Path) -> None:
+def test_an_unknown_session_is_an_error(apo: Command, root: Path) -> None:
     ran = apo("-C", root, "session", "flush", "ses_nowhere")
     assert ran.code == 1 and "no such session: ses_nowhere" in ran.err
     ran = apo("-C", root, "session", "flush", "../../etc/passwd")
     assert ran.code == 1
 
 
-def test_a_conversation_is_named_by_its_path_too(apo: Command, root: Path) -> None:
+def test_a_conversation_can_be_named_by_its_path(apo: Command, root: Path) -> None:
     (root / "conversations").mkdir()
     (root / "conversations/work.md").write_text("# W\n\n## 10:00 — user\nHello\n\n## 10:01 — agent\nHi\n")
     found = apo("-C", root, "session", "flush", "conversations/work.md", "--json", "--all").json
@@ -143,7 +141,7 @@ def test_a_conversation_is_named_by_its_path_too(apo: Command, root: Path) -> No
     assert apo("-C", root, "session", "flush", "conversations/empty.md").code == 1
 
 
-def test_a_conversation_in_which_only_the_agent_spoke(apo: Command, root: Path) -> None:
+def test_in_a_conversation_without_user_turns_nothing_is_due(apo: Command, root: Path) -> None:
     (root / "conversations").mkdir()
     (root / "conversations/log.md").write_text("# W\n\n## 10:00 — agent\nAlone\n")
     ran = apo("-C", root, "session", "flush", "conversations/log.md")
@@ -151,7 +149,7 @@ def test_a_conversation_in_which_only_the_agent_spoke(apo: Command, root: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "setting"),
     [
         ("flush:\n  provider: oracle\n", "flush.provider"),
         ("flush:\n  at: 1.5\n", "flush.at"),
@@ -159,16 +157,18 @@ def test_a_conversation_in_which_only_the_agent_spoke(apo: Command, root: Path) 
         ("flush:\n  max_tokens: 1\n", "flush.max_tokens"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_line(apo: Command, root: Path, text: str, named: str) -> None:
+def test_an_invalid_setting_is_reported_with_its_line(
+    apo: Command, root: Path, text: str, setting: str
+) -> None:
     (root / "memory-config.yaml").write_text(text)
     ran = apo("-C", root, "session", "flush", SESSION)
-    assert ran.code == 1 and named in ran.err and "memory-config.yaml:2" in ran.err
+    assert ran.code == 1 and setting in ran.err and "memory-config.yaml:2" in ran.err
 
 
-def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
+def test_a_held_note_is_queued_for_review_and_can_be_accepted(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asking(root, monkeypatch, Provider(reply(NOTES[3])))
+    set_provider(root, monkeypatch, Provider(reply(NOTES[3])))
     assert apo("-C", root, "session", "flush", SESSION).code == 0
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     assert waiting["item"]["text"] == NOTES[3]["text"]
@@ -178,7 +178,7 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     listed = apo("-C", root, "review", "list").out
     assert f"{waiting['id']}  notes ({JOURNAL}): {NOTES[3]['text']}" in listed
     assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
-    assert len(apo("-C", root, "review", "list", "--json").json) == 1, "it is put up once"
+    assert len(apo("-C", root, "review", "list", "--json").json) == 1, "it is queued more than once"
     refused = apo("-C", root, "review", "accept", waiting["id"])
     assert refused.code == 1 and "looks like an instruction" in refused.err and "--sure" in refused.err
     assert not (root / JOURNAL).exists()
@@ -190,8 +190,10 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     assert "no pending items" in apo("-C", root, "review", "list").out
 
 
-def test_a_rejected_note_never_comes_back(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking(root, monkeypatch, Provider(reply(NOTES[3])))
+def test_a_rejected_note_is_not_queued_again(
+    apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_provider(root, monkeypatch, Provider(reply(NOTES[3])))
     ran = apo("-C", root, "session", "flush", SESSION)
     assert "1 note for review: autopoiesis review list" in ran.out
     (waiting,) = apo("-C", root, "review", "list", "--json").json

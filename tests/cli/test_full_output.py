@@ -1,4 +1,4 @@
-"""Output that cannot be written is an error in one line, not a traceback."""
+"""Output that cannot be written is a one-line error instead of a traceback."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the
     [("topics", "list"), ("config", "list", "--json"), ("compile", "hello"), ("--help",), ("review", "list")],
     ids=lambda words: words[0],
 )
-def test_a_full_output_is_one_line_and_a_failure(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_full_output_device_is_a_one_line_error(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "memory-config.yaml").touch()
     (tmp_path / "topics").mkdir()
     (tmp_path / "topics/release.md").write_text(
         "---\ntype: topic\ndescription: A release.\nactivation: auto\ntriggers:\n"
         "  - type: keywords\n    words: [release]\n---\n\n# Release\n"
     )
-    with Path("/dev/full").open("wb") as full:
+    with Path("/dev/full").open("wb") as device:
         done = subprocess.run(
             [sys.executable, "-m", "tui.cli", "-C", str(tmp_path), *words],
             cwd=ROOT,
-            stdout=full,
+            stdout=device,
             stderr=subprocess.PIPE,
             text=True,
             check=False,

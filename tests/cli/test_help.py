@@ -27,7 +27,7 @@ COMMANDS = list(every_command(cli))
 
 
 @each_case(("path", "command"), COMMANDS)
-def test_help_says_what_it_does_and_shows_an_example(path: tuple[str, ...], command: click.Command) -> None:
+def test_help_has_a_description_and_an_example(path: tuple[str, ...], command: click.Command) -> None:
     context = click.Context(command, info_name=" ".join(("autopoiesis", *path)))
     text = command.get_help(context)
     assert command.help and command.help.strip().endswith("."), f"{path} has no sentence of help"
@@ -43,11 +43,11 @@ def test_help_says_what_it_does_and_shows_an_example(path: tuple[str, ...], comm
 
 
 @each_case(("path", "command"), COMMANDS)
-def test_every_command_takes_the_workspace(path: tuple[str, ...], command: click.Command) -> None:
+def test_every_command_accepts_a_workspace(path: tuple[str, ...], command: click.Command) -> None:
     assert any("-C" in parameter.opts for parameter in command.params), path
 
 
-def test_reading_commands_print_json() -> None:
+def test_reading_commands_can_print_json() -> None:
     reading = {
         "doctor", "trace", "compile", "search", "index", "watch", "import", "topics list", "topics show",
         "topics check", "decisions list", "session list",

@@ -18,7 +18,7 @@ def past(root: Path) -> Path:  # noqa: F811
     return root
 
 
-def test_the_time_line_and_a_commit(apo: Command, past: Path) -> None:
+def test_the_timeline_and_the_changes_of_a_commit(apo: Command, past: Path) -> None:
     bare, listed = apo("-C", past, "history"), apo("history", "list", "-C", past)
     assert bare.code == 0 and bare.out == listed.out and "\x1b" not in bare.out
     lines = bare.out.splitlines()
@@ -37,10 +37,10 @@ def test_the_time_line_and_a_commit(apo: Command, past: Path) -> None:
 
 
 def test_when_and_blame(apo: Command, past: Path) -> None:
-    told = apo("-C", past, "history", "when", "port 1883")
-    assert told.code == 0
-    assert f"    {FACTS}:4\n" in told.out and f"    from {SESSION}\n" in told.out
-    assert f"now in {FACTS}:4" in told.out
+    ran = apo("-C", past, "history", "when", "port 1883")
+    assert ran.code == 0
+    assert f"    {FACTS}:4\n" in ran.out and f"    from {SESSION}\n" in ran.out
+    assert f"now in {FACTS}:4" in ran.out
     gone = apo("-C", past, "history", "when", "has a modem")
     assert "removed 2026-06-10 10:00" in gone.out
     tree = apo("-C", past, "history", "when", "has a modem", "--json").json
@@ -57,10 +57,10 @@ def test_when_and_blame(apo: Command, past: Path) -> None:
 
 def test_changed_and_recall(apo: Command, past: Path) -> None:
     write(past, "knowledge/new.md", "x")
-    told = apo("-C", past, "history", "changed", "--since", "2026-06-10")
-    assert told.out.startswith("2 files changed since ") and "    -- Kvalnes has a modem." in told.out
-    assert "R  knowledge/people/odile.md → archive/odile.md: 0 lines added, 0 removed" in told.out
-    assert told.err == "not included, because it is not committed: knowledge/new.md\n"
+    ran = apo("-C", past, "history", "changed", "--since", "2026-06-10")
+    assert ran.out.startswith("2 files changed since ") and "    -- Kvalnes has a modem." in ran.out
+    assert "R  knowledge/people/odile.md → archive/odile.md: 0 lines added, 0 removed" in ran.out
+    assert ran.err == "not included, because it is not committed: knowledge/new.md\n"
     tree = apo("-C", past, "history", "changed", "--since", "2026-06-10", "--stat", "--json").json
     assert (tree["added"], tree["removed"]) == (1, 1) and not any("text" in each for each in tree["files"])
     recalled = apo("-C", past, "history", "recall", "2026-06-02", FACTS)
@@ -71,9 +71,9 @@ def test_changed_and_recall(apo: Command, past: Path) -> None:
 
 def test_undo_changes_nothing_without_apply(apo: Command, past: Path) -> None:
     head = git(past, "rev-parse", "HEAD")
-    told = apo("-C", past, "history", "undo")
-    assert told.code == 0 and "+- Kvalnes has a modem." in told.out
-    assert f"nothing was changed; to do it: autopoiesis history undo {head[:8]} --apply" in told.out
+    ran = apo("-C", past, "history", "undo")
+    assert ran.code == 0 and "+- Kvalnes has a modem." in ran.out
+    assert f"nothing was changed; to do it: autopoiesis history undo {head[:8]} --apply" in ran.out
     assert git(past, "rev-parse", "HEAD") == head and git(past, "status", "--porcelain") == ""
     done = apo("-C", past, "history", "undo", head[:8], "--apply")
     assert done.code == 0 and "undone, committed as " in done.out
@@ -120,10 +120,10 @@ def test_an_exploration_is_merged_or_deleted(
     text = (past / "knowledge/facts.md").read_text()
     (past / "knowledge/facts.md").write_text(text.replace("The house is red", "The house is green"))
     git(past, "commit", "-q", "-a", "--no-verify", "-m", "memory: green")
-    torn = apo(*explore, "tone", "--merge", "--apply")
-    assert torn.code == 1 and "conflicts in 1 file; nothing was merged" in torn.out
-    assert f"git -C {folder} merge main" in torn.out and "\x1b" not in torn.out
-    assert "theirs | - ␛[2JThe house is blue." in torn.out.replace("  ", " ") and folder.exists()
+    conflict = apo(*explore, "tone", "--merge", "--apply")
+    assert conflict.code == 1 and "conflicts in 1 file; nothing was merged" in conflict.out
+    assert f"git -C {folder} merge main" in conflict.out and "\x1b" not in conflict.out
+    assert "theirs | - ␛[2JThe house is blue." in conflict.out.replace("  ", " ") and folder.exists()
     assert "1 commit ahead" in apo(*explore, "tone", "--delete").out
     gone = apo(*explore, "tone", "--delete", "--apply")
     assert gone.code == 0 and "git branch explore/tone" in gone.out and not folder.exists()

@@ -33,7 +33,7 @@ def transcript(name: str, ended: str = "", body: str = BODY, **fields: str) -> s
 
 
 def imported(body: str) -> str:
-    """An ended transcript as an import leaves it."""
+    """An ended transcript as written by an import."""
     fingerprint = BodyDigest([body.encode()]).fingerprint
     state = f"read=9 turns=1 source=0 text={fingerprint} kept=5"
     return transcript("imported", "2026-01-05T10:00:00Z", body, **{STATE_FIELD: state})
@@ -66,8 +66,8 @@ def git(root: Path, *words: str, **environment: str) -> subprocess.CompletedProc
     )
 
 
-def found(root: Path, *, staged: bool = False) -> list[Finding]:
-    """Findings that are not about a bare workspace."""
+def findings(root: Path, *, staged: bool = False) -> list[Finding]:
+    """Warnings and errors of doctor about transcripts, hooks and the prompt."""
     wanted = ("raw/", "hooks", "no prompt")
     return [
         each
@@ -77,7 +77,7 @@ def found(root: Path, *, staged: bool = False) -> list[Finding]:
 
 
 def only_git(tmp_path: Path) -> str:
-    """A PATH with git and a shell's tools, and without this program."""
+    """Create a PATH with git and a shell, but without this program."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("git", "sh", "env"):
@@ -85,7 +85,7 @@ def only_git(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_they_run_without_the_program_on_the_path(root: Path, tmp_path: Path) -> None:
+def test_hooks_run_without_the_program_on_the_path(root: Path, tmp_path: Path) -> None:
     path = only_git(tmp_path)
     (root / ENDED).write_text(transcript("ended", "2026-01-05T09:30:00Z", BODY.replace("Walrus", "Otter")))
     refused = git(root, "commit", "-qam", "x", PATH=path)
@@ -93,17 +93,17 @@ def test_they_run_without_the_program_on_the_path(root: Path, tmp_path: Path) ->
     assert f"✗ {ENDED} was changed although its session has ended" in refused.stdout + refused.stderr
     assert "git commit --no-verify" in refused.stdout + refused.stderr
     assert git(root, "commit", "-qam", "x", "--no-verify", PATH=path).returncode == 0
-    assert found(root) == [], "what was meant is not held against the person"
+    assert findings(root) == [], "a commit with --no-verify is reported afterwards"
 
 
-def test_what_is_in_order_is_committed(root: Path, tmp_path: Path) -> None:
+def test_a_valid_change_is_committed(root: Path, tmp_path: Path) -> None:
     (root / OPEN).write_text(
         transcript("open", "2026-01-05T11:00:00Z", f"{BODY}\n## 09:05 — agent\n\nYes.\n")
     )
     assert git(root, "commit", "-qam", "x", PATH=only_git(tmp_path)).returncode == 0
 
 
-def test_where_the_program_is_gone_they_refuse_and_name_the_way_out(root: Path, tmp_path: Path) -> None:
+def test_hooks_refuse_with_a_hint_if_the_program_is_gone(root: Path, tmp_path: Path) -> None:
     path = only_git(tmp_path)
     git(root, "config", "autopoiesis.python", str(tmp_path / "gone" / "bin" / "python"))
     (root / "topics" / "more.md").write_text("# More\n")
@@ -120,84 +120,84 @@ def test_where_the_program_is_gone_they_refuse_and_name_the_way_out(root: Path, 
     assert git(root, "commit", "-qm", "x", "--no-verify", PATH=path).returncode == 0
 
 
-def test_without_its_interpreter_the_program_on_the_path_is_taken(root: Path, tmp_path: Path) -> None:
+def test_hooks_without_an_interpreter_run_the_program_on_the_path(root: Path, tmp_path: Path) -> None:
     git(root, "config", "--unset", "autopoiesis.python")
     path = only_git(tmp_path)
-    stand_in = Path(path) / "autopoiesis"
-    stand_in.write_text('#!/bin/sh\necho "ran: $*" >&2\nexit 1\n')
-    stand_in.chmod(0o755)
+    fake_program = Path(path) / "autopoiesis"
+    fake_program.write_text('#!/bin/sh\necho "ran: $*" >&2\nexit 1\n')
+    fake_program.chmod(0o755)
     (root / "topics" / "more.md").write_text("# More\n")
     git(root, "add", "topics")
     assert f"ran: -C {root} doctor --staged" in git(root, "commit", "-qm", "x", PATH=path).stderr
 
 
 @pytest.mark.parametrize("staged", [True, False])
-def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bool) -> None:
+def test_changing_or_deleting_an_ended_transcript_is_an_error(root: Path, staged: bool) -> None:
     (root / ENDED).unlink()
     (root / OPEN).unlink()
     if staged:
         git(root, "add", "-A")
-    (wrong,) = found(root, staged=staged)
+    (wrong,) = findings(root, staged=staged)
     assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted although its session has ended")
     command = wrong.hint.partition("; ")[0].removeprefix("restore it: git ")
     git(root, *shlex.split(command))
     git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)
-    assert found(root, staged=staged) == []
+    assert findings(root, staged=staged) == []
     (root / ENDED).write_text(transcript("ended", "", BODY))
     if staged:
         git(root, "add", "-A")
-    (wrong,) = found(root, staged=staged)
+    (wrong,) = findings(root, staged=staged)
     assert "was changed" in wrong.text
 
 
-def test_a_renamed_one_is_gone(root: Path) -> None:
+def test_renaming_an_ended_transcript_counts_as_deleting_it(root: Path) -> None:
     git(root, "mv", ENDED, f"{FOLDER}/0900-other.md")
-    (wrong,) = found(root, staged=True)
+    (wrong,) = findings(root, staged=True)
     assert "was deleted" in wrong.text
 
 
-def test_an_import_may_go_on_where_it_ended(root: Path) -> None:
+def test_an_import_can_append_to_an_ended_transcript(root: Path) -> None:
     path = root / FOLDER / "1100-imported.md"
     path.write_text(imported(BODY))
     git(root, "add", "raw")
     git(root, "commit", "-qm", "imported", "--no-verify")
     grown = f"{BODY}\n## 09:10 — user\n\nAnd the place is Ghent.\n"
     path.write_text(imported(grown))
-    assert found(root) == []
+    assert findings(root) == []
     path.write_text(imported(grown).replace("Ghent", "Turku"))
-    (wrong,) = found(root)
+    (wrong,) = findings(root)
     assert "was changed" in wrong.text
     path.write_text(imported(BODY[: len(BODY) // 2]))
-    assert found(root), "an import never shortens"
+    assert findings(root), "an import never shortens a transcript"
 
 
-def test_doctor_looks_at_the_hooks(root: Path) -> None:
+def test_doctor_checks_the_hooks(root: Path) -> None:
     assert any(each.text.startswith("hooks: .git/hooks/ checks") for each in examine(root))
     hook = root / ".git" / "hooks" / "pre-commit"
     hook.chmod(0o644)
-    assert [each.hint for each in found(root)] == ["run: chmod +x .git/hooks/pre-commit"]
+    assert [each.hint for each in findings(root)] == ["run: chmod +x .git/hooks/pre-commit"]
     hook.chmod(0o755)
     hook.write_text("#!/bin/sh\nexit 0\n")
-    assert [each.text for each in found(root)] == ["hooks: .git/hooks/pre-commit is not our hook"]
+    assert [each.text for each in findings(root)] == ["hooks: .git/hooks/pre-commit is not our hook"]
     hook.unlink()
-    assert [each.text for each in found(root)] == ["hooks: .git/hooks/pre-commit is missing"]
+    assert [each.text for each in findings(root)] == ["hooks: .git/hooks/pre-commit is missing"]
     renew_hooks(root)
-    assert hook.read_bytes() == text_of("pre-commit") and found(root) == []
+    assert hook.read_bytes() == text_of("pre-commit") and findings(root) == []
     git(root, "config", "autopoiesis.python", "/nowhere/python")
-    assert "hooks: their interpreter /nowhere/python no longer exists" in found(root)[0].text
+    assert "hooks: their interpreter /nowhere/python no longer exists" in findings(root)[0].text
     git(root, "config", "core.hooksPath", "elsewhere")
-    assert [each.text for each in found(root)] == [
+    assert [each.text for each in findings(root)] == [
         "hooks: git runs those in elsewhere, not those in .git/hooks/"
     ]
     git(root, "config", "--unset", "core.hooksPath")
     git(root, "config", "--global", "core.hooksPath", "/everywhere")
     try:
-        assert "hooks: git runs those in /everywhere" in found(root)[0].text
+        assert "hooks: git runs those in /everywhere" in findings(root)[0].text
     finally:
         git(root, "config", "--global", "--unset", "core.hooksPath")
 
 
-def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: Path) -> None:
+def test_init_stores_its_interpreter_and_updates_it(apo: Command, root: Path) -> None:
     assert git(root, "config", "autopoiesis.python").stdout.strip() == sys.executable
     git(root, "config", "autopoiesis.python", "/nowhere/python")
     (root / "topics" / "mine.md").write_text("# Mine\n")
@@ -210,7 +210,7 @@ def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: P
     assert "not a workspace" in apo("init", "--hooks", root / "topics").err
 
 
-def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, root: Path) -> None:
+def test_init_does_not_touch_foreign_hooks(apo: Command, root: Path) -> None:
     hook = root / ".git" / "hooks" / "post-commit"
     hook.write_text("#!/bin/sh\necho taken\n")
     ran = apo("init", root)
@@ -224,8 +224,8 @@ def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, root: P
     assert (root / "elsewhere").read_text() == "#!/bin/sh\necho taken\n"
 
 
-def shipped(root: Path, tmp_path: Path, *names: str) -> tuple[Path, Path]:
-    """A clone of a workspace that ships our hooks and some of its own, and the file to which these write."""
+def clone_with_hooks(root: Path, tmp_path: Path, *names: str) -> tuple[Path, Path]:
+    """Clone a workspace with our and foreign hooks; return the clone and the file foreign hooks write to."""
     mark = tmp_path / "PWNED"
     (root / ".githooks").mkdir()
     for each in dict.fromkeys((*NAMES, *names)):
@@ -239,8 +239,8 @@ def shipped(root: Path, tmp_path: Path, *names: str) -> tuple[Path, Path]:
     return clone, mark
 
 
-def used(root: Path) -> None:
-    """Commands of git that run the one or the other hook."""
+def run_git_commands(root: Path) -> None:
+    """Run git commands that trigger various hooks."""
     (root / "topics" / "more.md").write_text("# More\n")
     git(root, "add", "topics")
     git(root, "commit", "-qm", "x")
@@ -251,71 +251,71 @@ def used(root: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("--hooks",)])
-def test_init_on_a_clone_runs_no_hook_that_came_with_it_and_names_it(
+def test_init_on_a_clone_reports_foreign_hooks_and_git_runs_none(
     apo: Command, root: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     names = ("post-checkout", "pre-commit", "prepare-commit-msg", "reference-transaction")
-    clone, mark = shipped(root, tmp_path, *names)
+    clone, mark = clone_with_hooks(root, tmp_path, *names)
     ran = apo("init", *words, clone)
     for name in names:
         assert f".githooks/{name}: was not installed by init, so git does not run it" in ran.out + ran.err
-    assert sorted(each.text for each in found(clone)) == [
+    assert sorted(each.text for each in findings(clone)) == [
         f"hooks: .githooks/{name} was not installed by init; git does not run it" for name in names
     ]
-    used(clone)
+    run_git_commands(clone)
     assert not mark.exists(), mark.read_text()
     assert git(clone, "config", "core.hooksPath").stdout == ""
 
 
-def test_a_pull_brings_no_hook_into_use(apo: Command, root: Path, tmp_path: Path) -> None:
+def test_a_pull_activates_no_hook(apo: Command, root: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
     assert apo("init", clone).code == 0
     (tmp_path / "other").mkdir()
-    _, mark = shipped(root, tmp_path / "other", "post-merge")
+    _, mark = clone_with_hooks(root, tmp_path / "other", "post-merge")
     git(clone, "pull", "-q", "--no-rebase")
     assert (clone / ".githooks" / "post-merge").exists()
-    used(clone)
+    run_git_commands(clone)
     assert not mark.exists()
 
 
-def test_what_an_earlier_version_armed_in_the_work_tree_is_moved_where_no_pull_reaches(root: Path) -> None:
+def test_hooks_in_the_work_tree_from_an_earlier_version_move_to_the_git_folder(root: Path) -> None:
     shutil.rmtree(root / ".git" / "hooks")
     (root / ".githooks").mkdir()
     for name in NAMES:
         (root / ".githooks" / name).write_bytes(text_of(name))
     git(root, "config", "core.hooksPath", ".githooks")
-    assert "which every pull can change" in found(root)[0].text
-    assert renew_hooks(root).problems == [] and found(root) == []
+    assert "which every pull can change" in findings(root)[0].text
+    assert renew_hooks(root).problems == [] and findings(root) == []
     assert git(root, "config", "core.hooksPath").stdout == ""
     assert (root / ".git" / "hooks" / "pre-commit").stat().st_mode & 0o111
 
 
-def test_foreign_hooks_that_an_earlier_version_armed_are_named(root: Path) -> None:
+def test_foreign_hooks_activated_by_an_earlier_version_are_reported(root: Path) -> None:
     (root / ".githooks").mkdir()
     (root / ".githooks" / "post-merge").write_text("#!/bin/sh\n")
     git(root, "config", "core.hooksPath", ".githooks")
-    assert [each.text for each in found(root)] == [
+    assert [each.text for each in findings(root)] == [
         "hooks: .githooks/post-merge was not installed by init; git runs it",
         "hooks: git runs those in .githooks/, which every pull can change",
     ]
-    told = renew_hooks(root).problems
-    assert [problem.path for problem in told] == [".githooks/post-merge", ".git/hooks"]
-    assert "git config --unset core.hooksPath" in told[1].hint
+    problems = renew_hooks(root).problems
+    assert [problem.path for problem in problems] == [".githooks/post-merge", ".git/hooks"]
+    assert "git config --unset core.hooksPath" in problems[1].hint
 
 
-def test_a_hooks_folder_that_is_a_link_is_neither_followed_nor_written_to(root: Path, tmp_path: Path) -> None:
+def test_a_symlinked_hooks_folder_is_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.rmtree(root / ".git" / "hooks")
     (root / ".git" / "hooks").symlink_to(outside)
     (root / ".githooks").symlink_to(outside)
-    told = renew_hooks(root).problems
-    assert [problem.path for problem in told] == [".githooks", *(f".git/hooks/{name}" for name in NAMES)]
+    problems = renew_hooks(root).problems
+    assert [problem.path for problem in problems] == [".githooks", *(f".git/hooks/{name}" for name in NAMES)]
     assert not list(outside.iterdir())
 
 
-def test_init_leaves_a_hooks_folder_that_somebody_has_chosen(apo: Command, root: Path) -> None:
+def test_init_keeps_a_configured_hooks_folder(apo: Command, root: Path) -> None:
     git(root, "config", "core.hooksPath", "mine")
     ran = apo("init", root)
     assert "git runs the hooks in mine" in ran.out + ran.err
@@ -331,15 +331,17 @@ def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
         'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
     )
     (root / ".git" / "hooks" / "post-commit").write_text(old)
-    assert [each.text for each in found(root)] == ["hooks: .git/hooks/post-commit is from an earlier version"]
+    assert [each.text for each in findings(root)] == [
+        "hooks: .git/hooks/post-commit is from an earlier version"
+    ]
     renew_hooks(root)
     assert all((root / ".git" / "hooks" / name).read_bytes() == text_of(name) for name in NAMES)
 
 
-def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
+def test_doctor_reports_that_no_prompt_fits_the_budget(root: Path) -> None:
     assert any(each.text.startswith("prompt: system prompt and identity take") for each in examine(root))
     (root / "knowledge" / "identity" / "SOUL.md").write_text("# Soul\n\n" + "I remember everything.\n" * 3000)
-    (wrong,) = found(root)
+    (wrong,) = findings(root)
     assert wrong.level == "error"
     assert wrong.text.startswith("no prompt can be compiled: context_compiler.token_budget: ")
     assert "knowledge/identity/SOUL.md" in wrong.text and wrong.hint.startswith("raise the budget")
@@ -347,7 +349,7 @@ def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
 
 @pytest.fixture
 def checked(root: Path, tmp_path: Path) -> Path:
-    """A workspace whose hooks run the code that is tested, wherever another version is installed."""
+    """A workspace whose hooks run the code under test, even if another version is installed."""
     python = tmp_path / "python"
     here = shlex.quote(str(Path(__file__).parents[2]))
     python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH={here} exec {shlex.quote(sys.executable)} "$@"\n')
@@ -361,14 +363,14 @@ def test_a_commit_by_hand_is_checked_for_headers_sizes_topics_and_secrets(checke
     facts = [f"- Fact {number}.\n" for number in range(201)]
     topic = "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '{}'\n---\n\n# T\n\nDo it.\n"
 
-    def committed(files: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def commit(files: dict[str, str]) -> subprocess.CompletedProcess[str]:
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
             git(root, "add", path)
         return git(root, "commit", "-qm", "x")
 
-    refused = committed(
+    refused = commit(
         {
             "knowledge/people/ada.md": "---\ntype: person\n---\n\n# Ada\n",
             memory: "".join(facts),
@@ -387,12 +389,12 @@ def test_a_commit_by_hand_is_checked_for_headers_sizes_topics_and_secrets(checke
     ):
         assert why in refused.stdout + refused.stderr, (why, refused)
     git(root, "reset", "-q", "--hard")
-    allowed = committed({memory: "".join(facts[:181]), "topics/t.md": topic.format("closed")})
+    allowed = commit({memory: "".join(facts[:181]), "topics/t.md": topic.format("closed")})
     assert allowed.returncode == 0
     assert f"! {memory}: has 181 of at most 200 lines" in allowed.stdout + allowed.stderr
 
 
-def test_what_is_staged_is_checked_and_not_what_stands_on_disk(checked: Path) -> None:
+def test_hooks_check_staged_content_instead_of_the_work_tree(checked: Path) -> None:
     root, path = checked, "knowledge/people/ada.md"
     (root / path).write_text("---\ntype: person\n---\n\n# Ada\n")
     git(root, "add", path)

@@ -1,6 +1,6 @@
-"""A clone that ships links and pipes in the places of its index, caches, locks and folders.
+"""A clone with symlinks and pipes in place of its index, caches, locks and folders.
 
-Nothing outside of it is read into it, changed or made; search goes by the files; and ``doctor`` names each.
+Nothing outside is read, changed or created; search uses the files directly; and ``doctor`` reports each.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FOLDERS = ("conversations", "topics", "knowledge")
 MORE_FOLDERS = ("logs", "presets", "raw", "archive", "attachments")
 TARGETS = ("keys", "new", "folder")
 
-OF_THE_INDEX = (
+INDEX_COMMANDS = (
     ("-C", "{root}", "doctor"),
     ("-C", "{root}", "search", "deploy"),
     ("-C", "{root}", "compile", "what about the deploy"),
@@ -43,7 +43,7 @@ OF_THE_INDEX = (
 COMMANDS = (
     ("init", "{root}"),
     ("init", "--hooks", "{root}"),
-    *OF_THE_INDEX,
+    *INDEX_COMMANDS,
     ("-C", "{root}", "doctor", "--staged"),
     ("-C", "{root}", "commit", "--dry-run"),
     ("-C", "{root}", "search", "zanzibar"),
@@ -58,7 +58,7 @@ COMMANDS = (
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder beside the workspace, of which everything must stay as it is, and unseen."""
+    """A folder next to the workspace that must not be listed or changed."""
     folder = tmp_path / "outside"
     (folder / "folder").mkdir(parents=True)
     (folder / "keys").write_text(SECRET)
@@ -68,15 +68,15 @@ def outside(tmp_path: Path) -> Iterator[Path]:
     listed: list[str] = []
     scandir = os.scandir
 
-    def listing(path: Any = ".") -> Any:
+    def recording_scandir(path: Any = ".") -> Any:
         if not isinstance(path, int) and Path(os.path.realpath(path)).is_relative_to(folder):
             listed.append(os.fsdecode(path))
         return scandir(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "scandir", listing)
+        patch.setattr(os, "scandir", recording_scandir)
         yield folder
-    assert listed == [], "not even the names are looked at"
+    assert listed == [], "the names of outside files were listed"
     assert _state(folder) == before
 
 
@@ -90,12 +90,12 @@ def _state(folder: Path) -> dict[str, tuple[object, ...]]:
 
 
 def thorough(*values: object) -> Any:
-    """A case that ``make sweep`` tries."""
+    """A case that only ``make sweep`` runs."""
     return pytest.param(*values, marks=pytest.mark.thorough)
 
 
-def put(root: Path, path: str, make: Callable[[Path], object]) -> None:
-    """Puts something else in the place of a file or folder."""
+def replace(root: Path, path: str, make: Callable[[Path], object]) -> None:
+    """Replace a file or folder with something else."""
     place = root / path
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
@@ -104,65 +104,65 @@ def put(root: Path, path: str, make: Callable[[Path], object]) -> None:
     make(place)
 
 
-def attack(apo: Command, root: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS) -> dict[str, str]:
-    """What every command says; none ends in an error of the program."""
-    said = {}
-    for words in commands:
-        line = [word.format(root=root) for word in words]
+def run_all(apo: Command, root: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS) -> dict[str, str]:
+    """Run commands; return the output of each, which never contains a traceback or the secret."""
+    outputs = {}
+    for arguments in commands:
+        line = [word.format(root=root) for word in arguments]
         ran = apo(*line)
         assert "Traceback" not in ran.out + ran.err, line
         assert "AAAAB3" not in ran.out + ran.err, line
-        said[" ".join(words[2:] if words[0] == "-C" else words[:-1])] = ran.out + ran.err
-    return said
+        outputs[" ".join(arguments[2:] if arguments[0] == "-C" else arguments[:-1])] = ran.out + ran.err
+    return outputs
 
 
-def is_named(path: str, said: str) -> bool:
-    return any(line.lstrip("⚠! ✗").startswith(f"{path}: ") for line in said.splitlines())
+def is_reported(path: str, output: str) -> bool:
+    return any(line.lstrip("⚠! ✗").startswith(f"{path}: ") for line in output.splitlines())
 
 
 @pytest.mark.parametrize("name", [*INDEX[:2], *(thorough(name) for name in INDEX[2:])])
 @pytest.mark.parametrize("target", ["keys", "new"])
-def test_the_index_is_not_opened_through_a_link(
+def test_the_index_is_not_opened_through_a_symlink(
     apo: Command, sample: Path, outside: Path, name: str, target: str
 ) -> None:
     if name != "memory.db":
         apo("-C", sample, "index")
-    put(sample, name, lambda place: place.symlink_to(outside / target))
-    said = attack(apo, sample, OF_THE_INDEX)
-    assert is_named(name, said["doctor"]), said["doctor"]
-    assert "topics/" in said["search deploy"] or "knowledge/" in said["search deploy"]
-    assert f"{name} is a symlink" in said["index"]
-    assert (sample / name).is_symlink(), "it is the person who takes it away"
+    replace(sample, name, lambda place: place.symlink_to(outside / target))
+    outputs = run_all(apo, sample, INDEX_COMMANDS)
+    assert is_reported(name, outputs["doctor"]), outputs["doctor"]
+    assert "topics/" in outputs["search deploy"] or "knowledge/" in outputs["search deploy"]
+    assert f"{name} is a symlink" in outputs["index"]
+    assert (sample / name).is_symlink(), "only the user may remove it"
     assert not (outside / "new").exists()
 
 
-def test_the_index_is_made_where_the_person_asks_for_it_and_the_link_goes(
-    apo: Command, sample: Path, outside: Path
-) -> None:
-    put(sample, "memory.db", lambda place: place.symlink_to(outside / "keys"))
+def test_rebuilding_the_index_replaces_the_symlink(apo: Command, sample: Path, outside: Path) -> None:
+    replace(sample, "memory.db", lambda place: place.symlink_to(outside / "keys"))
     assert apo("-C", sample, "index", "--rebuild").code == 0
     assert (sample / "memory.db").is_file() and not (sample / "memory.db").is_symlink()
 
 
-def test_the_index_is_not_a_pipe_or_a_folder(apo: Command, sample: Path, outside: Path) -> None:
+def test_a_pipe_or_folder_in_place_of_the_index_is_not_opened(
+    apo: Command, sample: Path, outside: Path
+) -> None:
     for name, make in (
         ("memory.db", os.mkfifo),
         ("memory.db-wal", Path.mkdir),
         ("memory.db-journal", os.mkfifo),
     ):
-        put(sample, name, make)
-        said = attack(apo, sample, OF_THE_INDEX)
-        assert is_named(name, said["doctor"]), said["doctor"]
-        assert f"{name} is not a regular file" in said["index"]
-        assert "topics/" in said["search deploy"] or "knowledge/" in said["search deploy"]
+        replace(sample, name, make)
+        outputs = run_all(apo, sample, INDEX_COMMANDS)
+        assert is_reported(name, outputs["doctor"]), outputs["doctor"]
+        assert f"{name} is not a regular file" in outputs["index"]
+        assert "topics/" in outputs["search deploy"] or "knowledge/" in outputs["search deploy"]
         (sample / name).rmdir() if make is Path.mkdir else (sample / name).unlink()
 
 
-def test_scratch_is_not_another_folder(apo: Command, sample: Path, outside: Path) -> None:
-    put(sample, "scratch", lambda place: place.symlink_to(outside / "folder"))
-    said = attack(apo, sample)
-    assert is_named("scratch", said["doctor"])
-    assert "a symlink leads out of the workspace" in said["init"]
+def test_a_symlinked_scratch_folder_is_not_followed(apo: Command, sample: Path, outside: Path) -> None:
+    replace(sample, "scratch", lambda place: place.symlink_to(outside / "folder"))
+    outputs = run_all(apo, sample)
+    assert is_reported("scratch", outputs["doctor"])
+    assert "a symlink leads out of the workspace" in outputs["init"]
 
 
 @pytest.mark.parametrize(
@@ -174,50 +174,48 @@ def test_scratch_is_not_another_folder(apo: Command, sample: Path, outside: Path
         *(thorough(CACHE_FOLDERS, target) for target in TARGETS[:2]),
     ],
 )
-def test_caches_and_locks_are_not_links(
+def test_symlinked_caches_and_locks_are_not_followed(
     apo: Command, sample: Path, outside: Path, names: tuple[str, ...], target: str
 ) -> None:
     for name in names:
-        put(sample, name, lambda place: place.symlink_to(outside / target))
-    said = attack(apo, sample)
-    assert all(is_named(name, said["doctor"]) for name in names), said["doctor"]
+        replace(sample, name, lambda place: place.symlink_to(outside / target))
+    outputs = run_all(apo, sample)
+    assert all(is_reported(name, outputs["doctor"]) for name in names), outputs["doctor"]
 
 
 @pytest.mark.parametrize("names", [LOCKS, CACHES], ids=["locks", "caches"])
-def test_caches_and_locks_are_not_pipes(
+def test_pipes_in_place_of_caches_and_locks_are_not_opened(
     apo: Command, sample: Path, outside: Path, names: tuple[str, ...]
 ) -> None:
     for name in names:
-        put(sample, name, os.mkfifo)
-    said = attack(apo, sample)
-    assert all(is_named(name, said["doctor"]) for name in names), said["doctor"]
+        replace(sample, name, os.mkfifo)
+    outputs = run_all(apo, sample)
+    assert all(is_reported(name, outputs["doctor"]) for name in names), outputs["doctor"]
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, *map(thorough, MORE_FOLDERS)])
-def test_no_folder_is_another_one(apo: Command, sample: Path, outside: Path, name: str) -> None:
-    put(sample, name, lambda place: place.symlink_to(outside / "folder"))
-    said = attack(apo, sample)
-    assert is_named(name, said["doctor"])
-    assert f"{name}" in said["init"] and "a symlink leads out of the workspace" in said["init"]
-    assert "Zanzibar" not in "".join(said.values())
+def test_a_symlinked_folder_is_not_followed(apo: Command, sample: Path, outside: Path, name: str) -> None:
+    replace(sample, name, lambda place: place.symlink_to(outside / "folder"))
+    outputs = run_all(apo, sample)
+    assert is_reported(name, outputs["doctor"])
+    assert f"{name}" in outputs["init"] and "a symlink leads out of the workspace" in outputs["init"]
+    assert "Zanzibar" not in "".join(outputs.values())
 
 
-def test_a_lock_that_leads_to_another_file_of_the_workspace_leaves_it_whole(
-    apo: Command, sample: Path
-) -> None:
+def test_a_lock_symlinked_to_another_file_leaves_it_unchanged(apo: Command, sample: Path) -> None:
     facts = sample / "knowledge" / "facts.md"
     before = facts.read_bytes()
     for name in LOCKS:
-        put(sample, name, lambda place: place.symlink_to(facts))
-    attack(apo, sample)
+        replace(sample, name, lambda place: place.symlink_to(facts))
+    run_all(apo, sample)
     assert facts.read_bytes() == before
 
 
-@pytest.mark.parametrize("opened", [open_reader, open_writer])
+@pytest.mark.parametrize("open_database", [open_reader, open_writer])
 def test_a_journal_that_names_another_file_is_not_rolled_back(
-    sample: Path, outside: Path, opened: Callable[[Path], object]
+    sample: Path, outside: Path, open_database: Callable[[Path], object]
 ) -> None:
-    """SQLite deletes the file that a journal names, once that is rolled back."""
+    """After rolling a journal back, SQLite deletes the file that the journal names."""
     import apsw
 
     path = sample / "small.db"
@@ -234,11 +232,11 @@ def test_a_journal_that_names_another_file_is_not_rolled_back(
         + bytes.fromhex("d9d505f920a163d7")
     )
     with pytest.raises(apsw.CorruptError, match="names another file"):
-        opened(path)
+        open_database(path)
 
 
 def hot_journal(database: bytes) -> bytes:
-    """A journal that takes back a change of the first page."""
+    """A journal that reverts a change to the first page."""
     nonce, page = 7, database[:4096]
     checksum = (nonce + sum(page[at] for at in range(4096 - 200, 0, -200))) & 0xFFFFFFFF
     numbers = (1, nonce, len(database) // 4096, 512, 4096)

@@ -1,4 +1,4 @@
-"""Importing what is on the machine or named: shown first, one commit, and the way back."""
+"""``import``: found or named sessions are shown first, imported in one commit, and can be undone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def git(root: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with sessions of every agent, and a project in which SpecStory keeps histories."""
+    """A home directory with sessions of every agent and a project with SpecStory histories."""
     home = tmp_path / "home"
     project = home / "work"
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
@@ -64,7 +64,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Path, home: Path) -> None:
+def test_without_arguments_import_shows_what_it_found_and_the_next_command(
+    apo: Command, sample: Path, home: Path
+) -> None:
     shown = apo("-C", sample, "import")
     rows = {
         line.split()[0]: line for line in shown.out.splitlines() if line and not line.startswith("nothing")
@@ -77,7 +79,7 @@ def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Pat
     assert not git(sample, "status", "--short")
 
 
-def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path, home: Path) -> None:
+def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: Path) -> None:
     ran = apo("-C", sample, "import", "--yes")
     assert ran.code == 0 and "4 new" in ran.out and "1 sub-agent log" in ran.out
     message = git(sample, "log", "-1", "--format=%B", "--", "raw")
@@ -85,16 +87,16 @@ def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path,
     assert message.count("\nSession: raw/conversations/2026/") == 4
     assert len(git(sample, "show", "--format=", "--name-only", ":/^conversation: ").splitlines()) == 4
     assert not git(sample, "status", "--short")
-    words = git(sample, "show", ":/^conversation: ")
-    for said in ("Why does the build fail?", "archived words", "gemini words", "specstory words"):
-        assert said in words
+    text = git(sample, "show", ":/^conversation: ")
+    for phrase in ("Why does the build fail?", "archived words", "gemini words", "specstory words"):
+        assert phrase in text
     again = apo("-C", sample, "import", "--yes")
     assert "everything is already imported" in again.out
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
 
 
 @pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])
-def test_on_a_terminal_it_asks(
+def test_import_asks_on_a_terminal(
     apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, imported: bool
 ) -> None:
     monkeypatch.setattr("tui.cli.import_sessions._is_terminal", lambda: True)
@@ -104,7 +106,7 @@ def test_on_a_terminal_it_asks(
     assert ("import 4 sessions" in git(sample, "log", "-1", "--format=%s", "--", "raw")) is imported
 
 
-def test_what_is_found_as_json(apo: Command, sample: Path, home: Path) -> None:
+def test_found_sessions_are_printed_as_json(apo: Command, sample: Path, home: Path) -> None:
     found = apo("-C", sample, "import", "--json").json
     assert [(each["agent"], each["news"], each["first"]) for each in found["found"]] == [
         ("claude-code", "new", "2026-06-10"),
@@ -122,19 +124,23 @@ def test_a_dry_run_writes_nothing(apo: Command, sample: Path, home: Path) -> Non
     assert not git(sample, "status", "--short")
 
 
-def test_one_agent_without_asking(apo: Command, sample: Path, home: Path) -> None:
+def test_the_sessions_of_a_named_agent_are_imported_without_asking(
+    apo: Command, sample: Path, home: Path
+) -> None:
     assert "1 new" in apo("-C", sample, "import", "gemini").out
     assert "1 new" in apo("-C", sample, "import", "specstory", home / "work").out
 
 
-def test_nothing_is_found(apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_searched_folders_are_named_if_nothing_is_found(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(home / "elsewhere"))
     shown = apo("-C", sample, "import")
     assert "no sessions found; looked in ~/.claude/projects, ~/.codex/sessions" in shown.out
     assert "no sessions found; looked in ~/.codex/sessions\n" in apo("-C", sample, "import", "codex").out
 
 
-def test_any_file_is_known_by_its_content(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_files_are_recognised_by_their_content(apo: Command, sample: Path, tmp_path: Path) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
     (folder / "chat.txt").write_text(CHAT)
@@ -146,7 +152,7 @@ def test_any_file_is_known_by_its_content(apo: Command, sample: Path, tmp_path: 
     assert "1 skipped, 2 unchanged" in apo("-C", sample, "import", folder).out
 
 
-def test_a_chat_that_goes_on_is_added_to(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_a_continued_chat_is_appended_to_its_transcript(apo: Command, sample: Path, tmp_path: Path) -> None:
     chat = tmp_path / "chat.md"
     chat.write_text(CHAT)
     (first,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
@@ -158,7 +164,7 @@ def test_a_chat_that_goes_on_is_added_to(apo: Command, sample: Path, tmp_path: P
     assert text.index("p2") < text.index("more") < text.index("p3")
 
 
-def test_a_history_adds_only_words_that_the_log_lacks(apo: Command, sample: Path, home: Path) -> None:
+def test_a_history_adds_only_turns_that_the_log_lacks(apo: Command, sample: Path, home: Path) -> None:
     apo("-C", sample, "import", "claude-code")
     history = home / "retold.md"
     history.write_text(
@@ -170,11 +176,11 @@ def test_a_history_adds_only_words_that_the_log_lacks(apo: Command, sample: Path
     (result,) = apo("-C", sample, "import", history, "--json").json["sessions"]
     assert (result["status"], result["turns_new"]) == ("grown", 1)
     text = (sample / result["target"]).read_text()
-    assert text.count("Why does the build fail?") == 2  # the title, and the turn
+    assert text.count("Why does the build fail?") == 2  # in the title and the turn
     assert "only here" in text and "Told in other words" not in text
 
 
-def test_a_log_adds_only_what_its_history_lacks(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_a_log_adds_only_turns_that_the_history_lacks(apo: Command, sample: Path, tmp_path: Path) -> None:
     history, log = tmp_path / "history.md", tmp_path / f"{SESSION}.jsonl"
     history.write_text(
         f"<!-- Claude Code Session {SESSION} (2026-06-10 09:00:00Z) -->\n\n"
@@ -189,13 +195,15 @@ def test_a_log_adds_only_what_its_history_lacks(apo: Command, sample: Path, tmp_
         (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
         assert result["turns_new"] == new
     text = (sample / result["target"]).read_text()
-    assert [text.count(said) for said in ("missing header", "Add it.", "Added.", "More")] == [1, 1, 1, 1]
+    assert [text.count(phrase) for phrase in ("missing header", "Add it.", "Added.", "More")] == [1, 1, 1, 1]
     history.unlink()
     (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
     assert result["status"] == "unchanged"
 
 
-def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_a_transcript_with_a_possible_secret_is_not_committed(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
     (tmp_path / "good.md").write_text(CHAT)
     secret = "sk-ant-api03-" + "aZ3" * 20
     apo("-C", sample, "config", "set", "capture.redact", "false")
@@ -212,7 +220,7 @@ def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: 
     assert not git(sample, "status", "--short")
 
 
-def test_a_name_that_looks_like_a_secret_stays_out_of_the_commit(
+def test_a_transcript_named_like_a_secret_is_not_committed(
     apo: Command, sample: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "chat.md").write_text(CHAT.replace("p1", "sk-ant-api03-" + "az3" * 7))
@@ -224,7 +232,7 @@ def test_a_name_that_looks_like_a_secret_stays_out_of_the_commit(
     assert "rename the file" in apo("-C", sample, "import", tmp_path / "chat.md").out
 
 
-def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_undo_reverts_the_last_import(apo: Command, sample: Path, tmp_path: Path) -> None:
     before = git(sample, "rev-parse", "HEAD:raw")
     chat = tmp_path / "chat.md"
     chat.write_text(CHAT)
@@ -244,7 +252,9 @@ def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Pat
     assert "1 new" in apo("-C", sample, "import", chat).out
 
 
-def test_what_was_changed_since_is_not_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_undo_refuses_a_transcript_changed_since_the_import(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
     chat = tmp_path / "chat.md"
     chat.write_text(CHAT)
     (result,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
@@ -262,7 +272,7 @@ def test_without_automatic_commits_nothing_is_committed(apo: Command, sample: Pa
     assert "not committed: git.auto_commit is off" in ran.out
 
 
-def test_odd_uses_are_refused(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_wrong_usage_exits_with_2(apo: Command, sample: Path, tmp_path: Path) -> None:
     missing = apo("-C", sample, "import", tmp_path / "missing.md")
     assert missing.code == 2 and "is neither a path nor an agent" in missing.err
     assert apo("-C", sample, "import", "--undo", tmp_path).code == 2

@@ -1,4 +1,4 @@
-"""``injections``: what was in prompts that were used, and which files were of use."""
+"""``injections``: the sections of recorded prompts, and the files that were useful."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPLY = "She waits for her list of neighbour pairs with expected ratios, and may
 
 @pytest.fixture
 def used(sample: Path) -> Path:
-    """The sample workspace after one prompt, its reply, and a prompt without one."""
+    """The sample workspace after a prompt with a reply and a prompt without one."""
     with Engine.open(sample) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
         path = agent.start(SESSION, title="Odile")
@@ -33,7 +33,7 @@ def used(sample: Path) -> Path:
     return sample
 
 
-def test_without_a_log_it_says_how_to_begin(apo: Command, sample: Path) -> None:
+def test_an_empty_log_shows_how_to_record_a_prompt(apo: Command, sample: Path) -> None:
     for command in ("list", "top"):
         ran = apo("-C", sample, "injections", command)
         assert ran.code == 0 and ran.out.startswith(
@@ -50,7 +50,7 @@ def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
     assert len(apo("-C", used, "injections", "list", "--limit", "1").out.splitlines()) == 2
 
 
-def test_every_section_can_be_shown(apo: Command, used: Path) -> None:
+def test_every_section_can_be_listed(apo: Command, used: Path) -> None:
     out = apo("-C", used, "injections", "list", "--sections").out
     assert out.count("autopoiesis  prompt · ") == 2
     marks = {line[3] for line in out.splitlines() if line[:1].isdigit() and line[1:3] == "  "}
@@ -78,7 +78,7 @@ def test_json_has_every_section(apo: Command, used: Path) -> None:
     assert first["finished"] and not newest["finished"]
 
 
-def test_a_path_from_the_log_is_shown_as_text(apo: Command, used: Path) -> None:
+def test_terminal_sequences_in_a_logged_path_are_escaped(apo: Command, used: Path) -> None:
     (month,) = (used / "logs").glob("injections-*.jsonl")
     month.write_bytes(month.read_bytes().replace(ODILE.encode(), b"[red]\\u001b]52;c;x\\u0007.md"))
     for words in (("list",), ("list", "--sections"), ("top",)):
@@ -87,8 +87,8 @@ def test_a_path_from_the_log_is_shown_as_text(apo: Command, used: Path) -> None:
 
 
 @pytest.fixture
-def told(sample: Path, tmp_path: Path) -> Path:
-    """The sample workspace after a session of an agent whose hooks were told something."""
+def injected(sample: Path, tmp_path: Path) -> Path:
+    """The sample workspace after an agent session with one injection by the hooks."""
     with Engine.open(sample) as engine:
         agent = Agent(Hooks(engine).answer, tmp_path / "claude")
         agent.start()
@@ -99,32 +99,34 @@ def told(sample: Path, tmp_path: Path) -> Path:
     return sample
 
 
-def test_what_an_agent_was_told_is_shown_judged_and_summed_up(apo: Command, told: Path) -> None:
+def test_hook_injections_are_listed_shown_rated_and_summarised(apo: Command, injected: Path) -> None:
     for option, value in (("agent", "claude-code"), ("project", "tidemark"), ("session", "0f0e0d0c")):
-        assert len(apo("-C", told, "injections", "list", f"--{option}", value, "--json").json) == 1
-        nothing = apo("-C", told, "injections", "list", f"--{option}", "other")
+        assert len(apo("-C", injected, "injections", "list", f"--{option}", value, "--json").json) == 1
+        nothing = apo("-C", injected, "injections", "list", f"--{option}", "other")
         assert nothing.out == "no matching injections\n"
-    (prompt,) = apo("-C", told, "injections", "list", "--json").json
+    (prompt,) = apo("-C", injected, "injections", "list", "--json").json
     name = prompt["id"][:8]
-    shown = apo("-C", told, "injections", "show", name, "--text").out
+    shown = apo("-C", injected, "injections", "show", name, "--text").out
     assert "1  ○ topic github-pr-review · " in shown and "matched “review”, “PR”" in shown
     assert "2  ● knowledge/procedures/code-review.md · " in shown and "Quote file and line" in shown
-    assert "knowledge/identity/USER.md" in apo("-C", told, "injections", "show", prompt["session_id"]).out
-    tree = apo("-C", told, "injections", "show", name, "--json").json
+    assert "knowledge/identity/USER.md" in apo("-C", injected, "injections", "show", prompt["session_id"]).out
+    tree = apo("-C", injected, "injections", "show", name, "--json").json
     assert tree["pieces"][0]["topic"] == "github-pr-review" and tree["tokens"] == prompt["tokens"]
 
-    ran = apo("-C", told, "injections", "noise", name, "1", "2")
+    ran = apo("-C", injected, "injections", "noise", name, "1", "2")
     assert ran.out.splitlines() == [
         "marked as noise: section 1, 2",
         "labelled as noise: topic github-pr-review; see: autopoiesis tune github-pr-review",
     ]
-    assert apo("-C", told, "injections", "show", name).out.count("rated noise") == 2
-    assert apo("-C", told, "injections", "useful", name, "99").code == 1
-    (decision,) = apo("-C", told, "decisions", "list", "--topic", "github-pr-review", "--json").json[-1:]
+    assert apo("-C", injected, "injections", "show", name).out.count("rated noise") == 2
+    assert apo("-C", injected, "injections", "useful", name, "99").code == 1
+    (decision,) = apo("-C", injected, "decisions", "list", "--topic", "github-pr-review", "--json").json[-1:]
     assert decision["useful"] is False
 
-    week = apo("-C", told, "injections", "week", "--since", "2020-01-01").out
+    week = apo("-C", injected, "injections", "week", "--since", "2020-01-01").out
     assert week.startswith("2 prompts since 2020-01-01, 1 with injections: ")
     assert "  github-pr-review: injected 1×, " in week and "none failed" in week
-    assert apo("-C", told, "injections", "week", "--since", "2999-01-01").out.startswith("no hooks have run")
-    assert apo("-C", told, "injections", "week", "--json").json["answered"] == 1
+    assert apo("-C", injected, "injections", "week", "--since", "2999-01-01").out.startswith(
+        "no hooks have run"
+    )
+    assert apo("-C", injected, "injections", "week", "--json").json["answered"] == 1

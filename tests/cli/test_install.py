@@ -1,4 +1,4 @@
-"""``autopoiesis install``: shows, asks, writes, lists."""
+"""``install``: shows the change, asks, writes, and lists the agents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.transcripts.logs import SESSION, ClaudeCode, write
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A person's home with Claude Code in it, and the programs beside it."""
+    """A home directory with Claude Code settings, and our programs on the PATH."""
     home, programs = tmp_path / "home", tmp_path / "bin"
     (home / ".claude").mkdir(parents=True)
     (home / ".claude/settings.json").write_text('{\n  "model": "opus" // mine\n}\n')
@@ -28,17 +28,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home: Path) -> None:
+def test_the_change_is_shown_and_made_only_with_yes(apo: Command, sample: Path, home: Path) -> None:
     settings = home / ".claude/settings.json"
     before = settings.read_bytes()
-    asked = apo("-C", sample, "install", "claude-code")
+    shown = apo("-C", sample, "install", "claude-code")
     assert (
-        asked.code == 1
-        and '+    "SessionStart": [' in asked.out
-        and "nothing was written; to do it, pass --yes" in asked.out
+        shown.code == 1
+        and '+    "SessionStart": [' in shown.out
+        and "nothing was written; to do it, pass --yes" in shown.out
     )
-    only = apo("-C", sample, "install", "claude-code", "--dry-run")
-    assert only.code == 0 and only.out + "nothing was written; to do it, pass --yes\n" == asked.out
+    dry = apo("-C", sample, "install", "claude-code", "--dry-run")
+    assert dry.code == 0 and dry.out + "nothing was written; to do it, pass --yes\n" == shown.out
     assert settings.read_bytes() == before
     done = apo("-C", sample, "install", "claude-code", "--yes")
     assert done.code == 0, done.err
@@ -59,26 +59,28 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
     assert not (home / ".claude.json").exists() and list(settings.parent.iterdir()) == [settings]
 
 
-def test_hooks_that_codex_was_not_told_to_trust_are_named(apo: Command, sample: Path, home: Path) -> None:
-    said = f"{home}/.codex/hooks.json: Codex runs none of these hooks until you have trusted them"
+def test_hooks_that_codex_does_not_trust_yet_are_reported(apo: Command, sample: Path, home: Path) -> None:
+    message = f"{home}/.codex/hooks.json: Codex runs none of these hooks until you have trusted them"
     hint = "start codex, which asks, or run /hooks in it"
     apo("-C", sample, "install", "claude-code", "--yes")
     assert apo("-C", sample, "hook", "log").out == (
         "no hook has run yet; restart the agent to load new hooks\n"
     )
     apo("-C", sample, "install", "codex", "--yes")
-    assert f"! Codex: {said}\n    {hint}\n" in apo("-C", sample, "doctor").out
-    assert apo("-C", sample, "hook", "log").out.endswith(f"\nCodex: {said}: {hint}\n")
+    assert f"! Codex: {message}\n    {hint}\n" in apo("-C", sample, "doctor").out
+    assert apo("-C", sample, "hook", "log").out.endswith(f"\nCodex: {message}: {hint}\n")
     listed = apo("-C", sample, "install").out
-    assert "not trusted yet" in listed and listed.endswith(f"{said}: {hint}\n")
-    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(f"already installed\n{said}: {hint}\n")
+    assert "not trusted yet" in listed and listed.endswith(f"{message}: {hint}\n")
+    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(
+        f"already installed\n{message}: {hint}\n"
+    )
     with Engine.open(sample) as engine:
         Hooks(engine).answer("claude-code", b"{")
     log = apo("-C", sample, "hook", "log").out
-    assert "failed: Claude Code sent" in log and log.endswith(f"\nCodex: {said}: {hint}\n")
+    assert "failed: Claude Code sent" in log and log.endswith(f"\nCodex: {message}: {hint}\n")
 
 
-def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path) -> None:
+def test_installation_errors_are_reported(apo: Command, sample: Path, home: Path) -> None:
     assert "run: autopoiesis init" in apo("install", "claude-code", "--yes").err
     assert apo("install", "emacs").code == 2
     (home / ".claude/settings.json").write_text('{"model": ')
@@ -88,7 +90,7 @@ def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path
     assert "expected a value" in apo("-C", sample, "install").out
 
 
-def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Path) -> None:
+def test_hooks_can_be_installed_for_one_project(apo: Command, sample: Path, home: Path) -> None:
     project = home / "work"
     project.mkdir()
     out = apo("-C", sample, "install", "claude-code", "--project", project, "--no-mcp", "--yes").out
@@ -98,12 +100,12 @@ def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Pat
     assert "not installed" not in apo("-C", sample, "install", "--project", project).out.splitlines()[1][:40]
 
 
-def test_an_import_says_how_the_agent_gets_its_memory(apo: Command, sample: Path, home: Path) -> None:
-    log, spoken = home / f".claude/projects/-home-robin-shop/{SESSION}.jsonl", ClaudeCode()
-    write(log, spoken.user("fix it"), spoken.says("Fixed."))
+def test_import_suggests_installing_the_hooks(apo: Command, sample: Path, home: Path) -> None:
+    log, agent = home / f".claude/projects/-home-robin-shop/{SESSION}.jsonl", ClaudeCode()
+    write(log, agent.user("fix it"), agent.says("Fixed."))
     hint = "to give Claude Code this memory: autopoiesis install claude-code"
     assert hint in apo("-C", sample, "import", "claude-code", "--yes").out.splitlines()
     apo("-C", sample, "install", "claude-code", "--yes")
-    write(log, spoken.user("fix it"), spoken.says("Fixed."), spoken.user("And that?"), spoken.says("Too."))
+    write(log, agent.user("fix it"), agent.says("Fixed."), agent.user("And that?"), agent.says("Too."))
     done = apo("-C", sample, "import", "claude-code", "--yes").out
     assert "new turn" in done and hint not in done

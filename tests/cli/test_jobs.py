@@ -1,4 +1,4 @@
-"""``jobs``: the schedule without a screen."""
+"""``jobs``: the schedule on the command line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.cli.conftest import Command
 def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path) -> None:
     listed = apo("-C", sample, "jobs")
     assert (listed.code, listed.err) == (0, "")
-    index, *_, topic, below = listed.out.splitlines()[1:]
+    index, *_, topic, footer = listed.out.splitlines()[1:]
     assert index.startswith("index ") and "At 03:30 every day" in index and index.endswith(" 03:30  never")
     assert topic.startswith("topic:journal-daily ") and "At 15:30 every day, UTC" in topic
-    assert below.startswith("the schedule is not running")
+    assert footer.startswith("the schedule is not running")
     assert apo("-C", sample, "jobs", "log").out == "nothing has run yet\n"
 
     ran = apo("-C", sample, "jobs", "run", "index")
@@ -37,8 +37,8 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     with (sample / "memory-config.yaml").open("a") as config:
         config.write("\nlifecycle:\n  schedule: {idnex: off}\n")
     number = (sample / "memory-config.yaml").read_text().count("\n")
-    said = f"memory-config.yaml:{number}: lifecycle.schedule: no job idnex; did you mean index?\n"
-    assert apo("-C", sample, "jobs").err == said
+    message = f"memory-config.yaml:{number}: lifecycle.schedule: no job idnex; did you mean index?\n"
+    assert apo("-C", sample, "jobs").err == message
     with Engine.open(sample) as engine:
         engine.schedule.start("serve")
         tree = apo("-C", sample, "jobs", "--json").json
@@ -46,15 +46,15 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     assert json.dumps(tree["jobs"][-1]["topic"]) == '"journal-daily"'
 
 
-def test_what_cannot_be_done_is_one_line(apo: Command, sample: Path) -> None:
-    for arguments, said in (
+def test_errors_are_one_line(apo: Command, sample: Path) -> None:
+    for arguments, message in (
         (("run", "indx"), "no job indx; did you mean index?"),
         (("log", "nothing"), "no job nothing"),
         (("set", "index", "0 5 * *"), "'0 5 * *' has 4 fields instead of five; write five fields"),
         (("set", "topic:journal-daily", "off"), "edit topics/journal-daily.md"),
     ):
         ran = apo("-C", sample, "jobs", *arguments)
-        assert ran.code == 1 and said in ran.err and ran.err.count("\n") == 1, arguments
+        assert ran.code == 1 and message in ran.err and ran.err.count("\n") == 1, arguments
     (sample / "memory-config.yaml").write_text("lifecycle:\n  schedule:\n    index: soon\n")
     ran = apo("-C", sample, "jobs")
     assert ran.code == 1 and "memory-config.yaml:3: lifecycle.schedule.index: has 1 fields" in ran.err

@@ -14,7 +14,7 @@ from tests.cli.conftest import Command
 INCIDENTS = "knowledge/tidemark-incidents"
 
 
-def test_info_prints_exactly_what_agents_are_told(apo: Command, sample: Path) -> None:
+def test_info_prints_exactly_what_agents_receive(apo: Command, sample: Path) -> None:
     with Engine.open(sample) as engine:
         answer = engine.knowledge_entries.answer("knowledge", {"action": "info"})
     ran = apo("-C", sample, "knowledge", "info")
@@ -33,7 +33,7 @@ def test_the_list_shows_each_entry_below_its_index(apo: Command, sample: Path) -
     assert tree["entries"][0]["location"] == "knowledge/gauge-fleet/KNOWLEDGE.md"
 
 
-def test_show_tells_what_refers_to_an_entry_and_prints_it(apo: Command, sample: Path) -> None:
+def test_show_prints_an_entry_and_its_references(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "knowledge", "show", "tidemark-incidents")
     assert ran.code == 0 and ran.err == ""
     assert "index of        knowledge/tidemark-incidents/2026-05-22-wal-disk-full/KNOWLEDGE.md\n" in ran.out
@@ -46,7 +46,7 @@ def test_show_tells_what_refers_to_an_entry_and_prints_it(apo: Command, sample: 
     )
 
 
-def test_check_ends_with_1_where_something_is_wrong(apo: Command, sample: Path) -> None:
+def test_check_exits_with_1_on_an_error(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "knowledge", "check")
     assert (ran.code, ran.out) == (0, "6 entries, no problems\n")
     path = sample / "knowledge/mail-context/KNOWLEDGE.md"
@@ -62,7 +62,7 @@ def test_check_ends_with_1_where_something_is_wrong(apo: Command, sample: Path) 
     assert "knowledge entries and skills: 2 problems\n    see: autopoiesis knowledge check\n" in doctor
 
 
-def test_the_doctor_is_quiet_where_nothing_is_wrong(apo: Command, sample: Path) -> None:
+def test_doctor_does_not_mention_valid_entries(apo: Command, sample: Path) -> None:
     assert "knowledge entries" not in apo("-C", sample, "doctor").out
 
 
@@ -76,8 +76,8 @@ def test_the_footprint_is_shown_and_recorded(apo: Command, sample: Path) -> None
     assert len((sample / "logs/cleanup.jsonl").read_text().splitlines()) == 2
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_footprint_that_cannot_be_recorded_says_so(apo: Command, sample: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_a_footprint_that_cannot_be_recorded_is_reported(apo: Command, sample: Path) -> None:
     sample.chmod(0o555)
     try:
         assert "not recorded: the workspace is read-only" in (apo("-C", sample, "knowledge", "footprint").out)
@@ -85,7 +85,7 @@ def test_a_footprint_that_cannot_be_recorded_says_so(apo: Command, sample: Path)
         sample.chmod(0o755)
 
 
-def test_archive_and_restore_from_beginning_to_end(apo: Command, sample: Path) -> None:
+def test_an_entry_is_archived_and_restored(apo: Command, sample: Path) -> None:
     before = (sample / INCIDENTS / "KNOWLEDGE.md").read_bytes()
     dry = apo("-C", sample, "knowledge", "archive", "tidemark-incidents")
     assert dry.code == 0 and (sample / INCIDENTS).exists()
@@ -114,26 +114,26 @@ def test_archive_and_restore_from_beginning_to_end(apo: Command, sample: Path) -
     ]
 
 
-def test_the_prompt_forgets_an_archived_entry(apo: Command, sample: Path) -> None:
+def test_an_archived_entry_is_not_in_the_prompt(apo: Command, sample: Path) -> None:
     assert "- mail-context: " in apo("-C", sample, "compile", "Hello").out
     apo("-C", sample, "knowledge", "archive", "mail-context", "--apply")
     assert "- mail-context: " not in apo("-C", sample, "compile", "Hello").out
 
 
 def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
-    for words, said in {
+    for words, message in {
         ("archive", "nope", "--apply"): "no such entry: nope; see: autopoiesis knowledge list",
         ("archive", "postgres-online-migration"): "is a skill; only knowledge entries can be archived",
         ("restore", "nope"): "no such archived entry: nope; nothing is archived",
         ("show", "../../etc/passwd"): "no such entry: ../../etc/passwd",
     }.items():
         ran = apo("-C", sample, "knowledge", *words)
-        assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1
+        assert ran.code == 1 and message in ran.err and len(ran.err.splitlines()) == 1
     assert apo("-C", sample, "knowledge", "archive").code == 2
     assert apo("-C", sample, "knowledge", "archive", "--apply").out == "nothing to finish\n"
 
 
-def test_names_of_files_that_are_no_text_are_shown(apo: Command, sample: Path) -> None:
+def test_file_names_that_are_not_valid_text_are_escaped(apo: Command, sample: Path) -> None:
     folder = os.fsencode(sample) + b"/knowledge/\xff\x1b[2J"
     os.mkdir(folder)
     Path(os.fsdecode(folder), "KNOWLEDGE.md").write_text("---\nname: odd\ndescription: d\n---\n[[nope]]\n")

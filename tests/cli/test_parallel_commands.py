@@ -1,4 +1,4 @@
-"""Commands of every kind that write at the same moment: what they acknowledge is committed."""
+"""Commands of every kind that write concurrently: everything they acknowledge is committed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def git(root: Path, *arguments: str) -> str:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("many", "until"), [(4, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
+    ("count", "until"), [(4, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
 )
-def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, many: int, until: float) -> None:
+def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, count: int, until: float) -> None:
     root = tmp_path / "w"
     initialise(root)
-    for number in range(many):
+    for number in range(count):
         (root / f"topics/w{number:02}.md").write_text(TOPIC.format(number))
     git(root, "add", "topics")
     git(root, "commit", "-qm", "topics")
@@ -44,26 +44,26 @@ def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, many: i
             stderr=subprocess.PIPE,
             text=True,
         )
-        for number in range(many)
+        for number in range(count)
     ]
     done = [each.communicate(timeout=400) for each in running]
     assert [(each.returncode, errors) for each, (_, errors) in zip(running, done, strict=True)] == [
         (0, "")
-    ] * many
-    answers = [json.loads(line) for lines, _ in done for line in lines.splitlines()]
-    odd = [each for each in answers if each[0] or each[2]]
-    assert odd == []
-    said = [line for _, out, _ in answers for line in out.splitlines()]
-    refused = [line for line in said if "not committed" in line and not line.endswith("already set)")]
-    # Another import may have committed the transcript of this one a moment before.
+    ] * count
+    answers = [json.loads(line) for output, _ in done for line in output.splitlines()]
+    failed = [each for each in answers if each[0] or each[2]]
+    assert failed == []
+    lines = [line for _, out, _ in answers for line in out.splitlines()]
+    refused = [line for line in lines if "not committed" in line and not line.endswith("already set)")]
+    # Another import may have committed the transcript of this one a moment earlier.
     assert [line for line in refused if "nothing new to commit" not in line] == []
-    revisions = {found[1] for line in said if (found := re.search(r"committed as ([0-9a-f]{8})", line))}
+    revisions = {found[1] for line in lines if (found := re.search(r"committed as ([0-9a-f]{8})", line))}
     known = {revision[:8] for revision in git(root, "rev-list", "HEAD").split()}
     assert revisions and revisions <= known
-    looked_at = (".", ":!scratch", ":!logs/tuning")
-    assert git(root, "status", "--porcelain", "--untracked-files=all", "--", *looked_at) == ""
-    if many > 4:
+    paths = (".", ":!scratch", ":!logs/tuning")
+    assert git(root, "status", "--porcelain", "--untracked-files=all", "--", *paths) == ""
+    if count > 4:
         print(
-            f"\n{len(answers):,} commands of {many} processes in {until:g} s, {len(revisions)} commits"
+            f"\n{len(answers):,} commands of {count} processes in {until:g} s, {len(revisions)} commits"
             " acknowledged: all in the history, index clean, no stray message"
         )

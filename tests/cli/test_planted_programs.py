@@ -1,4 +1,4 @@
-"""Programs and modules that lie in the current folder or in a workspace are never run."""
+"""Programs and modules in the current folder or in a workspace are never run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PROGRAMS = ("git", "rg", "claude", "sh", "ps", "python", "python3", "nano", "vi"
 
 @pytest.fixture
 def planted(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Plants modules and programs in the current folder and in the sample; tells which of them ran."""
+    """Plant modules and programs in the current folder and in the sample; list those that ran."""
     marks = tmp_path / "marks"
     marks.mkdir()
-    here = tmp_path / "here"
-    here.mkdir()
-    for folder in (here, sample):
+    current = tmp_path / "here"
+    current.mkdir()
+    for folder in (current, sample):
         for name in MODULES:
             mark = marks / f"{folder.name}-{name}.py"
             (folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
@@ -37,7 +37,7 @@ def planted(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
             mark = marks / f"{folder.name}-{name}"
             (folder / name).write_text(f"#!/bin/sh\n: > {shlex.quote(str(mark))}\n")
             (folder / name).chmod(0o755)
-    monkeypatch.chdir(here)
+    monkeypatch.chdir(current)
     own = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}{own}{os.pathsep}{os.environ['PATH']}{os.pathsep}")
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}.")
@@ -45,7 +45,7 @@ def planted(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     return lambda: sorted(each.name for each in marks.iterdir())
 
 
-def test_the_second_compile_of_cache_check(
+def test_cache_check_runs_nothing_planted(
     apo: Command, sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert apo("cache", "check", "hello", "-C", sample).code == 0
@@ -54,7 +54,7 @@ def test_the_second_compile_of_cache_check(
     assert planted() == []
 
 
-def test_a_line_typed_in_the_workbench(
+def test_a_command_line_of_the_workbench_runs_nothing_planted(
     sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert commandline.run_line(sample, "topics list")
@@ -63,7 +63,7 @@ def test_a_line_typed_in_the_workbench(
     assert planted() == []
 
 
-def test_what_runs_git_and_ripgrep(
+def test_commands_that_run_git_and_ripgrep_run_nothing_planted(
     apo: Command, sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for command in (["doctor"], ["search", "deploy"], ["trace", "deploy"]):
@@ -76,16 +76,16 @@ def test_what_runs_git_and_ripgrep(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("interpreter", [sys.executable, ""])
-def test_the_command_lines_of_the_hooks(
+def test_git_hooks_run_nothing_planted(
     sample: Path, planted: Callable[[], list[str]], name: str, interpreter: str
 ) -> None:
     hook = sample.parent / name
-    hook.write_bytes(text_of(name).replace(b" &\n", b"\n"))  # nothing goes on behind the test's back
+    hook.write_bytes(text_of(name).replace(b" &\n", b"\n"))  # in the foreground
     git = ["/usr/bin/git", "-C", str(sample), "config"]
     if interpreter:
         subprocess.run([*git, "autopoiesis.python", interpreter], check=True)
     else:
         subprocess.run([*git, "--unset", "autopoiesis.python"], check=True)
-    # As git runs it: with the workspace as its current folder.
+    # Like git, with the workspace as the current folder.
     subprocess.run(["/bin/sh", str(hook)], cwd=sample, capture_output=True, timeout=60, check=False)
     assert planted() == []

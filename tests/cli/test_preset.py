@@ -1,4 +1,4 @@
-"""``preset``: from a file to a prompt and back, on the command line."""
+"""``preset``: created, used in prompts, and removed on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.conftest import Command
 HOSTS = "knowledge/reference/hosts.md"
 
 
-def test_a_preset_from_beginning_to_end(apo: Command, sample: Path) -> None:
+def test_a_preset_is_created_used_and_removed(apo: Command, sample: Path) -> None:
     for path in (sample / "presets").iterdir():
         path.unlink()
     assert (
@@ -51,7 +51,7 @@ def test_the_reading_commands_print_json(apo: Command, sample: Path) -> None:
     assert shown["tokens"] > shown["sections"][0]["tokens"] > 0 and shown["active"] is True
 
 
-def test_what_is_wrong_stands_on_standard_error(apo: Command, sample: Path) -> None:
+def test_problems_are_printed_to_standard_error(apo: Command, sample: Path) -> None:
     (sample / "presets/odd.md").write_text("---\ntype: preset\nfiles: [none.md]\n---\n")
     (sample / "presets/active").write_text("odd\ngone\n")
     listed = apo("-C", sample, "preset", "list")
@@ -65,7 +65,7 @@ def test_what_is_wrong_stands_on_standard_error(apo: Command, sample: Path) -> N
 
 
 def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
-    for words, said in {
+    for words, message in {
         ("show", "nope"): "there is no preset nope; see: autopoiesis preset list",
         ("use", "nope"): "there is no preset nope",
         ("off", "nope"): "preset nope is not active; active: none",
@@ -73,5 +73,5 @@ def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
         ("add", "a", HOSTS, "--lines", "5-1"): "lines: '5-1' ends before it starts; give lines as",
     }.items():
         ran = apo("-C", sample, "preset", *words)
-        assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1
+        assert ran.code == 1 and message in ran.err and len(ran.err.splitlines()) == 1
     assert apo("-C", sample, "preset", "use").code == 2

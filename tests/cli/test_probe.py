@@ -1,4 +1,4 @@
-"""``probe``: from a question to a failing build, on the sample workspace."""
+"""``probe``: probes of the sample workspace are added, run, listed and removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUESTION = "What is Odile Ferrand waiting for?"
 
 @pytest.fixture
 def probed(apo: Command, sample: Path) -> str:
-    """The id of a probe in the sample workspace whose evidence is in its prompt."""
+    """The id of a probe in the sample workspace; its evidence is in its prompt."""
     ran = apo("-C", sample, "probe", "add", QUESTION, "--expect", f"{ODILE}:21-23", "--note", "for June")
     assert (ran.code, ran.err) == (0, "")
     name = ran.out.split()[0]
@@ -24,7 +24,9 @@ def probed(apo: Command, sample: Path) -> str:
     return name
 
 
-def test_what_is_found_is_shown_with_section_tokens_and_rank(apo: Command, sample: Path, probed: str) -> None:
+def test_found_evidence_is_shown_with_section_tokens_and_rank(
+    apo: Command, sample: Path, probed: str
+) -> None:
     ran = apo("-C", sample, "probe", "run")
     assert ran.code == 0, ran.out
     lines = ran.out.splitlines()
@@ -58,7 +60,7 @@ def test_a_run_prints_json(apo: Command, sample: Path, probed: str) -> None:
     assert list((sample / "logs").glob("probes-*.jsonl"))
 
 
-def test_a_small_budget_and_no_record(apo: Command, sample: Path, probed: str) -> None:
+def test_a_run_takes_a_budget_and_can_skip_recording(apo: Command, sample: Path, probed: str) -> None:
     tree = apo("-C", sample, "probe", "run", "--budget", "1024", "--no-record", "--json").json
     assert tree["results"][0]["budget"] == 1024 and tree["results"][0]["tokens"] <= 1024
     assert not list((sample / "logs").glob("probes-*.jsonl"))
@@ -89,7 +91,7 @@ def test_a_probe_is_removed(apo: Command, sample: Path, probed: str) -> None:
     assert again.err == f"autopoiesis: probes.yaml: no probe {probed}; see: autopoiesis probe list\n"
 
 
-def test_evidence_that_is_not_there(apo: Command, sample: Path) -> None:
+def test_evidence_that_does_not_exist_is_refused_or_warned_about(apo: Command, sample: Path) -> None:
     refused = apo("-C", sample, "probe", "add", "Q?", "--expect", "knowledge/none.md")
     assert refused.code == 1 and refused.out == ""
     assert refused.err.startswith("autopoiesis: no readable file knowledge/none.md; ")
@@ -105,7 +107,7 @@ def test_a_removed_probe_as_json_is_the_probe_and_its_commit(apo: Command, sampl
     assert tree["id"] == probed and tree["commit"] == git(sample, "rev-parse", "HEAD") and tree["why"] == ""
 
 
-def test_probes_of_the_past(apo: Command, sample: Path, probed: str) -> None:
+def test_probes_run_as_of_a_revision(apo: Command, sample: Path, probed: str) -> None:
     (sample / ODILE).unlink()
     commit(sample, "Odile is gone", "2026-06-14T08:00:00Z")
     assert apo("-C", sample, "probe", "run", "--no-record").code == 1
@@ -124,7 +126,7 @@ def test_probes_of_the_past(apo: Command, sample: Path, probed: str) -> None:
     assert nowhere.code == 1 and "no such revision or date: “nowhere”" in nowhere.err
 
 
-def test_what_could_not_be_had_of_the_past_is_said(apo: Command, sample: Path, probed: str) -> None:
+def test_files_missing_from_a_past_checkout_are_reported(apo: Command, sample: Path, probed: str) -> None:
     (sample / "knowledge/link.md").symlink_to("people/odile-ferrand.md")
     commit(sample, "a link", "2026-06-14T08:00:00Z")
     ran = apo("-C", sample, "probe", "run", "--as-of", "HEAD", "--json")
@@ -147,7 +149,7 @@ def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...]) -> None
     assert apo("-C", sample, "probe", *words).code == 2
 
 
-def test_an_entry_that_cannot_be_read_fails_a_whole_run(apo: Command, sample: Path, probed: str) -> None:
+def test_an_invalid_entry_fails_a_run_of_all_probes(apo: Command, sample: Path, probed: str) -> None:
     with (sample / "probes.yaml").open("a") as file:
         file.write("- question: and this\n")
     ran = apo("-C", sample, "probe", "run")
@@ -157,7 +159,7 @@ def test_an_entry_that_cannot_be_read_fails_a_whole_run(apo: Command, sample: Pa
     assert apo("-C", sample, "probe", "list").err == ran.err
 
 
-def test_what_a_file_says_is_shown_as_text(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_the_file_are_escaped(apo: Command, sample: Path) -> None:
     (sample / "probes.yaml").write_text(
         '- {question: "[red]q[/] \\e]52;c;x\\a", expect: {text: "\\e[2Jx"}}\n'
     )

@@ -1,4 +1,4 @@
-"""``reconstruct`` and ``compare`` as they are typed."""
+"""``reconstruct`` and ``compare`` on the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECOND_PATH = SESSION.replace("0001", "0002")
 FROM = f"[from: {NAME}, 2026-06-12]"
 DECIDED = f"- 2026-06-12: Tide tables are computed in UTC. {FROM}"
 PRINTED = f"- 2026-06-12: The print is made on Fridays at noon. {FROM.replace('0001', '0002')}"
-LINE = "text:2026-06-12: The print is made on Fridays at noon"  # as only the page says it
+LINE = "text:2026-06-12: The print is made on Fridays at noon"  # worded as only in the page
 OWN = "- 2026-06-13: The harbour master has the last word."
 
 
@@ -34,9 +34,9 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def everything(root: Path) -> dict[str, bytes]:
-    """All files of the workspace but the caches, which commands before may still be writing; of git's folder
-    index, HEAD and the branch.
+def workspace_files(root: Path) -> dict[str, bytes]:
+    """All files but the caches, which earlier commands may still be writing; of ``.git``, the index, HEAD and
+    the branch.
     """
     kept = (".git/index", ".git/HEAD", ".git/refs/heads/main")
     return {
@@ -52,7 +52,7 @@ def everything(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def root(tmp_path: Path, apo: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace that has read two sessions, and in which the person has written a line."""
+    """A workspace with two extracted sessions and a line written by hand."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "memory"
     assert apo("init", root).code == 0
@@ -67,18 +67,18 @@ def root(tmp_path: Path, apo: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
+def test_reconstructed_branches_are_compared_by_recall_and_merged(
     root: Path, tmp_path: Path, apo: Command
 ) -> None:
     assert apo(
         "-C", root, "probe", "add", "When are the tables printed?", "--expect", LINE
     ).code == 0  # fmt: skip
-    before, head = everything(root), git(root, "rev-parse", "HEAD")
+    before, head = workspace_files(root), git(root, "rev-parse", "HEAD")
 
     dry = apo("-C", root, "reconstruct", "--branch", "same")
     assert (dry.code, dry.err) == (0, "")
     assert "2 sessions to read, 12 readings\nno model used, $0\n" in dry.out
-    assert everything(root) == before and not git(root, "branch", "--list", "extract/*")
+    assert workspace_files(root) == before and not git(root, "branch", "--list", "extract/*")
 
     same = apo("-C", root, "reconstruct", "--branch", "extract/same", "--apply")
     assert (same.code, same.err) == (0, "") and "tag memory/extract/same\n" in same.out
@@ -90,11 +90,11 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     assert message.startswith(f"extract: regenerated knowledge with same\n\nBase: {head}\n")
     assert "Extractor: decisions 1\n" in message and "Sessions: 2" in message
 
-    # A session that says something else now: one branch for each of two extractors.
+    # A session has changed: one branch for each of two extractors.
     (root / SECOND_PATH).write_text(SECOND.replace("on Fridays at noon", "on Mondays at six"))
-    before = everything(root)
+    before = workspace_files(root)
     one = apo("-C", root, "reconstruct", "--branch", "mondays", "--extractor", "decisions", "--apply")
-    assert one.code == 0 and everything(root) == before
+    assert one.code == 0 and workspace_files(root) == before
     page = git(root, "show", f"extract/mondays:{PAGE}")
     assert PRINTED not in page and "on Mondays at six" in page and DECIDED in page and OWN in page
 
@@ -112,7 +112,7 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
         f"“{LINE.removeprefix('text:')}”"
     ] and recalled["lost"] == []
 
-    # What the person has written since stays; what they have under their hands keeps all of it from merging.
+    # Later commits are kept; uncommitted changes prevent the merge.
     since = "- 2026-06-14: The print goes by boat."
     with (root / "knowledge/facts.md").open("a") as page_:
         page_.write(f"{since}\n")
@@ -137,7 +137,7 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     assert not list((tmp_path / "cache/autopoiesis/reconstructions").glob("*[!k]/"))
 
 
-def test_what_a_branch_and_the_person_both_changed_is_explained_file_by_file_and_nothing_is_merged(
+def test_conflicts_with_a_branch_are_explained_by_file_and_nothing_is_merged(
     root: Path, apo: Command
 ) -> None:
     (root / SECOND_PATH).write_text(SECOND.replace("on Fridays at noon", "on Mondays at six"))
@@ -148,15 +148,21 @@ def test_what_a_branch_and_the_person_both_changed_is_explained_file_by_file_and
     (root / PAGE).write_text(page.replace(PRINTED, corrected))
     (root / "knowledge/facts.md").write_text("# Facts\n\n- Mine alone.\n")
     git(root, "commit", "-q", "-a", "--no-verify", "-m", "memory: on Sundays")
-    before, tip = everything(root), git(root, "rev-parse", "extract/mondays", "memory/extract/mondays")
+    before, tip = workspace_files(root), git(root, "rev-parse", "extract/mondays", "memory/extract/mondays")
     for more in ((), ("--apply",)):
-        torn = apo("-C", root, "reconstruct", "--merge", "mondays", *more)
-        assert torn.code == 1 and everything(root) == before, torn
-        assert f"{PAGE}: " in torn.out and "on Sundays" in torn.out and "on Mondays at six" in torn.out
+        conflict = apo("-C", root, "reconstruct", "--merge", "mondays", *more)
+        assert conflict.code == 1 and workspace_files(root) == before, conflict
         assert (
-            "theirs" in torn.out and "memory: on Sundays" in torn.out and "then reconstruct again" in torn.out
+            f"{PAGE}: " in conflict.out
+            and "on Sundays" in conflict.out
+            and "on Mondays at six" in conflict.out
         )
-        assert "nothing was merged" in torn.out
+        assert (
+            "theirs" in conflict.out
+            and "memory: on Sundays" in conflict.out
+            and "then reconstruct again" in conflict.out
+        )
+        assert "nothing was merged" in conflict.out
     tree = apo("-C", root, "reconstruct", "--merge", "mondays", "--json")
     assert (
         tree.code == 1 and tree.json["commit"] == "" and PAGE in [e["path"] for e in tree.json["conflicts"]]
@@ -164,7 +170,7 @@ def test_what_a_branch_and_the_person_both_changed_is_explained_file_by_file_and
     assert git(root, "rev-parse", "extract/mondays", "memory/extract/mondays") == tip
 
 
-def test_a_name_that_is_no_branch_is_refused_before_anything_is_read(root: Path, apo: Command) -> None:
+def test_an_invalid_branch_name_is_refused(root: Path, apo: Command) -> None:
     before = git(root, "for-each-ref")
     for name in ("", "..", "a..b", "-d", "--all", "a/b", "a.lock", "x y", "x\ny", "a^", "é" * 101, "\x1b[2J"):
         for option in ("--branch", "--merge"):
@@ -174,17 +180,17 @@ def test_a_name_that_is_no_branch_is_refused_before_anything_is_read(root: Path,
     assert git(root, "for-each-ref") == before
 
 
-def test_where_nothing_can_be_built_on_it_is_refused_and_a_dirty_or_detached_tree_is_left_as_it_is(
+def test_existing_branches_and_missing_git_are_refused_and_the_work_tree_is_kept(
     root: Path, apo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / PAGE).write_text("# edited, and not committed\n")
     (root / "knowledge/new.md").write_text("new\n")
     git(root, "add", "knowledge/new.md")
     git(root, "checkout", "-q", "--detach")
-    before = everything(root)
+    before = workspace_files(root)
     assert "ignores uncommitted changes in 2 files" in apo("-C", root, "reconstruct", "--branch", "a").out
     assert apo("-C", root, "reconstruct", "--branch", "a", "--apply").code == 0
-    assert everything(root) == before
+    assert workspace_files(root) == before
     assert git(root, "diff", "--name-only", "HEAD", "extract/a") == ""
     again = apo("-C", root, "reconstruct", "--branch", "a", "--apply")
     assert again.code == 1 and "extract/a already exists" in again.err
@@ -200,7 +206,7 @@ def test_where_nothing_can_be_built_on_it_is_refused_and_a_dirty_or_detached_tre
         assert done.code == 1 and "git is not installed" in done.err, done
 
 
-def test_no_model_reads_the_sessions_of_a_workspace_that_is_not_trusted(
+def test_an_untrusted_workspace_uses_no_model(
     root: Path, apo: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AUTOPOIESIS_TRUST")

@@ -1,4 +1,4 @@
-"""``rules``: what was said more than once, and every decision about it, without a screen."""
+"""``rules``: repeated instructions and every decision about them, on the command line."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.cli.conftest import Command
 
 
-def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path: Path) -> None:
-    shutil.rmtree(sample / "raw/conversations")  # the sample's own person has rules as well
-    for number, said in enumerate(("push and draft PR please", "create a draft PR please"), 1):
+def test_imported_instructions_become_rules_in_prompts(apo: Command, sample: Path, tmp_path: Path) -> None:
+    shutil.rmtree(sample / "raw/conversations")  # the sample's sessions contain rules too
+    for number, text in enumerate(("push and draft PR please", "create a draft PR please"), 1):
         (tmp_path / f"{number}.md").write_text(
-            f"# User\n\n{said}\n\n# Assistant\n\nDone.\n\n# User\n\nplease don't amend commits\n"
+            f"# User\n\n{text}\n\n# Assistant\n\nDone.\n\n# User\n\nplease don't amend commits\n"
         )
     imported = apo("-C", sample, "import", tmp_path)
     assert imported.code == 0, imported.err
@@ -46,7 +46,9 @@ def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path
     assert apo("-C", sample, "rules", "learn").out.startswith("0 sessions read, 0 rules learned")
 
 
-def test_from_an_accepted_rule_to_other_files_and_topics(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_an_accepted_rule_is_found_in_files_exported_and_made_a_topic(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
     (sample / "knowledge/rules.md").unlink(missing_ok=True)
     name = apo("-C", sample, "rules", "add", "Never amend commits.", "--json").json["rules"][0]["id"]
     file = tmp_path / "AGENTS.md"

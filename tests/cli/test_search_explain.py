@@ -1,4 +1,4 @@
-"""``search --explain``: what a score is made of, and both ranks, as text and as JSON."""
+"""``search --explain``: the parts of a score and both ranks, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def one_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_result")
-def test_explain_adds_the_parts_up_and_names_both_ranks(apo: Command, sample: Path) -> None:
+def test_explain_adds_up_the_parts_and_shows_both_ranks(apo: Command, sample: Path) -> None:
     explained = apo("-C", sample, "search", "pool", "--explain").out
     assert "0.610  Contains 1 of 1 word: pool." in explained
     assert "words .41 + meaning .23 − recency .03 = .61" in explained
@@ -34,7 +34,7 @@ def test_explain_adds_the_parts_up_and_names_both_ranks(apo: Command, sample: Pa
 
 
 @pytest.mark.usefixtures("one_result")
-def test_json_carries_parts_and_ranks(apo: Command, sample: Path) -> None:
+def test_json_contains_parts_and_ranks(apo: Command, sample: Path) -> None:
     (found,) = apo("-C", sample, "search", "pool", "--json").json
     assert found["shares"] == [
         {"name": "words", "value": 0.41},

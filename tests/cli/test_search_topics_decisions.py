@@ -13,7 +13,7 @@ from engine.search.embeddings import LocalEmbedder
 from tests.cli.conftest import Command
 
 
-def test_search_finds_a_line_and_says_why(apo: Command, sample: Path) -> None:
+def test_search_finds_a_line_and_explains_it(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "search", "replication", "slot", "WAL", "--limit", "3", "--json")
     found = ran.json
     assert 1 <= len(found) <= 3
@@ -30,7 +30,7 @@ def test_search_takes_every_character_literally(apo: Command, sample: Path) -> N
         assert apo("-C", sample, "search", "--", query).code == 0, query
 
 
-def test_search_keeps_to_a_category(apo: Command, sample: Path) -> None:
+def test_search_can_be_limited_to_a_category(apo: Command, sample: Path) -> None:
     found = apo("-C", sample, "search", "release", "--category", "journal", "--json").json
     assert found and {result["category"] for result in found} == {"journal"}
 
@@ -44,7 +44,7 @@ def test_the_index_is_rebuilt_on_request_and_after_damage(apo: Command, sample: 
     assert "0 added" in apo("-C", sample, "index").out
 
 
-def test_the_index_says_how_many_files_and_chunks_of_each_kind_it_holds(apo: Command, sample: Path) -> None:
+def test_index_counts_files_and_chunks_by_category(apo: Command, sample: Path) -> None:
     status = apo("-C", sample, "index", "--json").json["status"]
     counts = {each["category"]: each for each in status["categories"]}
     topics = len(list((sample / "topics").glob("*.md")))
@@ -55,7 +55,7 @@ def test_the_index_says_how_many_files_and_chunks_of_each_kind_it_holds(apo: Com
     assert ["topic", str(topics), f"{counts['topic']['chunks']:,}"] in [line.split() for line in lines]
 
 
-def test_the_index_of_a_workspace_that_cannot_be_written_says_how_it_stands(
+def test_index_reports_its_state_in_a_read_only_workspace(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     access = os.access
@@ -74,7 +74,7 @@ def test_the_index_of_a_workspace_that_cannot_be_written_says_how_it_stands(
     assert "chunks; the workspace is read-only" in ran.out and "conversation" in ran.out
 
 
-def test_a_search_that_has_to_go_without_meaning_says_so(
+def test_a_search_without_embeddings_prints_a_warning(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert apo("-C", sample, "search", "release").err == ""
@@ -126,14 +126,14 @@ def test_decisions_are_logged_on_request_and_labelled(apo: Command, sample: Path
     assert unknown.code == 1 and "decisions list" in unknown.err
 
 
-def test_watch_prints_what_happens(apo: Command, sample: Path) -> None:
+def test_watch_prints_events(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "watch", "--json", "--seconds", "1")
     assert ran.code == 0
     events = [json.loads(line) for line in ran.out.splitlines()]
     assert {"event": "WatchState", "mode": "live", "why": ""} in events
 
 
-def test_a_schedule_is_traced_by_name(apo: Command, sample: Path) -> None:
+def test_a_schedule_or_webhook_is_traced_by_name(apo: Command, sample: Path) -> None:
     trace = apo("-C", sample, "trace", "", "--event", "cron:30 15 * * *", "--json").json
     assert "journal-daily" in trace["active"]
     webhook = apo("-C", sample, "trace", "", "--event", "email:new_message", "--json").json

@@ -1,4 +1,4 @@
-"""``send``, ``cache`` and ``serve`` as a person types them; no model is asked."""
+"""``send``, ``cache`` and ``serve`` on the command line; no model is called."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def sent(sample: Path) -> tuple[Path, str]:
     """The sample workspace after two messages to a provider that caches."""
     with Engine.open(sample) as engine:
         provider = Scripted(["One.", "Two."])
-        hand = Sending(engine, lambda: provider, Purse(), len)
-        session = hand.send("Good morning.").session_id
-        hand.send("Anything new?", session_id=session)
+        sending = Sending(engine, lambda: provider, Purse(), len)
+        session = sending.send("Good morning.").session_id
+        sending.send("Anything new?", session_id=session)
     return sample, session
 
 
-def test_without_a_provider_the_nearest_lines_answer(apo: Command, sample: Path) -> None:
+def test_without_a_provider_the_reply_is_the_closest_lines(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "send", QUESTION)
     assert ran.code == 0
     assert ran.out.startswith("No model was used (chat.provider: local)")
@@ -44,7 +44,7 @@ def test_without_a_provider_the_nearest_lines_answer(apo: Command, sample: Path)
     assert transcript.count(" — user\n") == transcript.count(" — agent [local]\n") == 2
 
 
-def test_json_has_everything_but_the_prompts_text(apo: Command, sample: Path) -> None:
+def test_json_contains_everything_but_the_text_of_the_prompt(apo: Command, sample: Path) -> None:
     tree = apo("-C", sample, "send", QUESTION, "--json").json
     assert tree["provider"] == "local" and tree["problem"] == "" and tree["cost_usd"] == 0
     assert tree["reply"]["text"].startswith("No model was used")
@@ -52,19 +52,19 @@ def test_json_has_everything_but_the_prompts_text(apo: Command, sample: Path) ->
     assert tree["trace"]["message"]["text"] == QUESTION
 
 
-def test_what_cannot_be_sent_is_refused_in_a_line(apo: Command, sample: Path) -> None:
-    for arguments, said in (
+def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
+    for arguments, message in (
         (["  "], "nothing is said; write a message"),
         (["Hello.", "--session", "ses_unknown"], "ses_unknown"),
     ):
         ran = apo("-C", sample, "send", *arguments)
-        assert ran.code == 1 and ran.err.startswith("autopoiesis: ") and said in ran.err
+        assert ran.code == 1 and ran.err.startswith("autopoiesis: ") and message in ran.err
     ran = apo("-C", sample, "send", "Hello.", "--provider", "anthropic")
     assert ran.code == 1 and "ANTHROPIC_API_KEY" in ran.err
     assert apo("-C", sample, "send", "Hello.", "--provider", "nobody").code == 2
 
 
-def test_the_states_of_caches_are_listed_and_shown(apo: Command, sent: tuple[Path, str]) -> None:
+def test_cache_states_are_listed_and_shown(apo: Command, sent: tuple[Path, str]) -> None:
     root, session = sent
     listed = apo("-C", root, "cache", "list")
     assert listed.code == 0
@@ -76,7 +76,7 @@ def test_the_states_of_caches_are_listed_and_shown(apo: Command, sent: tuple[Pat
     assert "knowledge/identity/SOUL.md" in shown.out and "claude-sonnet-5-5" in shown.out
 
 
-def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path, str]) -> None:
+def test_a_cache_is_invalidated_disabled_and_enabled(apo: Command, sent: tuple[Path, str]) -> None:
     root, session = sent
     assert "invalidated by hand" in apo("-C", root, "cache", "invalidate", session).out
     assert apo("-C", root, "cache", "disable", session, "--json").json["enabled"] is False
@@ -86,12 +86,12 @@ def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path,
     assert refused.code == 1 and "invalid session id" in refused.err
 
 
-def test_without_a_discussion_it_says_how_to_begin(apo: Command, sample: Path) -> None:
+def test_cache_list_shows_a_hint_if_there_are_no_discussions(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "cache", "list").out.startswith("no discussions yet")
     assert apo("-C", sample, "cache", "list", "--json").json == []
 
 
-def test_it_is_served_until_it_is_interrupted(sent: tuple[Path, str], tmp_path: Path) -> None:
+def test_serve_runs_until_it_is_interrupted(sent: tuple[Path, str], tmp_path: Path) -> None:
     root, session = sent
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "tui.cli", "-C", str(root), "serve", "--port", "0", "--show-token"]

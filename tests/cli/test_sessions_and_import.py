@@ -1,4 +1,4 @@
-"""Capturing a session call by call, and importing those of other agents."""
+"""Capturing a session call by call, and importing sessions of other agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def claude_log(*turns: tuple[str, str], session: str = "0d9f2c1e-aaaa-4bbb-8ccc-
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def test_a_session_from_start_to_commit(apo: Command, sample: Path) -> None:
+def test_a_session_is_captured_from_start_to_commit(apo: Command, sample: Path) -> None:
     name = apo("-C", sample, "session", "start", "--title", "Fix the parser").out.strip()
     assert apo("-C", sample, "session", "message", name, "user", "The parser drops the last line.").code == 0
     assert apo("-C", sample, "session", "tool", name, "exec", "pytest -q", "1 failed").code == 0
@@ -54,7 +54,7 @@ def test_a_session_from_start_to_commit(apo: Command, sample: Path) -> None:
     assert again.code == 1 and "ended" in again.err
 
 
-def test_importing_twice_changes_nothing_and_a_grown_log_adds_what_is_new(
+def test_importing_again_changes_nothing_and_a_longer_log_adds_its_new_turns(
     apo: Command, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))

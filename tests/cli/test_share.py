@@ -1,4 +1,4 @@
-"""``share``, ``private`` and ``knowledge links`` from the command line."""
+"""``share``, ``private`` and ``knowledge links`` on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sharing.conftest import team as team
 from tests.sync.machines import git
 
 
-def test_share(apo: Command, sample: Path, team: Path) -> None:
+def test_shared_repositories_are_added_updated_and_removed(apo: Command, sample: Path, team: Path) -> None:
     assert "no shared knowledge yet" in apo("-C", sample, "share", "list").out
     added = apo("-C", sample, "share", "add", team, "--name", "team")
     assert added.code == 0 and "knowledge/shared/team is at " in added.out
@@ -36,7 +36,9 @@ def test_share(apo: Command, sample: Path, team: Path) -> None:
     assert apo("-C", sample, "share", "remove", "team").code == 0
 
 
-def test_private(apo: Command, sample: Path, git_crypt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_files_are_encrypted(
+    apo: Command, sample: Path, git_crypt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (sample / "knowledge/private").mkdir()
     (sample / "knowledge/private/money.md").write_text("# Money\n")
     assert "in no commit" not in apo("-C", sample, "private", "status").out
@@ -51,7 +53,7 @@ def test_private(apo: Command, sample: Path, git_crypt: Path, monkeypatch: pytes
         assert apo("-C", sample, "private", "status").code == 1
 
 
-def test_links(apo: Command, sample: Path) -> None:
+def test_links_of_a_page_are_shown_in_both_directions(apo: Command, sample: Path) -> None:
     page = sample / "knowledge/reference/page.md"
     page.write_text("# Page\n\n[[Lee Okafor]] [[people/jonas-brandt|him]] [[nobody]]\n")
     shown = apo("-C", sample, "knowledge", "links", "page")

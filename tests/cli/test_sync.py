@@ -1,4 +1,4 @@
-"""``sync``: two machines from the command line."""
+"""``sync``: two machines on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     yield pair(tmp_path / "two")
 
 
-def test_two_machines_from_the_command_line(apo: Command, machines: tuple[Machine, Machine, Path]) -> None:
+def test_two_machines_sync_and_resolve_a_conflict(
+    apo: Command, machines: tuple[Machine, Machine, Path]
+) -> None:
     desk, laptop, bare = machines
     desk.add("knowledge/facts.md", "- Of the desk.\n")
     desk.edit("topics/travel.md", "Two.", "By train \x1b[31m.")
@@ -35,21 +37,19 @@ def test_two_machines_from_the_command_line(apo: Command, machines: tuple[Machin
     status = apo("-C", laptop.root, "sync", "status", "--json")
     assert status.code == 1 and status.json["conflicts"][0]["path"] == "topics/travel.md"
     assert (status.json["ahead"], status.json["behind"]) == (1, 1)
-    settled = apo("-C", laptop.root, "sync", "--json", "--take", "theirs", "topics/travel.md")
-    assert settled.code == 0 and settled.json["outcome"] == "done" and settled.json["merge"]
+    resolved = apo("-C", laptop.root, "sync", "--json", "--take", "theirs", "topics/travel.md")
+    assert resolved.code == 0 and resolved.json["outcome"] == "done" and resolved.json["merge"]
     assert "By train" in laptop.text("topics/travel.md") and "Of the desk" in laptop.text(
         "knowledge/facts.md"
     )
-    came = apo("-C", desk.root, "sync")
-    assert "2 commits fetched; 1 file changed here:\n  knowledge/facts.md\n" in came.out
+    fetched = apo("-C", desk.root, "sync")
+    assert "2 commits fetched; 1 file changed here:\n  knowledge/facts.md\n" in fetched.out
     assert "up to date with" in apo("-C", desk.root, "sync").out
     assert "ahead        0 commits" in apo("-C", desk.root, "sync", "status", "--fetch").out
     assert git(bare, "rev-parse", "main") == desk.repository.revision()
 
 
-def test_what_cannot_be_synced_is_said_in_one_line(
-    apo: Command, machines: tuple[Machine, Machine, Path]
-) -> None:
+def test_refusals_are_one_line(apo: Command, machines: tuple[Machine, Machine, Path]) -> None:
     desk, _, bare = machines
     assert apo("-C", desk.root, "sync", "--take", "ours").code == 2
     assert apo("-C", desk.root, "sync", "--dry-run", "--take", "ours", "a", "b").code == 2

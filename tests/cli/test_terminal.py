@@ -1,4 +1,4 @@
-"""The program on a real pseudo-terminal: it draws, answers keys, and leaves the terminal as it was."""
+"""The program on a real pseudo-terminal: it draws, responds to keys, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 
 class Terminal:
-    """A program on a pseudo-terminal, and the screen it has drawn."""
+    """A program on a pseudo-terminal and the screen it draws."""
 
     program: tuple[str, ...] = ("-m", "tui.cli")
 
@@ -44,7 +44,7 @@ class Terminal:
         self.process.delaybeforesend = None
 
     def read(self, seconds: float = 0.1) -> bool | None:
-        """Takes what has been drawn; ``False`` when nothing came meanwhile, ``None`` when nothing will."""
+        """Process output; return False if none came in time, None at the end of the output."""
         try:
             data = self.process.read_nonblocking(65536, timeout=seconds)
         except pexpect.TIMEOUT:
@@ -60,14 +60,14 @@ class Terminal:
         return "\n".join(self.screen.display)
 
     def until(self, condition: Callable[[str], bool], what: str, seconds: float = 40) -> None:
-        """Waits until the screen is as wanted; it may be half drawn, so all that is wanted is waited for."""
+        """Wait for a condition of the screen; it should be complete, as the screen may be half drawn."""
         end = time.monotonic() + seconds
         while not condition(self.text):
             if time.monotonic() > end or self.read() is None:
                 pytest.fail(f"{what} did not show:\n{self.text}")
 
     def has_read(self) -> bool:
-        """Whether the program has read all that was typed."""
+        """Whether the program has read all its input."""
         terminal = os.open(f"/proc/{self.process.pid}/fd/0", os.O_RDONLY | os.O_NOCTTY)
         try:
             return not any(fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)))
@@ -79,8 +79,8 @@ class Terminal:
             self.process.terminate(force=True)
 
 
-class Below(Terminal):
-    """The workbench below a process that goes on when it is told that the terminal is gone."""
+class NestedTerminal(Terminal):
+    """The workbench as a child of a process that ignores SIGHUP."""
 
     program = (
         "-c",
@@ -97,7 +97,7 @@ Start = Callable[..., Terminal]
 
 @pytest.fixture
 def sample(sample: Path) -> Path:
-    """Without the only topic with a language: loading the language model takes each process half a second."""
+    """Without the only topic with a language; loading the language model takes half a second per process."""
     (sample / "topics/german.md").unlink()
     return sample
 
@@ -135,7 +135,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     terminal.process.send("\r")
     terminal.until(lambda text: "● github-pr-review" in text and "esc back" in text, "the kept trace")
     terminal.process.send("\x1b")
-    terminal.until(lambda text: "esc back" not in text, "what is followed")
+    terminal.until(lambda text: "esc back" not in text, "the live view")
     terminal.process.send("q")
     terminal.process.expect(pexpect.EOF, timeout=20)
     terminal.process.close()
@@ -143,7 +143,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_the_terminal_as_it_was(start: Start, sample: Path, number: signal.Signals) -> None:
+def test_a_signal_restores_the_terminal(start: Start, sample: Path, number: signal.Signals) -> None:
     terminal = start("open", sample, columns=80, lines=24)
     terminal.until(lambda text: "1 feed" in text, "the workbench")
     terminal.process.kill(number)
@@ -153,20 +153,20 @@ def test_a_signal_leaves_the_terminal_as_it_was(start: Start, sample: Path, numb
     assert everything.rindex(b"\x1b[?1049l") > everything.rindex(b"\x1b[?1049h")
 
 
-def test_it_ends_with_its_terminal_even_where_no_signal_says_so(sample: Path, tmp_path: Path) -> None:
-    """Below ``make``: the first process of the session is told of it, and goes on waiting."""
+def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(sample: Path, tmp_path: Path) -> None:
+    """As under ``make``: the session leader gets the signal and keeps waiting."""
     number = tmp_path / "number"
-    terminal = Below([str(sample), str(number)], 80, 24)
+    terminal = NestedTerminal([str(sample), str(number)], 80, 24)
     terminal.until(lambda text: "1 feed" in text, "the workbench")
     workbench = int(number.read_text())
     terminal.process.ptyproc.fileobj.close()
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and _runs(workbench):
+    while time.monotonic() < deadline and _is_running(workbench):
         time.sleep(0.1)
-    assert not _runs(workbench)
+    assert not _is_running(workbench)
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -174,15 +174,15 @@ def _runs(process: int) -> bool:
     return state != "Z"
 
 
-def test_a_dumb_terminal_is_told_what_works_there(start: Start, sample: Path) -> None:
+def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, sample: Path) -> None:
     terminal = start("open", sample, TERM="dumb")
     terminal.process.expect(pexpect.EOF, timeout=20)
     assert b"autopoiesis trace" in (terminal.process.before or b"")
 
 
-def test_nothing_is_sent_while_nothing_changes(start: Start, sample: Path) -> None:
+def test_nothing_is_drawn_while_nothing_changes(start: Start, sample: Path) -> None:
     terminal = start("open", sample)
     terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
     end = time.monotonic() + 40
     while terminal.read(1.5):
-        assert time.monotonic() < end, "it never comes to rest"
+        assert time.monotonic() < end, "it keeps drawing"

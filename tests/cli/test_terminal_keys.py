@@ -1,4 +1,4 @@
-"""Keys on a real pseudo-terminal: typed ahead, pasted, and meant for an editor."""
+"""Keys on a real pseudo-terminal: typed ahead, pasted, or meant for an editor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Open = Callable[..., Terminal]
 
 @pytest.fixture
 def bench(sample: Path) -> Iterator[Open]:
-    """Opens the workbench on the sample and waits until it is there."""
+    """Open the workbench on the sample and wait until it is ready."""
     opened: list[Terminal] = []
-    # The only topic with a language: loading the language model takes each process half a second.
+    # The only topic with a language; loading the language model takes half a second per process.
     (sample / "topics/german.md").unlink()
 
     def begin(columns: int = 120, lines: int = 40, **environment: str) -> Terminal:
@@ -33,50 +33,50 @@ def bench(sample: Path) -> Iterator[Open]:
         terminal.close()
 
 
-def ended(terminal: Terminal) -> tuple[int | None, bytes]:
-    """The exit code, and all that was written."""
+def wait_for_exit(terminal: Terminal) -> tuple[int | None, bytes]:
+    """Wait for the program to exit; return its exit code and all output."""
     terminal.process.expect(pexpect.EOF, timeout=30)
     terminal.process.close()
     return terminal.process.exitstatus, terminal.raw + (terminal.process.before or b"")
 
 
 @pytest.mark.parametrize("keys", ["qtsL\x10", "tqqs"])
-def test_what_is_typed_after_the_key_that_quits_is_for_nobody(bench: Open, keys: str) -> None:
+def test_keys_typed_after_the_quit_key_are_ignored(bench: Open, keys: str) -> None:
     terminal = bench()
     terminal.process.send(keys)
-    code, written = ended(terminal)
+    code, written = wait_for_exit(terminal)
     assert code == 0
     assert b"Traceback" not in written and b"NoMatches" not in written
     assert written.rstrip().endswith(b"\x1b[?1006l")
 
 
-def test_sigquit_leaves_the_terminal_as_it_was(bench: Open) -> None:
+def test_sigquit_restores_the_terminal(bench: Open) -> None:
     terminal = bench()
     terminal.process.kill(signal.SIGQUIT)
-    code, written = ended(terminal)
+    code, written = wait_for_exit(terminal)
     assert code == 128 + signal.SIGQUIT
     assert written.rindex(b"\x1b[?1049l") > written.rindex(b"\x1b[?1049h")
 
 
-def _holds(words: tuple[str, ...], text: str) -> bool:
+def _contains_all(words: tuple[str, ...], text: str) -> bool:
     return all(word in text for word in words)
 
 
-def test_an_editor_that_cannot_be_started_is_named_and_the_session_goes_on(
+def test_an_editor_that_cannot_start_is_reported_and_the_workbench_keeps_running(
     bench: Open, tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
     terminal = bench(300, EDITOR=str(editor), VISUAL="")
-    # Single words, as the message is wrapped depending on the length of the path.
+    # Single words, as the message wraps depending on the length of the path.
     for case, words in (
-        ("it is not there", ("start", "$EDITOR", "such")),
-        ("it is no program", ("start", "$EDITOR", "Exec")),
+        ("it does not exist", ("start", "$EDITOR", "such")),
+        ("it is not a program", ("start", "$EDITOR", "Exec")),
     ):
         terminal.process.send("3e")
-        terminal.until(partial(_holds, words), f"why not, where {case}")
+        terminal.until(partial(_contains_all, words), f"the reason, if {case}")
         terminal.process.send("1?")
         terminal.until(
-            lambda text: "Go to the digest" in text, f"the help, so the session goes on where {case}"
+            lambda text: "Go to the digest" in text, f"the help in the running workbench, if {case}"
         )
         terminal.process.send("\x1b")
         terminal.until(lambda text: "Go to the digest" not in text, "the workbench again")
@@ -84,8 +84,8 @@ def test_an_editor_that_cannot_be_started_is_named_and_the_session_goes_on(
         editor.chmod(0o755)
 
 
-def test_what_is_meant_for_the_editor_ends_no_session(bench: Open, tmp_path: Path) -> None:
-    """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim takes both for its own."""
+def test_signals_meant_for_the_editor_do_not_end_the_workbench(bench: Open, tmp_path: Path) -> None:
+    """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim handles both itself."""
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\ntrap : INT QUIT\nkill -INT 0\nkill -QUIT 0\n")
     editor.chmod(0o755)
@@ -96,10 +96,10 @@ def test_what_is_meant_for_the_editor_ends_no_session(bench: Open, tmp_path: Pat
         "the workbench again",
     )
     terminal.process.send("?")
-    terminal.until(lambda text: "Go to the digest" in text, "the help, so the session goes on")
+    terminal.until(lambda text: "Go to the digest" in text, "the help in the running workbench")
 
 
-def test_a_paste_is_text_wherever_it_lands_and_whatever_stands_in_it(bench: Open) -> None:
+def test_a_paste_is_inserted_as_text_and_triggers_no_keys(bench: Open) -> None:
     terminal = bench()
     terminal.process.send("\x1b[200~T\x1bTq\rq\x1b[201~")
     terminal.process.send("i")

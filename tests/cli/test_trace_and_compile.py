@@ -1,4 +1,4 @@
-"""``trace`` and ``compile`` on the sample workspace: what a person sees first."""
+"""``trace`` and ``compile`` on the sample workspace."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_trace_names_the_topic_the_tiers_and_the_reason(apo: Command, sample: Pa
     assert trace["funnel"]["topics"] == len(trace["rows"])
 
 
-def test_a_message_about_nothing_here_activates_nothing(apo: Command, sample: Path) -> None:
+def test_an_unrelated_message_activates_no_topic(apo: Command, sample: Path) -> None:
     trace = apo("-C", sample, "trace", "Thanks, have a nice evening.", "--json").json
     assert trace["active"] == []
 
 
-def test_the_workspace_may_stand_before_or_after_or_in_the_environment(
+def test_the_workspace_can_follow_the_command_or_be_an_environment_variable(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after = apo("trace", MESSAGE, "-C", sample, "--json").json["active"]
@@ -49,7 +49,7 @@ def test_the_workspace_may_stand_before_or_after_or_in_the_environment(
     assert apo("trace", MESSAGE, "--json").json["active"] == after
 
 
-def test_trace_for_people_is_a_table_with_a_reason(apo: Command, sample: Path) -> None:
+def test_trace_prints_a_table(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "trace", MESSAGE)
     assert "● " in ran.out and "github-pr-review" in ran.out and "active" in ran.out
 
@@ -58,12 +58,12 @@ def test_trace_for_people_is_a_table_with_a_reason(apo: Command, sample: Path) -
 def printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> pytest.CaptureFixture[str]:
-    """Standard output of a hundred columns, which is no terminal."""
+    """Standard output of 100 columns that is not a terminal."""
     monkeypatch.setenv("COLUMNS", "100")
     return capsys
 
 
-def test_the_score_is_called_what_it_is(printed: pytest.CaptureFixture[str]) -> None:
+def test_the_score_column_names_the_kind_of_score(printed: pytest.CaptureFixture[str]) -> None:
     print_trace(likely_trace())
     out = printed.readouterr().out
     assert re.search(r"tier 1 +p +rule", out) and "4 likely or triggered" in out
@@ -72,14 +72,14 @@ def test_the_score_is_called_what_it_is(printed: pytest.CaptureFixture[str]) -> 
     assert re.search(r"tier 1 +cos +rule", out) and "4 similar or triggered" in out
 
 
-def test_the_table_stays_one_line_a_topic(printed: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_one_line_per_topic(printed: pytest.CaptureFixture[str]) -> None:
     print_trace(likely_trace())
     out = printed.readouterr().out
     assert len(out.splitlines()) == 2 + 1 + 12 + 2
     assert "log-odds" not in out
 
 
-def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_the_contributions_to_a_score(printed: pytest.CaptureFixture[str]) -> None:
     print_trace(likely_trace(), explained=True)
     out = printed.readouterr().out
     lines = out.splitlines()
@@ -101,7 +101,7 @@ def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) ->
     assert lines[-1] == "2 of 41 topics active: github-pr-review, billing"
 
 
-def test_explain_and_all_explain_every_topic(printed: pytest.CaptureFixture[str]) -> None:
+def test_explain_with_all_rows_explains_every_topic(printed: pytest.CaptureFixture[str]) -> None:
     trace = likely_trace()
     print_trace(trace, rows=len(trace.rows), explained=True)
     out = printed.readouterr().out
@@ -117,24 +117,24 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("no_colour", ["", "1"])
-def test_on_a_terminal_marks_are_styles(monkeypatch: pytest.MonkeyPatch, no_colour: str) -> None:
+def test_marks_are_styles_on_a_terminal(monkeypatch: pytest.MonkeyPatch, no_colour: str) -> None:
     screen = Terminal()
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", no_colour)
     print_trace(likely_trace(), explained=True)
     out = screen.getvalue()
-    looks = {
+    styles = {
         (code, text)
         for codes, text in re.findall(r"\x1b\[([\d;]+)m(review|came)\x1b\[0m", out)
         for code in codes.split(";")
     }
-    assert {("4", "review"), ("3", "came")} <= looks and ("4", "came") not in looks
+    assert {("4", "review"), ("3", "came")} <= styles and ("4", "came") not in styles
     assert "[review]" not in out and "underlined: matched by a trigger" in out
     assert bool(re.search(r"\x1b\[[\d;]*3[1-7]m", out)) is not bool(no_colour)
 
 
-def test_explained_text_cannot_steer_the_terminal(printed: pytest.CaptureFixture[str]) -> None:
+def test_terminal_sequences_in_explanations_are_escaped(printed: pytest.CaptureFixture[str]) -> None:
     text = "\x1b[2Jreview\x07 \u202e[red]x[/red]\ud800"
     bad = likely_row("deploy", 0.9, (0.1,), {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text)
     bad = replace(bad, why=text, flip=text, rule=text, hits=(*bad.hits, TriggerHit(1, text, text, -1, 900)))
@@ -145,14 +145,14 @@ def test_explained_text_cannot_steer_the_terminal(printed: pytest.CaptureFixture
     assert not set("\x1b\x07\u202e\ud800") & set(out)
 
 
-def test_explain_on_a_workspace(apo: Command, sample: Path) -> None:
+def test_explain_works_on_the_sample(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "trace", MESSAGE, "--explain")
     assert ran.code == 0
     assert "● github-pr-review active" in ran.out and "[review]" in ran.out and "[PR]" in ran.out
     assert apo("-C", sample, "trace", "", "--explain").code == 0
 
 
-def test_json_carries_everything_that_explains(apo: Command, sample: Path) -> None:
+def test_json_contains_the_explanation(apo: Command, sample: Path) -> None:
     tree = apo("-C", sample, "trace", MESSAGE, "--explain", "--json").json
     assert tree["deciding"] in ("probability", "tfidf")
     row = next(row for row in tree["rows"] if row["topic"] == "github-pr-review")
@@ -161,7 +161,7 @@ def test_json_carries_everything_that_explains(apo: Command, sample: Path) -> No
     assert "review" in marked and max(span["weight"] for span in row["words"]) == 1
 
 
-def test_json_of_a_probability_has_the_contributions(printed: pytest.CaptureFixture[str]) -> None:
+def test_json_of_a_probability_contains_the_contributions(printed: pytest.CaptureFixture[str]) -> None:
     emit_json(likely_trace())
     first = json.loads(printed.readouterr().out)["rows"][0]
     assert first["contributions"][0] == {"signal": "trigger", "weight": 2.41}
@@ -177,7 +177,7 @@ def test_the_prompt_stays_within_its_budget(apo: Command, sample: Path, budget: 
     layers = [section["layer"] for section in compiled["sections"]]
     assert layers == sorted(layers)
     for section in compiled["sections"]:
-        # Of a search result the line above it counts too.
+        # The tokens of a search result include the line above it.
         assert section["tokens"] >= count(section["text"])
         assert section["layer"] == 10 or section["tokens"] == count(section["text"])
         assert 0 <= section["priority"] <= 4
@@ -191,13 +191,13 @@ def test_the_prompt_stays_within_its_budget(apo: Command, sample: Path, budget: 
     assert isinstance(compiled["left_out"], list)
 
 
-def test_a_small_budget_leaves_things_out_and_says_which(apo: Command, sample: Path) -> None:
+def test_a_small_budget_lists_what_it_leaves_out(apo: Command, sample: Path) -> None:
     compiled = apo("-C", sample, "compile", MESSAGE, "--budget", "2048", "--json").json
     assert compiled["left_out"]
     assert all(left["tokens"] > 0 and left["reason"] for left in compiled["left_out"])
 
 
-def test_the_same_question_gives_the_same_bytes(apo: Command, sample: Path) -> None:
+def test_the_same_message_compiles_to_the_same_bytes(apo: Command, sample: Path) -> None:
     first = apo("-C", sample, "compile", MESSAGE, "--json").json
     second = apo("-C", sample, "compile", MESSAGE, "--json").json
     assert first["text"] == second["text"]
@@ -211,7 +211,7 @@ def test_another_message_keeps_the_stable_prefix(apo: Command, sample: Path) -> 
     assert one["text"][:length] == other["text"][:length]
 
 
-def test_a_budget_that_identity_alone_exceeds_names_the_files(apo: Command, sample: Path) -> None:
+def test_a_budget_below_the_identity_files_is_refused_with_their_names(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "compile", MESSAGE, "--budget", "256")
     assert ran.code == 1
     assert "SOUL.md" in ran.err and "token_budget" in ran.err

@@ -1,4 +1,4 @@
-"""``trust``: a stranger's workspace sends nothing, and this is reported."""
+"""``trust``: an untrusted workspace sends nothing, and this is reported."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from tests.cli.conftest import Command
 
 
 @pytest.fixture
-def strangers() -> Iterator[tuple[str, list[bytes]]]:
+def foreign_server() -> Iterator[tuple[str, list[bytes]]]:
     """A server that records everything sent to it."""
-    heard: list[bytes] = []
+    requests: list[bytes] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            heard.append(self.path.encode() + self.rfile.read(int(self.headers.get("content-length", 0))))
+            requests.append(self.path.encode() + self.rfile.read(int(self.headers.get("content-length", 0))))
             self.send_response(500)
             self.end_headers()
 
         do_GET = do_POST
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", heard
+    yield f"http://127.0.0.1:{server.server_port}/v1", requests
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture
 def clone(
-    tmp_path: Path, strangers: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, foreign_server: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """A workspace whose settings send everything to the stranger's server, with a private session."""
+    """A workspace whose settings send everything to the foreign server, with a private session."""
     monkeypatch.delenv(trust.VARIABLE)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-person")
@@ -63,7 +63,7 @@ def clone(
         )
         + "\n"
     )
-    address = strangers[0]
+    address = foreign_server[0]
     root = tmp_path / "clone"
     (root / "topics").mkdir(parents=True)
     (root / "topics/all.md").write_text(
@@ -83,8 +83,8 @@ def clone(
         assert not path.is_file() or b"my private words" not in path.read_bytes(), path
 
 
-def test_nothing_is_sent_to_the_strangers_server(
-    apo: Command, clone: Path, strangers: tuple[str, list[bytes]]
+def test_an_untrusted_workspace_sends_nothing(
+    apo: Command, clone: Path, foreign_server: tuple[str, list[bytes]]
 ) -> None:
     for words in (
         ("trace", "a private message"),
@@ -97,16 +97,18 @@ def test_nothing_is_sent_to_the_strangers_server(
         ("doctor",),
     ):
         apo("-C", clone, *words)
-    assert strangers[1] == []
+    assert foreign_server[1] == []
     ran = apo("-C", clone, "trace", "a private message")
     assert ran.code == 0
     assert ran.err.count("are ignored: the workspace is not trusted; see what it asks for") == 1
 
 
-def test_what_is_trusted_is_sent(apo: Command, clone: Path, strangers: tuple[str, list[bytes]]) -> None:
+def test_a_trusted_workspace_sends_requests(
+    apo: Command, clone: Path, foreign_server: tuple[str, list[bytes]]
+) -> None:
     assert apo("-C", clone, "trust", "--yes").code == 0
     apo("-C", clone, "doctor")
-    assert strangers[1], "or the test above would prove nothing"
+    assert foreign_server[1], "the test above proves nothing"
 
 
 def test_trust_is_shown_granted_and_revoked(apo: Command, clone: Path) -> None:

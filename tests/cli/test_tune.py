@@ -1,4 +1,4 @@
-"""``tune``: from labels of a noisy topic to thresholds that keep it quiet, and back."""
+"""``tune``: labels of a noisy topic lead to thresholds that silence it, which can be undone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def message(what: str) -> str:
 
 @pytest.fixture(params=["spec", "default"])
 def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A workspace in git with one topic that fires for tables of every kind."""
+    """A workspace in git with a topic that matches tables of every kind."""
     root = tmp_path / "memory"
     initialise(root)
     (root / "topics/lunch.md").write_text(NOISY)
@@ -59,7 +59,7 @@ def git(root: Path, *words: str) -> str:
 
 
 def label_noise(apo: Command, root: Path, count: int = len(PLACES)) -> None:
-    """Messages that the topic fires for, each labelled as noise."""
+    """Trace messages that the topic matches, and label the decisions as noise."""
     for what in PLACES[:count]:
         apo("-C", root, "trace", message(what), "--log")
     listed = apo("-C", root, "decisions", "list", "--topic", "lunch", "--unlabelled", "--json").json
@@ -69,10 +69,10 @@ def label_noise(apo: Command, root: Path, count: int = len(PLACES)) -> None:
     assert apo("-C", root, "decisions", "list", "--topic", "lunch", "--unlabelled", "--json").json == []
 
 
-def test_labels_of_a_noisy_topic_lead_to_thresholds_that_keep_it_quiet(apo: Command, workspace: Path) -> None:
+def test_labels_of_a_noisy_topic_lead_to_thresholds_that_silence_it(apo: Command, workspace: Path) -> None:
     before = (workspace / "topics/lunch.md").read_bytes()
     row = _row(apo, workspace)
-    assert row["verdict"] == "active" or row["gate"] is not None, "the topic is noisy before"
+    assert row["verdict"] == "active" or row["gate"] is not None, "the topic is not noisy yet"
     label_noise(apo, workspace)
 
     shown = apo("-C", workspace, "tune", "lunch")
@@ -82,11 +82,11 @@ def test_labels_of_a_noisy_topic_lead_to_thresholds_that_keep_it_quiet(apo: Comm
     assert proposal["held_out"]["folds"] == 5
     assert proposal["held_out"]["noise_kept_out"] > proposal["held_out"]["today_noise_kept_out"] - 1
     assert proposal["after"]["noise_active"] == 0 and proposal["applied"] is None
-    assert (workspace / "topics/lunch.md").read_bytes() == before, "nothing is written without --apply"
+    assert (workspace / "topics/lunch.md").read_bytes() == before, "the topic was written without --apply"
 
-    said = apo("-C", workspace, "tune", "lunch", "--fit", "--apply")
-    assert said.code == 0 and "held out, 5 folds: " in said.out
-    assert re.search(r"topics/lunch\.md: gate .*committed as [0-9a-f]{8}", said.out)
+    done = apo("-C", workspace, "tune", "lunch", "--fit", "--apply")
+    assert done.code == 0 and "held out, 5 folds: " in done.out
+    assert re.search(r"topics/lunch\.md: gate .*committed as [0-9a-f]{8}", done.out)
     assert re.match(
         r"maintenance: tune lunch: gate \.\d+, active (\.\d+|1\.00)\n",
         git(workspace, "log", "-1", "--format=%s"),
@@ -150,7 +150,7 @@ def test_other_thresholds_are_tried_before_they_are_written(apo: Command, worksp
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
-def test_every_topic_is_fitted_at_once(apo: Command, workspace: Path) -> None:
+def test_all_topics_are_fitted_together(apo: Command, workspace: Path) -> None:
     label_noise(apo, workspace)
     listed = apo("-C", workspace, "tune", "--fit")
     assert re.search(r"^lunch +gate \.15, active \.30 +gate \.\d+, active \.\d+ +held out", listed.out, re.M)
@@ -161,7 +161,7 @@ def test_every_topic_is_fitted_at_once(apo: Command, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
-def test_thin_data_is_refused_with_its_numbers(apo: Command, workspace: Path) -> None:
+def test_too_few_labels_are_refused_with_their_number(apo: Command, workspace: Path) -> None:
     label_noise(apo, workspace, 3)
     ran = apo("-C", workspace, "tune", "lunch", "--fit")
     assert ran.code == 0
@@ -171,7 +171,7 @@ def test_thin_data_is_refused_with_its_numbers(apo: Command, workspace: Path) ->
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
-def test_a_log_of_another_preset_is_left_out_visibly(apo: Command, workspace: Path) -> None:
+def test_decisions_under_another_preset_are_left_out_and_counted(apo: Command, workspace: Path) -> None:
     apo("-C", workspace, "trace", message("readings"), "--log")
     (log,) = (workspace / "logs/decisions").iterdir()
     records = [json.loads(line) for line in log.read_text().splitlines()]
@@ -185,7 +185,7 @@ def test_a_log_of_another_preset_is_left_out_visibly(apo: Command, workspace: Pa
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
-def test_a_label_is_cleared(apo: Command, workspace: Path) -> None:
+def test_a_label_can_be_cleared(apo: Command, workspace: Path) -> None:
     label_noise(apo, workspace, 1)
     (decision,) = apo("-C", workspace, "decisions", "list", "--topic", "lunch", "--json").json
     ran = apo("-C", workspace, "decisions", "label", decision["id"], "--clear", "--json")
@@ -224,7 +224,7 @@ def test_conflicting_options(apo: Command, sample: Path, words: list[str], what:
     assert ran.code == 2 and what in ran.err
 
 
-def test_an_unknown_topic_is_named(apo: Command, sample: Path) -> None:
+def test_an_unknown_topic_is_an_error(apo: Command, sample: Path) -> None:
     for words in (["nope"], ["nope", "--fit"], ["nope", "--gate", ".2"]):
         ran = apo("-C", sample, "tune", *words)
         assert (

@@ -16,7 +16,7 @@ def git(root: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=root, capture_output=True, check=True, text=True).stdout
 
 
-def test_a_day_and_a_week_are_shown_queued_and_applied(apo: Command, sample: Path) -> None:
+def test_condensing_a_day_and_a_week_is_shown_queued_and_applied(apo: Command, sample: Path) -> None:
     journal = sample / f"knowledge/journal/{DAY}.md"
     before, memory = journal.read_text(), (sample / MEMORY).read_text()
     shown = apo("-C", sample, "condense", "daily", "--day", DAY)
@@ -52,9 +52,9 @@ def test_pruning_is_a_dry_run_and_many_files_need_confirmation(apo: Command, sam
     assert (sample / "knowledge/journal/2025-01-01.md").is_file()
     refused = apo("-C", sample, "prune", "--apply")
     assert (refused.code, refused.out) == (1, "") and "files would be archived, " in refused.err
-    typed = refused.err.rpartition("--archive ")[2].strip()
-    assert f"autopoiesis prune --apply --archive {typed}" in dry.out
-    done = apo("-C", sample, "prune", "--apply", "--archive", typed)
+    count = refused.err.rpartition("--archive ")[2].strip()
+    assert f"autopoiesis prune --apply --archive {count}" in dry.out
+    done = apo("-C", sample, "prune", "--apply", "--archive", count)
     assert done.code == 0 and "undo: git revert" in done.out
     assert not (sample / "knowledge/journal/2025-01-01.md").exists()
     found = apo("-C", sample, "search", "Day 41", "--category", "archive", "--json").json
@@ -66,7 +66,7 @@ def test_pruning_is_a_dry_run_and_many_files_need_confirmation(apo: Command, sam
     )
 
 
-def test_a_file_goes_to_the_archive_and_comes_back(apo: Command, sample: Path) -> None:
+def test_a_file_is_archived_and_restored(apo: Command, sample: Path) -> None:
     path, cold = "knowledge/people/jonas-brandt.md", "archive/people/jonas-brandt.md"
     data = (sample / path).read_bytes()
     assert apo("-C", sample, "archive", "list").out == "no archived files\n"

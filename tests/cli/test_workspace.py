@@ -22,12 +22,12 @@ def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path)
     assert made.code == 0 and "created a workspace in" in made.out
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
-    looked = apo("-C", root, "doctor")
-    assert looked.code == 0, looked.out
+    checked = apo("-C", root, "doctor")
+    assert checked.code == 0, checked.out
     assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == ["code-review"]
 
 
-def test_init_again_keeps_what_is_there(apo: Command, tmp_path: Path) -> None:
+def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     apo("init", root)
     soul = root / "knowledge" / "identity" / "SOUL.md"
@@ -36,14 +36,14 @@ def test_init_again_keeps_what_is_there(apo: Command, tmp_path: Path) -> None:
     assert soul.read_text() == "# I am Wren\n"
 
 
-def test_the_sample_goes_only_into_an_empty_folder(apo: Command, tmp_path: Path) -> None:
+def test_the_sample_needs_an_empty_folder(apo: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     ran = apo("init", "--sample", tmp_path)
     assert ran.code == 1 and "not empty" in ran.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt"]
 
 
-def test_the_samples_last_day_is_the_day_asked_for(apo: Command, tmp_path: Path) -> None:
+def test_today_sets_the_last_day_of_the_sample(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     assert apo("init", "--sample", root, "--today", "2031-01-02").code == 0
     assert (root / "knowledge" / "journal" / "2031-01-02.md").is_file()
@@ -64,7 +64,7 @@ def test_without_a_git_identity_nothing_is_committed_and_a_hint_is_shown(
     assert (root / "topics" / "code-review.md").is_file()
 
 
-def test_doctor_names_file_line_and_hint(apo: Command, sample: Path) -> None:
+def test_doctor_reports_file_line_and_hint(apo: Command, sample: Path) -> None:
     (sample / "topics" / "slow.md").write_text(
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n"
         "priority: urgent\n---\n\n# Slow\n\nWait.\n"
@@ -77,7 +77,7 @@ def test_doctor_names_file_line_and_hint(apo: Command, sample: Path) -> None:
     assert checked.code == 1 and "rewrite it as a+$" in checked.out
 
 
-def test_the_commit_hook_refuses_a_memory_that_has_grown_too_long(apo: Command, sample: Path) -> None:
+def test_a_memory_file_that_is_too_long_fails_the_staged_check(apo: Command, sample: Path) -> None:
     memory = sample / "knowledge" / "memory" / "MEMORY.md"
     memory.write_text(memory.read_text() + "- 2026-06-12: one more\n" * 120)
     git(sample, "add", "knowledge/memory/MEMORY.md")
@@ -87,10 +87,10 @@ def test_the_commit_hook_refuses_a_memory_that_has_grown_too_long(apo: Command, 
     assert apo("-C", sample, "doctor", "--staged").out == ""
 
 
-def test_the_hooks_run_for_commits_made_by_hand(apo: Command, tmp_path: Path) -> None:
+def test_hooks_run_for_commits_made_by_hand(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     apo("init", root)
-    assert not (root / ".githooks").exists(), "a pull would change them there"
+    assert not (root / ".githooks").exists(), "a pull could change them there"
     hook = root / ".git" / "hooks" / "pre-commit"
     hook.write_text("#!/bin/sh\necho refused by the hook >&2\nexit 1\n")
     (root / "topics" / "more.md").write_text("# More\n")

@@ -778,7 +778,7 @@ def test_a_turn_without_content_of_its_own_is_left_out(space: Space) -> None:
     short = tuple(result(f"knowledge/p{number}.md", text=text, speaker="user") for number, text in texts)
     compiled = space.compile(results=(result("knowledge/facts.md", text="Ann."), *short))
     assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
-    assert {each.reason for each in compiled.left_out} == {"it says too little by itself"}
+    assert {each.reason for each in compiled.left_out} == {"it says too little on its own"}
 
 
 def test_more_files_are_shown_when_many_match_equally(space: Space) -> None:

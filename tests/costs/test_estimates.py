@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from engine.costs.estimates import estimate, used_lately
+from engine.costs.estimates import estimate, recent_use
 from engine.costs.model import CostRecord
 from engine.providers.chat import Usage
 from engine.providers.pricing import PriceTable
@@ -57,9 +57,9 @@ def test_actual_use_is_an_average_of_recent_days() -> None:
         call("2026-11-22", 2.0),
         call("2027-01-01", 9.0),
     ]
-    used = used_lately(calls, TODAY)
+    used = recent_use(calls, TODAY)
     assert used and used.days == 10
     assert (used.rows["gate"].calls, used.rows["gate"].cost_usd) == (2, 3.0)
-    assert used_lately(calls[:1], TODAY) is None
-    whole = used_lately([call("2026-10-24", 1.0)], TODAY)
+    assert recent_use(calls[:1], TODAY) is None
+    whole = recent_use([call("2026-10-24", 1.0)], TODAY)
     assert whole and whole.days == 30

@@ -110,7 +110,7 @@ def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> No
             next(rule.id for rule in book.rules if word in rule.text)
             for word in ("draft", "branch", "squash")
         )
-        changed = engine.rules.accept(told=2).rules
+        changed = engine.rules.accept(min_sessions=2).rules
         assert [rule.id for rule in changed] == [draft] and changed[0].accepted
         assert engine.rules.turn_down([branch]).rules[0].state == "turned down"
         assert engine.rules.reword(draft, "Open pull requests as drafts.").rules[0].own

@@ -126,11 +126,11 @@ async def test_all_runs_failures_filter_and_week(
         await driven.press("j", "j", "j", "j")
         picture(driven, "injections/120x40")
         await driven.press("s")
-        assert driven.screen.told.row_count == 1 and "! 06-12 18:17  codex" in driven.text
+        assert driven.screen.injections.row_count == 1 and "! 06-12 18:17  codex" in driven.text
         await driven.press("s", "slash")
         await driven.type("TIDEMARK")
         await driven.press("enter")
-        assert driven.screen.told.row_count == 2
+        assert driven.screen.injections.row_count == 2
         await driven.press("escape", "w")
         assert "4 prompts since 2026-06-06, 2 with injections: 1,429 tokens" in driven.text
         assert (
@@ -172,7 +172,7 @@ async def test_feed_row_opens_its_run(run: Run, engine: FakeEngine) -> None:
     async with run((120, 40), entries=[line]) as driven:
         opened = Told(driven.app, driven.pilot, driven.engine)
         await opened.press("1", "enter")
-        selected = opened.screen.told.selected
+        selected = opened.screen.injections.selected
         assert selected is not None and selected.run == quiet and opened.screen.kept == "all"
 
 

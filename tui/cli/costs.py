@@ -145,10 +145,10 @@ def _sums_tree(totals: Totals) -> dict[str, Any]:
 
 
 def _estimates(engine: Engine) -> Estimates:
-    from engine.costs.estimates import estimate, used_lately  # noqa: PLC0415 — not for `--help`
+    from engine.costs.estimates import estimate, recent_use  # noqa: PLC0415 — not for `--help`
 
     small, large, embedding = _models(engine.config)
-    used = used_lately(engine.costs.log.records(), engine.clock().date())
+    used = recent_use(engine.costs.log.records(), engine.clock().date())
     return estimate(engine.costs.prices, small=small, large=large, embedding=embedding, used=used)
 
 

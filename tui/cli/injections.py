@@ -60,8 +60,8 @@ def injections_list(
     elif not found:
         emit(_NONE)
     elif sections:
-        for telling in shown:
-            _print_telling(audit, telling)
+        for entry in shown:
+            _print_entry(audit, entry)
     else:
         table(
             [
@@ -90,18 +90,18 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
     ID is the id of an injection, or of a session, which means its first injection.
     """
     audit = _audit(engine)
-    telling = audit.find(name)
+    entry = audit.find(name)
     if as_json:
-        emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.extras(telling)})
+        emit_json({**plain(entry), "pieces": audit.pieces(entry), "beside": audit.extras(entry)})
     else:
-        _print_telling(audit, telling, text=text)
+        _print_entry(audit, entry, text=text)
 
 
-def _print_telling(audit: Audit, telling: AuditEntry, *, text: bool = False) -> None:
+def _print_entry(audit: Audit, entry: AuditEntry, *, text: bool = False) -> None:
     from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — as above
     from tui.render.roles import PLAIN  # noqa: PLC0415 — importing rich takes a quarter second
 
-    view = InjectionView(telling, audit.pieces(telling), audit.extras(telling), with_text=text)
+    view = InjectionView(entry, audit.pieces(entry), audit.extras(entry), with_text=text)
     for row, _ in draw_view(view, _WIDTH, PLAIN):
         emit(row.text.rstrip())
 

@@ -158,7 +158,7 @@ def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_jso
     """Accept rules, including ones turned down or replaced."""
     if not rule and told is None:
         raise click.UsageError("name a rule, or give --told N")
-    emit_change(engine.rules.accept(rule, told=told or 0), "in force", as_json)
+    emit_change(engine.rules.accept(rule, min_sessions=told or 0), "in force", as_json)
 
 
 @rules.verb("drop", "autopoiesis rules drop 3f2a91c")

@@ -171,8 +171,8 @@ class Catalog:
     def of(cls, owner: type, base: type, panels: Sequence[str], lines: Sequence[str]) -> Catalog:
         """Collects the commands that a class declares or inherits; those of ``base`` are on every screen.
 
-        A method that overrides a command without declaring one keeps its keys, and its help unless it has a
-        docstring of its own.
+        A method that overrides a command without declaring one keeps its keys, and its help unless it has its
+        own docstring.
 
         Raises:
             ValueError: A command names a panel that the screen does not have.

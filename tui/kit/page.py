@@ -57,7 +57,7 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
     Args:
         full: Use nearly the whole screen instead of fitting the text.
         keys: Key hints for the frame.
-        offer: An action on a key of its own, which also closes the page.
+        offer: An action with its own key, which also closes the page.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

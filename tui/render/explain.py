@@ -83,7 +83,7 @@ def evidence(
     """The evidence for and against a topic, in blocks.
 
     Args:
-        roomy: Give each hit a line of its own with context, and mention steps not taken.
+        roomy: Give each hit its own line with context, and mention steps not taken.
     """
     inner = width - LABEL
     deciding = shown.trace.deciding if shown.trace is not None else ""

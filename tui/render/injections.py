@@ -33,7 +33,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class InjectionView:
-    telling: AuditEntry
+    entry: AuditEntry
     pieces: tuple[Piece, ...] | None = None
     """``None`` while loading."""
     extras: tuple[str, ...] = ()
@@ -42,17 +42,17 @@ class InjectionView:
     with_text: bool = False
 
 
-def what_of(telling: AuditEntry) -> str:
+def what_of(entry: AuditEntry) -> str:
     """A summary of what was injected, or why nothing was."""
-    if telling.run is None:
+    if entry.run is None:
         return (
-            describe_labels(f"knowledge:{each.path}" for each in telling.injection.sections)
-            if telling.injection
+            describe_labels(f"knowledge:{each.path}" for each in entry.injection.sections)
+            if entry.injection
             else ""
         )
-    if telling.tokens:
-        return describe_labels(telling.run.labels)
-    return f"{moment_of(telling.moment)}: {telling.run.said}".removeprefix(": ")
+    if entry.tokens:
+        return describe_labels(entry.run.labels)
+    return f"{moment_of(entry.moment)}: {entry.run.said}".removeprefix(": ")
 
 
 def moment_of(name: str) -> str:
@@ -62,19 +62,19 @@ def moment_of(name: str) -> str:
 
 def draw_view(view: InjectionView, width: int, roles: Roles) -> list[tuple[Row, int | None]]:
     """Draws an injection: rows, each with the index of its section or ``None``."""
-    telling, at = view.telling, moment(view.telling.at)
+    entry, at = view.entry, moment(view.entry.at)
     facts = (
-        plural(telling.tokens, "token") if telling.tokens else "",
-        milliseconds(telling.run.ms) if telling.run else "",
-        first_line(telling.project), telling.id[:8],
+        plural(entry.tokens, "token") if entry.tokens else "",
+        milliseconds(entry.run.ms) if entry.run else "",
+        first_line(entry.project), entry.id[:8],
     )  # fmt: skip
-    head = f"{day(at)} {clock(at)}  {first_line(telling.agent) or OURS}" if at else ""
+    head = f"{day(at)} {clock(at)}  {first_line(entry.agent) or OURS}" if at else ""
     rows = wrap(
-        [(head, roles.strong), (f"  {moment_of(telling.moment)}", roles.normal),
+        [(head, roles.strong), (f"  {moment_of(entry.moment)}", roles.normal),
          ("".join(f" · {each}" for each in facts if each), roles.muted)], width, indent=2,
     )  # fmt: skip
-    if not telling.tokens:
-        rows += wrap([(what_of(telling), roles.error if telling.failed else roles.muted)], width)
+    if not entry.tokens:
+        rows += wrap([(what_of(entry), roles.error if entry.failed else roles.muted)], width)
     elif view.problem:
         rows += wrap([(view.problem, roles.error)], width)
     elif view.pieces is None:
@@ -91,7 +91,7 @@ def _piece(piece: Piece, number: int, width: int, roles: Roles, view: InjectionV
     section = piece.section
     facts = [f"{count(section.tokens)} tokens"] if section.tokens else []
     row = Row((f"{number}", roles.faint)).to(3)
-    if view.telling.injection is not None:
+    if view.entry.injection is not None:
         tone = {True: roles.active, False: roles.muted, None: roles.faint}[section.was_useful]
         row.add(f"{USE[section.was_useful][0]} ", tone)
         facts.append(_use(section))
@@ -127,11 +127,11 @@ def week_lines(week: Week) -> list[str]:
     day, use = week.since[:10], week.sections
     if not week.places and not week.failed:
         return [f"no hooks have run since {day}; install them with: autopoiesis install claude-code"]
-    prompts, told, tokens = (
+    prompts, injected, tokens = (
         sum(getattr(each, name) for each in week.places) for name in ("prompts", "told", "tokens")
     )
     return [
-        f"{plural(prompts, 'prompt')} since {day}, {count(told)} with injections: {count(tokens)} tokens",
+        f"{plural(prompts, 'prompt')} since {day}, {count(injected)} with injections: {count(tokens)} tokens",
         *_columns(
             ("  agent", "project", "prompts", "injected", "tokens", "starts", "standing"),
             *((f"  {first_line(each.agent)}", first_line(each.project) or "–",

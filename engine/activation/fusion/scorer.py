@@ -114,7 +114,7 @@ class CalibratedScorer:
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits the topics, unless there is already a fit of exactly these texts.
 
-        Meanwhile messages are scored with the previous fit.
+        Until it is done, messages are scored with the previous fit.
         """
         by_name = {topic.name: topic for topic in topics}
         with self._updating:
@@ -124,7 +124,7 @@ class CalibratedScorer:
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
         """Learns from added and removed labels; returns whether there were any.
 
-        Meanwhile messages are scored with the previous fit. If topics change before the new fit is done, it
+        Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
         is dropped and the new topics are used. Calls run one after the other: a later one knows every label
         given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
         """

@@ -209,7 +209,7 @@ class DecisionTable:
     def decides_alone(self, name: str) -> bool:
         """Whether any score can activate a topic if no trigger fired.
 
-        Too few labels prove nothing at any threshold, and the local gate activates nothing by itself.
+        Too few labels prove nothing at any threshold, and the local gate alone activates nothing.
         """
         alone = self.alone(self._topics[name])
         return alone.asks or alone.activates or bool(self._proofs.get(name, NO_PROOF).held)

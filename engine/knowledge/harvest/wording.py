@@ -54,7 +54,7 @@ WILL = re.compile(
     r"|, let['’]?s (?:not|avoid|use|keep|call)\b|\bi['’]d (?:personally )?prefer\b",
     re.IGNORECASE,
 )
-"""A wish of a person who has just stopped the agent."""
+"""A wish stated right after stopping the agent."""
 
 MOMENT = re.compile(
     r"\b(?:don['’]?t|do not) (?:worry|know|think|see|understand|have|need|want|forget|get|recall"

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from engine.rules.instructions import PLAIN
 from engine.rules.rulebook import Rule, Rulebook, State
-from engine.rules.saying import PLAIN
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.grouping import Group

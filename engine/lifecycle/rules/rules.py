@@ -168,17 +168,17 @@ class Rules:
             raise ChangeRefused(f"no rule {name!r:.40}", where=PATH, hint="list them: autopoiesis rules")
         return found
 
-    def accept(self, names: Iterable[str] = (), *, told: int = 0) -> Change:
+    def accept(self, names: Iterable[str] = (), *, min_sessions: int = 0) -> Change:
         """Puts rules in force.
 
         Args:
-            told: Also every rule stated in at least this many sessions; 0 for none.
+            min_sessions: Also every rule stated in at least this many sessions; 0 for none.
         """
         day = self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             wanted = [self.rule(name, book) for name in names]
-            wanted += book.acceptable(told) if told else ()
+            wanted += book.acceptable(min_sessions) if min_sessions else ()
             return [replace(rule, state="in force", accepted=day, by="") for rule in wanted]
 
         return self.change(change, "accepted")
@@ -254,10 +254,10 @@ class Rules:
             if rule.id == kept.id:
                 raise ChangeRefused(f"{name} and {into} are the same rule", where=PATH)
             also = tuple(dict.fromkeys((*kept.also, rule.id, *rule.also)))
-            told = {each.session.path for one in (rule, kept) for each in self.occurrences(one)}
+            sessions = {each.session.path for one in (rule, kept) for each in self.occurrences(one)}
             last = max(rule.last, kept.last)
             return [
-                replace(kept, also=also, told=len(told), last=last),
+                replace(kept, also=also, told=len(sessions), last=last),
                 replace(rule, state="replaced", by=kept.id),
             ]
 

@@ -19,7 +19,7 @@ from engine.knowledge.harvest.reading import read_source
 from engine.provenance.spoken import own_and_quoted
 from engine.provenance.voices import is_from_tool, plain
 from engine.redaction.detect import redacted
-from engine.rules.saying import sayings_in
+from engine.rules.instructions import instructions_in
 from engine.store.monthly import MonthlyLog, line_of, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import date_of, moment
@@ -246,7 +246,7 @@ def _statements(turn: Turn, day: str) -> Iterator[Statement]:
     text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
     own, _ = own_and_quoted(text)
     corrects = turn.kind == CORRECTION
-    for saying in sayings_in(own):
-        weight = saying.weight + _CORRECTED * corrects
-        text = redacted(saying.text)
-        yield Statement(turn.line, day, text, weight, saying.fails, saying.standing, corrects)
+    for instruction in instructions_in(own):
+        weight = instruction.weight + _CORRECTED * corrects
+        text = redacted(instruction.text)
+        yield Statement(turn.line, day, text, weight, instruction.fails, instruction.standing, corrects)

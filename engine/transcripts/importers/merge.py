@@ -240,7 +240,7 @@ def _missing_blocks(existing: Turn, turn: Turn) -> tuple[Block, ...] | None:
 
 
 def _units(turn: Turn) -> Iterator[Block]:
-    """The blocks of a turn, with each paragraph as a block of its own."""
+    """The blocks of a turn, with each paragraph as a separate block."""
     for block in turn.blocks:
         if isinstance(block, Text):
             yield from (Text(part) for part in re.split(r"\n{2,}", block.text) if part.strip())

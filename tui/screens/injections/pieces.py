@@ -24,7 +24,7 @@ class PiecesPanel(SelectablePage):
         if view == self.view:
             return
         before, self.view = self.view, view
-        is_same = before is not None and view is not None and before.telling.at == view.telling.at
+        is_same = before is not None and view is not None and before.entry.at == view.entry.at
         self.redraw(other=not is_same or before is None or before.pieces is None)
         self.set_frame(str(len(view.pieces)) if view is not None and view.pieces else "")
 

@@ -29,31 +29,31 @@ SIGNS = {
 """The sign and meaning of each state."""
 
 
-def _state(telling: AuditEntry, roles: Roles) -> tuple[str, Style]:
+def _state(entry: AuditEntry, roles: Roles) -> tuple[str, Style]:
     """Its state, as in ``SIGNS``, and the colour."""
-    if telling.failed:
+    if entry.failed:
         return "failed", roles.error
-    if not telling.tokens:
+    if not entry.tokens:
         return "silent", roles.faint
-    if telling.injection is None:
+    if entry.injection is None:
         return "start", roles.accent
-    if telling.injection.useful:
+    if entry.injection.useful:
         return "used", roles.active
-    is_known = telling.injection.finished or any(each.judged for each in telling.injection.sections)
+    is_known = entry.injection.finished or any(each.judged for each in entry.injection.sections)
     return "unused" if is_known else "open", roles.muted
 
 
-def draw_telling(telling: AuditEntry, width: int, roles: Roles, *, chosen: bool) -> Row:
+def draw_entry(entry: AuditEntry, width: int, roles: Roles, *, chosen: bool) -> Row:
     """A row: sign, time, agent, project or session, tokens, used sections, and the prompt or event."""
-    (state, tone), at, made = _state(telling, roles), moment(telling.at), telling.injection
+    (state, tone), at, made = _state(entry, roles), moment(entry.at), entry.injection
     used = f"{len(made.useful)}/{len(made.sections)}" if made and state in ("used", "unused") else ""
     row = Row((f"{SIGNS[state][0]} ", tone)).fit(f"{day(at)} {clock(at)}" if at else "", 13, roles.muted)
-    row.fit(first_line(telling.agent) or OURS, 11, roles.normal).gap(2)
-    row.fit(first_line(telling.project) or telling.session_id[:8] or "–", 12, roles.muted)
-    row.fit(count(telling.tokens) if telling.tokens else "–", 6, roles.normal, "right")
+    row.fit(first_line(entry.agent) or OURS, 11, roles.normal).gap(2)
+    row.fit(first_line(entry.project) or entry.session_id[:8] or "–", 12, roles.muted)
+    row.fit(count(entry.tokens) if entry.tokens else "–", 6, roles.normal, "right")
     row.fit(used, 6, tone, "right").gap(2)
-    words = roles.strong if chosen else roles.error if telling.failed else roles.muted
-    return row.add(first_line(what_of(telling)), words).cut(width)
+    words = roles.strong if chosen else roles.error if entry.failed else roles.muted
+    return row.add(first_line(what_of(entry)), words).cut(width)
 
 
 def draw_none(width: int, roles: Roles) -> list[Row]:
@@ -71,7 +71,7 @@ def draw_none(width: int, roles: Roles) -> list[Row]:
 
 
 class InjectionsPanel(KeyedRows["AuditEntry"]):
-    name_of = "told"
+    name_of = "injections"
     number = "1"
     words = "injections"
     always_lit = True
@@ -81,7 +81,7 @@ class InjectionsPanel(KeyedRows["AuditEntry"]):
     def key(self, item: AuditEntry) -> str:
         return f"{item.at} {item.id} {item.moment}"
 
-    def show_tellings(
+    def show_injections(
         self, items: Sequence[AuditEntry], note: Note, about: object, head: str, below: str
     ) -> None:
         """Shows injections, with ``head`` next to the title and ``below`` at the lower edge."""
@@ -90,7 +90,7 @@ class InjectionsPanel(KeyedRows["AuditEntry"]):
         self.summarise()
 
     def row(self, item: AuditEntry, width: int, chosen: bool) -> Row:
-        return draw_telling(item, width, self.roles, chosen=chosen)
+        return draw_entry(item, width, self.roles, chosen=chosen)
 
     def searchable(self, item: AuditEntry) -> Sequence[str]:
         return item.agent or OURS, item.project, item.session_id, item.at, what_of(item)

@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """The latest hook runs and prompts read."""
-Kept = Literal["told", "all", "failed"]
-KEPT: dict[Kept, str] = {"told": "", "all": "all hook runs", "failed": "only failures"}
+Kept = Literal["injected", "all", "failed"]
+KEPT: dict[Kept, str] = {"injected": "", "all": "all hook runs", "failed": "only failures"}
 """What the list can show, in the order the key cycles through, with labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionsSituation(Situation):
-    told: bool = False
+    injected: bool = False
     """The selected run injected something."""
     chosen: bool = False
     """It was chosen for a message, so its use can be rated."""
 
 
-TOLD: Need[InjectionsSituation] = Need(lambda here: here.told, "no injection is selected")
+INJECTED: Need[InjectionsSituation] = Need(lambda here: here.injected, "no injection is selected")
 CHOSEN: Need[InjectionsSituation] = Need(
     lambda here: here.chosen, "only what was chosen for a message can be rated"
 )
@@ -61,27 +61,27 @@ def _judges(key: str, word: str, useful: bool) -> Callable[[InjectionsScreen], N
     )  # fmt: skip
 
 
-class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
+class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("words",)):
     """Shows injections.
 
     Args:
         wanted: The ISO 8601 time of the injection to select first; the newest if empty.
     """
 
-    AUTO_FOCUS = "#told"
+    AUTO_FOCUS = "#injections"
     CSS_PATH: ClassVar[CSSPathType | None] = "injections.tcss"
-    area = "telling"
+    area = "audit"
     line = "words"
     news = frozenset({"feed"})
 
     def __init__(self, bench: Bench, wanted: str = "") -> None:
-        super().__init__(bench, "told")
+        super().__init__(bench, "injections")
         audit = Audit(bench.engine)
         self.entries: tuple[AuditEntry, ...] | None = None
         """``None`` while loading."""
         self.problem = self.query_text = ""
         self.wanted = wanted
-        self.kept: Kept = "told"
+        self.kept: Kept = "injected"
         self.with_text = False
         self._known: InjectionView | None = None
         self._reads: Lane[None, tuple[AuditEntry, ...]] = self.lane(
@@ -109,10 +109,10 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         return cls(bench, entry.at.isoformat() if entry is not None and entry.kind == "hook" else "")
 
     def body(self) -> ComposeResult:
-        self.told = InjectionsPanel(id="told")
+        self.injections = InjectionsPanel(id="injections")
         self.pieces = PiecesPanel(id="pieces")
-        with Container(id="telling"):
-            yield self.told
+        with Container(id="audit"):
+            yield self.injections
             yield self.pieces
 
     def look(self) -> None:
@@ -122,24 +122,24 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     def show(self) -> None:
         every = self.entries or ()
-        told = [each for each in every if each.tokens]
+        injected = [each for each in every if each.tokens]
         failed = [each for each in every if each.failed]
-        head = f"{plural(sum(each.tokens for each in told), 'token')} · {count(len(failed))} failed"
-        self.told.show_tellings(
-            {"told": told, "all": every, "failed": failed}[self.kept], self._note,
+        head = f"{plural(sum(each.tokens for each in injected), 'token')} · {count(len(failed))} failed"
+        self.injections.show_injections(
+            {"injected": injected, "all": every, "failed": failed}[self.kept], self._note,
             (self.entries, self.kept, self.query_text, self.problem), head if every else "", KEPT[self.kept],
         )  # fmt: skip
-        self.told.filter(self.query_text)
+        self.injections.filter(self.query_text)
         self.show_selected()
 
     def show_selected(self) -> None:
         """Shows the selected injection, and reads its sections."""
-        telling, known = self.told.selected, self._known
-        if telling is not None and (known is None or known.telling != telling):
-            if known is None or known.telling.at != telling.at:
-                known = self._known = InjectionView(telling)
-            self._views.ask(telling)
-        is_known = telling is not None and known is not None
+        entry, known = self.injections.selected, self._known
+        if entry is not None and (known is None or known.entry != entry):
+            if known is None or known.entry.at != entry.at:
+                known = self._known = InjectionView(entry)
+            self._views.ask(entry)
+        is_known = entry is not None and known is not None
         self.pieces.show_view(replace(known, with_text=self.with_text) if is_known and known else None)
         self.update_footer()
 
@@ -161,16 +161,16 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
             self.kept = "all"
         self.show()
         if wanted is not None:
-            self.told.select_key(self.told.key(wanted))
+            self.injections.select_key(self.injections.key(wanted))
 
     def _take_view(self, view: InjectionView) -> None:
-        if self.told.selected is not None and view.telling.at == self.told.selected.at:
+        if self.injections.selected is not None and view.entry.at == self.injections.selected.at:
             self._known = view
         self.show_selected()
 
     @on(RowList.Moved)
     def _row_moved(self, moved: RowList.Moved) -> None:
-        if moved.panel is self.told:
+        if moved.panel is self.injections:
             self.show_selected()
         else:
             self.update_footer()
@@ -187,20 +187,20 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         elif self.query_text:
             self.narrow("")
         elif self.panel_in_use == "pieces":
-            self.focus_panel("told")
+            self.focus_panel("injections")
         else:
             self.dismiss(None)
 
-    focus_told = goes_to("told", "1", "the list", rank=24)
+    focus_injections = goes_to("injections", "1", "the list", rank=24)
     focus_pieces = goes_to(
         "pieces", "2", "the sections", ": what was injected, why, and what was used", rank=24
     )
 
-    @command("enter", "e", title="Open the source", footer="open", rank=0, needs=[TOLD])
+    @command("enter", "e", title="Open the source", footer="open", rank=0, needs=[INJECTED])
     def open(self) -> None:
         """Go to the sections; there, open the selected one's file at its line in $VISUAL or $EDITOR."""
         piece = self.pieces.piece
-        if self.panel_in_use == "told":
+        if self.panel_in_use == "injections":
             self.go_to("pieces")
         elif piece is None or not (path := file_of(self.bench.engine.workspace.root, piece.section.path)):
             self.say("its file no longer exists" if piece else "no section is selected")
@@ -215,7 +215,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
-    @command("t", title="Show the text", footer="text", rank=6, needs=[TOLD])
+    @command("t", title="Show the text", footer="text", rank=6, needs=[INJECTED])
     def show_text(self) -> None:
         """Show or hide the text of the sections, as far as their files still contain it."""
         self.with_text = not self.with_text
@@ -248,11 +248,11 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     def judge(self, useful: bool) -> None:
         """Records the user's rating of the selected section, or of the whole selected injection."""
-        telling, in_pieces = self.told.selected, self.panel_in_use == "pieces"
+        entry, in_pieces = self.injections.selected, self.panel_in_use == "pieces"
         if in_pieces and self.pieces.piece is None:
             self.say("no section is selected")
-        elif telling is not None:
-            self._judgements.ask((telling, (self.pieces.line + 1,) if in_pieces else (), useful))
+        elif entry is not None:
+            self._judgements.ask((entry, (self.pieces.line + 1,) if in_pieces else (), useful))
 
     def _judged(self, judgement: tuple[AuditEntry, tuple[int, ...], bool], topics: tuple[str, ...]) -> None:
         word = "useful" if judgement[2] else "noise"
@@ -262,10 +262,10 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     @property
     def situation(self) -> InjectionsSituation:
-        telling = self.told.selected
+        entry = self.injections.selected
         return self.situated(
             InjectionsSituation,
             filtered=bool(self.query_text),
-            told=telling is not None and telling.tokens > 0,
-            chosen=telling is not None and telling.injection is not None,
+            injected=entry is not None and entry.tokens > 0,
+            chosen=entry is not None and entry.injection is not None,
         )

@@ -185,7 +185,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         needs=[AN_ITEM, STILL_PENDING, WRITABLE],
     )  # fmt: skip
     def reject(self) -> None:
-        """Reject the selected item for good; asks first."""
+        """Reject the selected item permanently; asks first."""
         item = self.selected()
         if item is None:
             return

@@ -98,14 +98,14 @@ class DecidingCommands(ElsewhereCommands):
         elif not self.acceptable(minimum):
             self.say("no pending rule was stated that often")
         else:
-            self.change_rules(lambda rules: rules.accept(told=minimum), "accepted")
+            self.change_rules(lambda rules: rules.accept(min_sessions=minimum), "accepted")
 
     @command(
         "x", "delete", title="Turn down the rule", footer="turn down", rank=4,
         needs=[A_RULE, Need(lambda here: here.standing != "turned down", "already turned down"), WRITABLE],
     )  # fmt: skip
     def turn_down(self) -> None:
-        """Keep the selected rule out of prompts for good; it stays in the file, and a accepts it again."""
+        """Keep the selected rule out of prompts permanently; it stays in the file, and a accepts it again."""
         self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
 
     @command(
@@ -138,12 +138,12 @@ class DecidingCommands(ElsewhereCommands):
 
     def project_of(self, rule: Rule) -> str:
         """The project a rule is limited to, or that of the selected mention, or the most frequent one."""
-        view, told = self.why.view, self.why.told
+        view, selected = self.why.view, self.why.occurrence
         if rule.project or view is None or view.rule.id != rule.id:
             return rule.project
-        if told is not None and self.panel_in_use == "why" and told.session.project:
-            return told.session.project
-        found = Counter(filter(None, (each.told.session.project for each in view.sayings or ())))
+        if selected is not None and self.panel_in_use == "why" and selected.session.project:
+            return selected.session.project
+        found = Counter(filter(None, (each.occurrence.session.project for each in view.mentions or ())))
         return next((project for project, _ in found.most_common(1)), "")
 
     @command("P", title="Set where the rule applies", needs=[A_RULE, WRITABLE])

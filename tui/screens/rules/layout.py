@@ -20,7 +20,7 @@ from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.rules.rows import RuleItem, RulesPanel, draw_none, headline, standing
-from tui.screens.rules.why import MOST, Saying, WhyPanel, WhyView
+from tui.screens.rules.why import MOST, Mention, WhyPanel, WhyView
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -52,17 +52,18 @@ def read_table(rules: Rules) -> Table:
 
 def look_up(engine: Engine, rule: Rule) -> WhyView:
     """Finds each mention of a rule, what the agent had done before, and repetitions since acceptance."""
-    told = engine.rules.occurrences(rule)[::-1]
-    by = engine.kept_rules.authors_of(told[:MOST])
-    sayings = tuple(
-        Saying(each, engine.rules.before(each), name) for each, name in zip(told[:MOST], by, strict=True)
+    occurrences = engine.rules.occurrences(rule)[::-1]
+    by = engine.kept_rules.authors_of(occurrences[:MOST])
+    mentions = tuple(
+        Mention(each, engine.rules.before(each), name)
+        for each, name in zip(occurrences[:MOST], by, strict=True)
     )
-    since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
+    since = engine.kept_rules.since().get(rule.id) if standing(rule) == "repeated" else None
     return WhyView(
         rule,
         since.words if since else "",
-        sayings=sayings,
-        more=len(told) - len(sayings),
+        mentions=mentions,
+        more=len(occurrences) - len(mentions),
         sees=what_breaks(rule.text)[1],
         watched=(engine.workspace.root / watcher_path(rule)).is_file(),
     )

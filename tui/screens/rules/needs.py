@@ -29,5 +29,5 @@ class RulesSituation(Situation):
 A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
 
 NOT_ACCEPTED: Need[RulesSituation] = Need(
-    lambda here: here.standing not in ("accepted", "told again"), "the rule is already accepted"
+    lambda here: here.standing not in ("accepted", "repeated"), "the rule is already accepted"
 )

@@ -18,12 +18,12 @@ from tui.render.safe import first_line
 if TYPE_CHECKING:
     from engine.rules.rulebook import Rule
 
-Standing = Literal["accepted", "told again", "in force", "said", "resting", "turned down", "replaced"]
+Standing = Literal["accepted", "repeated", "in force", "said", "resting", "turned down", "replaced"]
 SIGNS: dict[Standing, tuple[str, str]] = {
     "said": ("?", "pending"),
     "in force": ("●", "in force"),
     "accepted": ("✓", "accepted"),
-    "told again": ("!", "repeated"),
+    "repeated": ("!", "repeated"),
     "resting": ("○", "resting"),
     "turned down": ("✗", "turned down"),
     "replaced": ("↷", "replaced"),
@@ -47,13 +47,13 @@ def standing(rule: Rule) -> Standing:
     """A rule's state; if in force, also whether the user accepted it, and had to repeat it since."""
     if rule.state != "in force" or not rule.accepted:
         return rule.state
-    return "told again" if rule.last > rule.accepted else "accepted"
+    return "repeated" if rule.last > rule.accepted else "accepted"
 
 
 def style_of(rule: Rule, roles: Roles) -> Style:
     if rule.state == "said":
         return roles.gate
-    if standing(rule) == "told again":
+    if standing(rule) == "repeated":
         return roles.error
     return roles.active if rule.state == "in force" else roles.dropped
 
@@ -108,7 +108,7 @@ class RulesPanel(KeyedRows[RuleItem]):
         (SIGNS["said"][0], "pending your decision; placed last in prompts"),
         (SIGNS["in force"][0], "in force: you stated it as a rule"),
         (SIGNS["accepted"][0], "in force: you accepted it"),
-        (SIGNS["told again"][0], "accepted, but you had to repeat it since"),
+        (SIGNS["repeated"][0], "accepted, but you had to repeat it since"),
         (SIGNS["resting"][0], "resting: not in prompts until you state it again or accept it"),
         (SIGNS["turned down"][0], "turned down: not in prompts"),
         (SIGNS["replaced"][0], "replaced by another rule"),

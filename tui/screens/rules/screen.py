@@ -190,13 +190,15 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
     )  # fmt: skip
     def edit(self) -> None:
         """Open the transcript of the selected mention, or the latest one, in $VISUAL or $EDITOR."""
-        told = self.why.told
-        if told is not None:
-            self.edit_file(self._file(), told.said.line)
+        selected = self.why.occurrence
+        if selected is not None:
+            self.edit_file(self._file(), selected.said.line)
 
     def _file(self) -> str:
-        told = self.why.told
-        return file_of(self.bench.engine.workspace.root, told.session.path) if told is not None else ""
+        selected = self.why.occurrence
+        return (
+            file_of(self.bench.engine.workspace.root, selected.session.path) if selected is not None else ""
+        )
 
     @command("y", title="Copy the rule", needs=[A_RULE])
     def copy_rule(self) -> None:

@@ -27,7 +27,7 @@ _MEANINGS = {
     "said": "pending your decision; placed last in prompts",
     "in force": "in force: you stated it as a rule",
     "accepted": "accepted {day}",
-    "told again": "accepted {day}, but {since}",
+    "repeated": "accepted {day}, but {since}",
     "resting": "resting{reason}",
     "turned down": "turned down: not in prompts",
     "replaced": "replaced by: {by}",
@@ -35,10 +35,10 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Mention:
     """One mention of a rule."""
 
-    told: Occurrence
+    occurrence: Occurrence
     before: str
     """What the agent had done; empty if unknown."""
     by: str = ""
@@ -52,7 +52,7 @@ class WhyView:
     """What happened since it was accepted; empty if it was not repeated."""
     by: str = ""
     """The text of the rule that replaced it."""
-    sayings: tuple[Saying, ...] | None = None
+    mentions: tuple[Mention, ...] | None = None
     """The latest mentions, newest first; ``None`` while loading."""
     more: int = 0
     """Number of further mentions."""
@@ -82,17 +82,17 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     rows = [(row, FACT) for row in head]
     if view.problem:
         return [*rows, *((row, FACT) for row in wrap([(view.problem, roles.error)], width))]
-    if view.sayings is None:
+    if view.mentions is None:
         return [*rows, (Row(("loading …", roles.faint)), FACT)]
-    if not view.sayings:
+    if not view.mentions:
         return [
             *rows,
             (Row(("not found in the sessions read so far; l reads new ones", roles.muted)), FACT),
         ]
-    for number, saying in enumerate(view.sayings):
-        rows += [(row, number) for row in _saying(saying, width, roles)]
+    for number, mention in enumerate(view.mentions):
+        rows += [(row, number) for row in _mention(mention, width, roles)]
     if view.more:
-        note = f"latest {len(view.sayings)} of {count(len(view.sayings) + view.more)} shown"
+        note = f"latest {len(view.mentions)} of {count(len(view.mentions) + view.more)} shown"
         rows.append((Row((note, roles.muted)), FACT))
     return rows
 
@@ -115,17 +115,17 @@ def _facts(rule: Rule) -> Sequence[str]:
     )
 
 
-def _saying(saying: Saying, width: int, roles: Roles) -> list[Row]:
-    said, session = saying.told.said, saying.told.session
+def _mention(mention: Mention, width: int, roles: Roles) -> list[Row]:
+    said, session = mention.occurrence.said, mention.occurrence.session
     row = Row((said.day or "–", roles.normal))
-    for part in (saying.by, session.agent, session.project):
+    for part in (mention.by, session.agent, session.project):
         if part:
             row.gap(2).add(clip(first_line(part), width // 5), roles.muted)
     row.gap(2).add(clip_start(f"{session.path}:{said.line}", max(8, width - row.cells)), roles.faint)
     rows = [row]
-    if saying.before:
+    if mention.before:
         rows.append(
-            Row().gap(2).add(f"{DONE} ", roles.faint).add(first_line(saying.before), roles.muted).cut(width)
+            Row().gap(2).add(f"{DONE} ", roles.faint).add(first_line(mention.before), roles.muted).cut(width)
         )
     words = "rejected without comment" if said.refused else said.text
     first, *rest = wrap([(words, roles.normal)], width, indent=_INDENT, first=_INDENT)
@@ -149,10 +149,10 @@ class WhyPanel(SelectablePage):
         return draw_why(self.view, width, self.roles) if self.view is not None else []
 
     @property
-    def told(self) -> Occurrence | None:
+    def occurrence(self) -> Occurrence | None:
         """The selected mention, or the latest one."""
-        sayings = self.view.sayings if self.view is not None else None
-        return sayings[max(0, self.line)].told if sayings else None
+        mentions = self.view.mentions if self.view is not None else None
+        return mentions[max(0, self.line)].occurrence if mentions else None
 
     def empty(self, width: int) -> list[Row]:
         return [Row(("no rule is selected", self.roles.faint))]

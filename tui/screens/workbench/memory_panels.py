@@ -62,7 +62,7 @@ class BudgetPanel(LinesPanel):
 
 
 class MemoryPanel(LinesPanel, can_focus=False):
-    """Panels 3 to 5 folded to one line each; it has no keys of its own."""
+    """Panels 3 to 5 folded to one line each; it has no key bindings."""
 
     name_of = "digest"
     words = "memory"

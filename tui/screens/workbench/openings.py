@@ -1,4 +1,4 @@
-"""The screens that open over the workbench. A new screen is a package of its own and an entry here."""
+"""The screens that open over the workbench. A new screen needs its own package and an entry here."""
 
 from __future__ import annotations
 

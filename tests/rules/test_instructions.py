@@ -6,13 +6,13 @@ import pytest
 
 from engine.lifecycle.rules.learning import MIN_WEIGHT as LEAST_OF_A_RULE
 from engine.rules.alike import SAME, Rarity, contradicts
+from engine.rules.instructions import LEAST, PLAIN, instructions_in
 from engine.rules.rulebook import LONGEST
-from engine.rules.saying import LEAST, PLAIN, sayings_in
 
 
 def weight(text: str) -> float:
     """The weight of the most explicit sentence."""
-    return max((each.weight for each in sayings_in(text)), default=0.0)
+    return max((each.weight for each in instructions_in(text)), default=0.0)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def weight(text: str) -> float:
     ],
 )
 def test_an_explicit_rule_needs_no_repetition(text: str) -> None:
-    assert any(each.weight >= LEAST_OF_A_RULE and each.standing for each in sayings_in(text))
+    assert any(each.weight >= LEAST_OF_A_RULE and each.standing for each in instructions_in(text))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_explicit_rule_needs_no_repetition(text: str) -> None:
     ],
 )
 def test_a_complaint_about_a_practice_is_a_rule_to_confirm(text: str) -> None:
-    (found,) = sayings_in(text)
+    (found,) = instructions_in(text)
     assert found.weight >= LEAST_OF_A_RULE and not found.standing
 
 
@@ -89,22 +89,24 @@ def test_talk_about_the_task_is_not_a_rule(text: str) -> None:
 
 
 def test_a_failing_check_is_extracted() -> None:
-    (said,) = sayings_in("mise run lint is failing")
+    (said,) = instructions_in("mise run lint is failing")
     assert said.fails == "mise run lint"
 
 
 def test_only_the_self_contained_clause_becomes_the_rule() -> None:
-    (said,) = sayings_in("there is a parser for that already, let's avoid code duplication")
+    (said,) = instructions_in("there is a parser for that already, let's avoid code duplication")
     assert said.text == "let's avoid code duplication" and said.standing
 
 
 def test_a_sentence_with_a_back_reference_includes_the_previous_one() -> None:
-    found = [each.text for each in sayings_in("Can you create the ticket? Make sure it's in Project: Maple.")]
+    found = [
+        each.text for each in instructions_in("Can you create the ticket? Make sure it's in Project: Maple.")
+    ]
     assert "Can you create the ticket? Make sure it's in Project: Maple" in found
 
 
 def test_a_condition_is_kept_in_the_rule() -> None:
-    (said,) = sayings_in("for the comments that are fixed, please reply directly and name the commit")
+    (said,) = instructions_in("for the comments that are fixed, please reply directly and name the commit")
     assert said.weight >= PLAIN
 
 
@@ -116,7 +118,9 @@ def test_hostile_text_is_handled_quickly_and_safely() -> None:
         "#" * 100_000,
         "\n" * 100_000,
     ):
-        assert all(each.text.isprintable() and len(each.text) < 10 * LONGEST for each in sayings_in(text))
+        assert all(
+            each.text.isprintable() and len(each.text) < 10 * LONGEST for each in instructions_in(text)
+        )
 
 
 def test_paraphrases_are_one_rule() -> None:

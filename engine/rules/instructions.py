@@ -52,7 +52,7 @@ _MACHINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Instruction:
     """A sentence that says how to work."""
 
     text: str  # one line; includes the sentence before if it refers to it
@@ -61,7 +61,7 @@ class Saying:
     standing: bool = False  # it says that it applies from now on
 
 
-def sayings_in(own: str) -> Iterator[Saying]:
+def instructions_in(own: str) -> Iterator[Instruction]:
     """The sentences of a message that say how to work, in order.
 
     ``own`` is what the person wrote themselves, without quotations and pasted text
@@ -88,11 +88,13 @@ def _points_back(sentence: str, before: str) -> bool:
     return fits and forms.POINTS_BACK.match(sentence) is not None
 
 
-def _with_context(saying: Saying, before: str) -> Saying:
-    if saying.fails or not _points_back(saying.text, before):
-        return saying
-    joined = f"{before}{'' if before.endswith(('?', '.', '!')) else ';'} {saying.text}"
-    return Saying(joined, round(saying.weight - _POINTED, 2), saying.fails, saying.standing)
+def _with_context(instruction: Instruction, before: str) -> Instruction:
+    if instruction.fails or not _points_back(instruction.text, before):
+        return instruction
+    joined = f"{before}{'' if before.endswith(('?', '.', '!')) else ';'} {instruction.text}"
+    return Instruction(
+        joined, round(instruction.weight - _POINTED, 2), instruction.fails, instruction.standing
+    )
 
 
 def _sentences(own: str) -> Iterator[str]:
@@ -115,7 +117,7 @@ def _clauses(sentence: str) -> Sequence[str]:
     return sentence, *(() if forms.WHERE.match(sentence) else forms.CLAUSE.split(sentence)[1:])
 
 
-def _weighed(sentence: str, count: int, before: str) -> Saying | None:
+def _weighed(sentence: str, count: int, before: str) -> Instruction | None:
     """Scores a sentence of a message of ``count`` sentences; ``None`` if it asks for nothing."""
     length = len(sentence.split())
     is_short = length < 2 and (sentence.isascii() or len(sentence) < _LETTERS)
@@ -123,7 +125,7 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
         return None
     fails = forms.FAILS.fullmatch(sentence) if length <= 14 else None
     if fails:
-        return Saying(sentence, 2.6, fails["what"].casefold())
+        return Instruction(sentence, 2.6, fails["what"].casefold())
     clause = forms.WHERE.match(sentence)
     body = sentence[clause.end() :] if clause else sentence
     about = f"{before} {sentence}" if _points_back(sentence, before) else sentence
@@ -171,4 +173,4 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
     weight -= 1.2 * declines + 0.7 * (is_question or forms.POLITE.match(body) is not None)
     weight -= sum(each * min(most, len(sign.findall(about))) for sign, each, most in _AT_HAND)
     weight -= 0.05 * max(0, length - 12) + 0.15 * max(0, count - 3)
-    return Saying(sentence, round(weight, 2), standing=standing or forbids or chooses)
+    return Instruction(sentence, round(weight, 2), standing=standing or forbids or chooses)
