@@ -82,7 +82,7 @@ def test_other_providers_are_also_listed() -> None:
     assert rows[-1].text.lstrip().startswith("claude-code")
 
 
-def test_figures_of_providers() -> None:
+def test_provider_figures_are_formatted() -> None:
     assert [time_left(each) for each in (None, 0.0, 272.0, 3840.0)] == ["n/a", "–", "4:32", "1:04:00"]
     assert percent(None) == "–" and percent(0.7398) == "74 %"
     assert cost(Totals()) == "–" and cost(Totals(calls=2, unpriced=2)) == "?"
@@ -210,7 +210,7 @@ def test_the_last_miss_is_that_of_the_last_used_discussion() -> None:
     assert last_miss(caches.overview(30, CacheSettings())) is None
 
 
-def test_the_tally_and_what_it_covers() -> None:
+def test_the_tally_and_its_period() -> None:
     assert tally(cache_misses()) == ("11 of 58 avoidable", "48,210 tok lost", "$0.13")
     assert tally(replace(cache_misses(), dollars=None)) == ("11 of 58 avoidable", "48,210 tok lost")
     assert tally(replace(cache_misses(), kept=58)) == ("0 of 58 avoidable",)

@@ -20,7 +20,7 @@ from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
 
 
-def copied(driven: ContextDriven) -> str:
+def clipboard(driven: ContextDriven) -> str:
     """The clipboard's content."""
     return driven.app.clipboard
 
@@ -365,15 +365,15 @@ async def test_copying_writing_and_refused_edits(run: Run, editor: Path) -> None
         await select(driven, "memory:MEMORY.md")
         await driven.press("y")
         assert driven.state.chosen is not None
-        assert copied(driven) == driven.state.chosen.text
+        assert clipboard(driven) == driven.state.chosen.text
         await driven.press("Y")
-        assert copied(driven) == driven.engine.compiled.text
+        assert clipboard(driven) == driven.engine.compiled.text
         await driven.press("d", "y")
-        assert copied(driven).startswith("@@ ") and "\n-- The mast" in copied(driven)
+        assert clipboard(driven).startswith("@@ ") and "\n-- The mast" in clipboard(driven)
         await driven.press("d", "o", "y")
-        assert copied(driven).startswith("P2 topic topics/release-notes.md 420")
+        assert clipboard(driven).startswith("P2 topic topics/release-notes.md 420")
         await driven.press("4", "y")
-        assert "identity" in copied(driven)
+        assert "identity" in clipboard(driven)
 
 
 async def test_e_does_not_run_an_editor_from_the_current_folder(
@@ -429,7 +429,7 @@ async def test_message_keys_gate_questions_and_help_work_on_this_screen(run: Run
         await driven.settle()
         assert "the gate asks" in driven.text
         await driven.press("ctrl+y")
-        assert driven.engine.calls_of("answer") == [("answer", "q1", True)] and not copied(driven)
+        assert driven.engine.calls_of("answer") == [("answer", "q1", True)] and not clipboard(driven)
         before = len(driven.engine.calls_of("compile_of"))
         await driven.press("ctrl+r")
         assert len(driven.engine.calls_of("compile_of")) == before + 1

@@ -73,7 +73,7 @@ def test_marked_splits_at_spans_and_tolerates_bad_ones() -> None:
     assert pieces == [("review", BOLD), (" the ", PLAIN), ("PR", BOLD)]
 
 
-def test_found_matches_literally() -> None:
+def test_found_matches_text_literally() -> None:
     assert found("a.b A.B axb", "a.b") == [(0, 3), (4, 7)]
     assert found("anything", "") == []
 

@@ -168,11 +168,11 @@ async def test_a_missing_trace_says_why_and_rows_of_other_days_show_the_day(
         seen: list[int] = []
         taken = driven.bench.feed.taken
 
-        def recording_taken(start: int) -> None:
+        def record_start(start: int) -> None:
             seen.append(start)
             taken(start)
 
-        monkeypatch.setattr(driven.bench.feed, "taken", recording_taken)
+        monkeypatch.setattr(driven.bench.feed, "taken", record_start)
         rows = [yesterday, FeedEntry(NOW, "user", "now", key="b")]
         for more in (tomorrow, late):
             rows = [*rows, more]

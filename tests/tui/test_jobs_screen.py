@@ -28,10 +28,10 @@ async def open_jobs(
     run: Run, size: tuple[int, int] = (120, 40), **changes: object
 ) -> AsyncIterator[JobsDriven]:
     """Opens the jobs screen."""
-    async with run(size, **changes) as driven:
-        opened = JobsDriven(driven.app, driven.pilot, driven.engine)
-        await opened.press("J")
-        yield opened
+    async with run(size, **changes) as workbench:
+        driven = JobsDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.press("J")
+        yield driven
 
 
 async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:

@@ -165,7 +165,7 @@ async def test_copying_and_editing_apply_to_the_selection(
         assert "cannot run an editor" in driven.text
 
 
-async def test_copying_too_much_says_so(run: Run) -> None:
+async def test_a_truncated_copy_is_reported(run: Run) -> None:
     async with run(entries=[FeedEntry(NOW, "user", "x" * 150_000, "", "a#0")]) as driven:
         await driven.press("Y")
         assert len(driven.app.clipboard) == 100_000

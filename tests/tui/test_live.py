@@ -39,8 +39,8 @@ ASKED = GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules for cod
 
 def turn(number: int) -> TurnArrived:
     """A newly arrived turn."""
-    turn_content = Turn("user", "18:47", (Text(f"turn {number}"),))
-    return TurnArrived(NOW, f"t#{number}", "t", "ses", turn_content)
+    content = Turn("user", "18:47", (Text(f"turn {number}"),))
+    return TurnArrived(NOW, f"t#{number}", "t", "ses", content)
 
 
 async def test_changes_are_read_once_and_shown(run: Run) -> None:

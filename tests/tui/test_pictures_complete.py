@@ -17,7 +17,7 @@ VALUES = {
 """The possible values of the expressions in f-string names."""
 
 
-def drawn(path: Path) -> list[re.Pattern[str]]:
+def patterns_in(path: Path) -> list[re.Pattern[str]]:
     """Patterns for the names of the pictures that a test file draws."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -37,7 +37,7 @@ def pattern(part: ast.expr) -> str:
 
 
 def test_every_picture_is_drawn_by_a_test() -> None:
-    patterns = [each for path in Path(__file__).parent.glob("test_*.py") for each in drawn(path)]
+    patterns = [each for path in Path(__file__).parent.glob("test_*.py") for each in patterns_in(path)]
     pictures = [str(path.relative_to(SNAPSHOTS).with_suffix("")) for path in SNAPSHOTS.rglob("*.svg")]
     assert pictures
     assert not [name for name in pictures if not any(each.fullmatch(name) for each in patterns)]

@@ -98,7 +98,7 @@ async def test_the_reply_is_streamed_and_esc_stops_it_then_closes(run: Run) -> N
         await close_reply(driven)
 
 
-async def test_an_unsent_message_says_why(run: Run) -> None:
+async def test_an_unsent_message_gives_the_reason(run: Run) -> None:
     async with run() as driven:
         engine = driven.engine
         for typed in ("", "   "):

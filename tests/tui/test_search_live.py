@@ -154,7 +154,7 @@ async def test_an_index_that_cannot_be_built_or_lacks_vectors_is_explained(run: 
         assert "What means the same" not in driven.text
 
 
-async def test_what_is_shown_without_results(run: Run) -> None:
+async def test_empty_results_and_failed_searches_are_explained(run: Run) -> None:
     broken = AutopoiesisError("the disk cannot be read", where="memory.db", hint="check the disk")
     async with open_search(run, query="pool", failing={"search": broken}) as driven:
         assert "memory.db: the disk cannot be read; check the disk" in driven.text

@@ -144,11 +144,11 @@ async def test_a_moved_threshold_reads_no_more_decisions_than_it_lists(
         read: list[int] = []
         decision_at = table.decision
 
-        def counted(index: int) -> object:
+        def recording_decision(index: int) -> object:
             read.append(index)
             return decision_at(index)
 
-        monkeypatch.setattr(table, "decision", counted)
+        monkeypatch.setattr(table, "decision", recording_decision)
         await driven.press("L")
         assert 0 < len(read) <= 2 * len(driven.screen.decisions.items)
         assert "200 of " in driven.text

@@ -46,7 +46,7 @@ def test_bars_are_drawn_in_eighths() -> None:
     assert len(tops) >= 4
 
 
-def test_a_hanging_bar_is_a_reversed_rising_one_and_without_colour_none_is_reversed() -> None:
+def test_hanging_bars_are_reversed_rising_bars_unless_without_colour() -> None:
     numbers = tuple(range(1, 11))
     coloured = draw_plot(plot((0,) * 10, numbers), 40, 8, ROLES)
     assert any(style.reverse for line in coloured for _text, style in line.pieces)

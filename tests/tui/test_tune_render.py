@@ -48,7 +48,7 @@ def test_the_worst_come_first_and_undefined_ones_last() -> None:
 @pytest.mark.parametrize(
     ("sorting", "first"), [("calls", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
 )
-def test_other_orders(sorting: str, first: str) -> None:
+def test_other_sort_orders(sorting: str, first: str) -> None:
     assert ordered(topic_list().figures, sorting)[0] == first  # type: ignore[arg-type]
 
 
