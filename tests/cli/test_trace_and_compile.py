@@ -13,7 +13,7 @@ import pytest
 from engine.activation.trace import Message, Span, TriggerHit
 from engine.context.tokens import count
 from tests.cli.conftest import Command
-from tests.tui.likely import likely_row, likely_trace
+from tests.tui.probability_data import probability_row, probability_trace
 from tui.cli.activation import print_trace
 from tui.cli.base import emit_json
 from tui.render.draw import FILL, TICK
@@ -64,23 +64,23 @@ def printed(
 
 
 def test_the_score_column_names_the_kind_of_score(printed: pytest.CaptureFixture[str]) -> None:
-    print_trace(likely_trace())
+    print_trace(probability_trace())
     out = printed.readouterr().out
     assert re.search(r"tier 1 +p +rule", out) and "4 likely or triggered" in out
-    print_trace(replace(likely_trace(), deciding="tfidf"))
+    print_trace(replace(probability_trace(), deciding="tfidf"))
     out = printed.readouterr().out
     assert re.search(r"tier 1 +cos +rule", out) and "4 similar or triggered" in out
 
 
 def test_the_table_has_one_line_per_topic(printed: pytest.CaptureFixture[str]) -> None:
-    print_trace(likely_trace())
+    print_trace(probability_trace())
     out = printed.readouterr().out
     assert len(out.splitlines()) == 2 + 1 + 12 + 2
     assert "log-odds" not in out
 
 
 def test_explain_shows_the_contributions_to_a_score(printed: pytest.CaptureFixture[str]) -> None:
-    print_trace(likely_trace(), explained=True)
+    print_trace(probability_trace(), explained=True)
     out = printed.readouterr().out
     lines = out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("● github-pr-review active"))
@@ -102,7 +102,7 @@ def test_explain_shows_the_contributions_to_a_score(printed: pytest.CaptureFixtu
 
 
 def test_explain_with_all_rows_explains_every_topic(printed: pytest.CaptureFixture[str]) -> None:
-    trace = likely_trace()
+    trace = probability_trace()
     print_trace(trace, rows=len(trace.rows), explained=True)
     out = printed.readouterr().out
     assert len(re.findall(r"^[●○✗] \S+ (active|dropped|rejected)", out, re.MULTILINE)) == len(trace.rows)
@@ -122,7 +122,7 @@ def test_marks_are_styles_on_a_terminal(monkeypatch: pytest.MonkeyPatch, no_colo
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", no_colour)
-    print_trace(likely_trace(), explained=True)
+    print_trace(probability_trace(), explained=True)
     out = screen.getvalue()
     styles = {
         (code, text)
@@ -136,10 +136,12 @@ def test_marks_are_styles_on_a_terminal(monkeypatch: pytest.MonkeyPatch, no_colo
 
 def test_terminal_sequences_in_explanations_are_escaped(printed: pytest.CaptureFixture[str]) -> None:
     text = "\x1b[2Jreview\x07 \u202e[red]x[/red]\ud800"
-    bad = likely_row("deploy", 0.9, (0.1,), {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text)
+    bad = probability_row(
+        "deploy", 0.9, (0.1,), {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text
+    )
     bad = replace(bad, why=text, flip=text, rule=text, hits=(*bad.hits, TriggerHit(1, text, text, -1, 900)))
     bad = replace(bad, words=(*bad.words, Span(-3, 900, 0.5)))
-    print_trace(replace(likely_trace(), message=Message(text), rows=(bad,)), explained=True)
+    print_trace(replace(probability_trace(), message=Message(text), rows=(bad,)), explained=True)
     out = printed.readouterr().out
     assert "[review]" in out and "[red]x" in out
     assert not set("\x1b\x07\u202e\ud800") & set(out)
@@ -162,7 +164,7 @@ def test_json_contains_the_explanation(apo: Command, sample: Path) -> None:
 
 
 def test_json_of_a_probability_contains_the_contributions(printed: pytest.CaptureFixture[str]) -> None:
-    emit_json(likely_trace())
+    emit_json(probability_trace())
     first = json.loads(printed.readouterr().out)["rows"][0]
     assert first["contributions"][0] == {"signal": "trigger", "weight": 2.41}
     assert first["words"][0] == {"start": 8, "end": 14, "weight": 1.0}

@@ -20,7 +20,7 @@ JUNE = datetime(2026, 6, 12, 9, 30, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that tests can set."""
 
     def __init__(self) -> None:
         self.now = JUNE
@@ -52,7 +52,7 @@ class Log:
         return self.files.workspace.root
 
     def use(self, *paths: str, useful: Sequence[bool | None] = (), finished: bool = True) -> Injection:
-        """Records a prompt and which of its files its exchange showed to be useful."""
+        """Records a prompt and, if given, which of its files were useful in the reply."""
         injection = self.log.record(prompt(*paths), "What is new?")
         if not useful:
             return injection

@@ -54,7 +54,7 @@ def engine(root: Path, clock: Clock) -> Iterator[Engine]:
 
 @pytest.fixture
 def agent(root: Path, clock: Clock) -> ConversationCapture:
-    """Another program that writes into the same workspace."""
+    """Another program that writes to the same workspace."""
     return ConversationCapture(Files(Workspace.open(root)), clock=clock)
 
 
@@ -119,7 +119,9 @@ def test_use_is_noted_once_across_engines(
         assert other.injections.references() == {HOSTS: 1} == engine.injections.references()
 
 
-def test_a_message_without_our_prompt_does_not_count(engine: Engine, agent: ConversationCapture) -> None:
+def test_a_message_without_an_injected_prompt_does_not_count(
+    engine: Engine, agent: ConversationCapture
+) -> None:
     path = agent.start(SESSION, title="Ports")
     engine.compile("Something else?", session_id=SESSION, ask=False, record=True)
     agent.message(SESSION, "user", QUESTION)
@@ -160,16 +162,14 @@ def test_a_reply_captured_live_counts(root: Path) -> None:
         engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
         agent.message(SESSION, "user", QUESTION)
         agent.message(SESSION, "agent", REPLY)
-        _until(lambda: engine.injections.references() == {HOSTS: 1})
-        assert len(engine.injections.log.last(9)) == 1, (
-            "a turn that arrives is not known to have had our prompt"
-        )
+        _wait_until(lambda: engine.injections.references() == {HOSTS: 1})
+        assert len(engine.injections.log.last(9)) == 1, "captured turns are not recorded as injections"
 
 
-def _until(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+def _wait_until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
     while not done():
-        assert time.monotonic() < end, "it did not happen within 20 s"
+        assert time.monotonic() < deadline, "timed out after 20 s"
         time.sleep(0.02)
 
 
@@ -192,7 +192,7 @@ def exchange(key: str = "a.md#2", session: str = SESSION) -> Exchange:
 
 
 @each_case(
-    ("waiting", "chosen"),
+    ("unfinished", "expected"),
     [
         ([], None),
         ([injection("a"), injection("b", 1)], "b"),
@@ -208,6 +208,6 @@ def exchange(key: str = "a.md#2", session: str = SESSION) -> Exchange:
         ([injection("a", -70, session_id="")], None),
     ],
 )
-def test_an_exchange_is_matched_to_its_prompt(waiting: list[Injection], chosen: str | None) -> None:
-    found = of_exchange(waiting, exchange())
-    assert (found.id if found else None) == chosen
+def test_an_exchange_is_matched_to_its_prompt(unfinished: list[Injection], expected: str | None) -> None:
+    found = of_exchange(unfinished, exchange())
+    assert (found.id if found else None) == expected

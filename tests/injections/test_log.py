@@ -109,7 +109,7 @@ def test_files_are_ranked_by_use(log: Log) -> None:
     assert [use.last_useful[:10] for use in found] == ["2026-06-13", "2026-06-13", ""]
 
 
-def test_old_injections_are_not_unfinished(log: Log) -> None:
+def test_old_injections_are_not_returned_as_unfinished(log: Log) -> None:
     first = log.use("a.md")
     with log.month().open("ab") as file:
         file.write((b"x" * 999 + b"\n") * (RECENT_BYTES // 1000 + 1))

@@ -67,16 +67,16 @@ def test_cached_counts_are_not_read_again(cached: Log, monkeypatch: pytest.Monke
 
 
 def test_only_appended_lines_are_read(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bytes] = []
+    read: list[bytes] = []
     original = module._count
 
-    def take(uses: Counter[str], line: bytes) -> None:
-        taken.append(line)
+    def count(uses: Counter[str], line: bytes) -> None:
+        read.append(line)
         original(uses, line)
 
-    monkeypatch.setattr(module, "_count", take)
+    monkeypatch.setattr(module, "_count", count)
     cached.use("c.md", useful=[True])
-    assert cached.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
+    assert cached.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(read) == 1
 
 
 def test_a_missing_month_no_longer_counts(cached: Log) -> None:

@@ -1,4 +1,4 @@
-"""Tests of the workbench. What textual reads from the environment at import is settled here, before it is."""
+"""Tests of the workbench. Textual reads its environment at import, so it is set here, before any import."""
 
 import os
 

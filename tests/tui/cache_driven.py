@@ -15,7 +15,7 @@ from tui.screens.cache.screen import CacheScreen
 from tui.screens.cache.state import CacheState
 
 
-class Cached(ScreenDriven[CacheScreen]):
+class CacheDriven(ScreenDriven[CacheScreen]):
     """Drives a running cache screen."""
 
     kind = CacheScreen
@@ -27,7 +27,7 @@ class Cached(ScreenDriven[CacheScreen]):
 
     @property
     def caches(self) -> FakeCaches:
-        """The fake that it calls."""
+        """The fake caches."""
         return self.engine.caches
 
     def shows(self, name: str) -> bool:
@@ -43,8 +43,8 @@ class Cached(ScreenDriven[CacheScreen]):
         """Whether the screen is redrawn every second."""
         return self.screen._countdown is not None
 
-    def later(self, seconds: float) -> None:
-        """Advances the clock by a tick."""
+    def advance_clock(self, seconds: float) -> None:
+        """Sets the clock to ``seconds`` after the start and runs one tick."""
         now = NOW + timedelta(seconds=seconds)
         self.bench.clock = Clock(now=lambda: now, monotonic=lambda: 1000.0 + seconds, grace_s=0.0)
         if self.ticking():
@@ -52,24 +52,24 @@ class Cached(ScreenDriven[CacheScreen]):
 
 
 @asynccontextmanager
-async def caching(
+async def open_cache(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
     settle: bool = True,
     theme: str = "",
     **changes: Any,
-) -> AsyncIterator[Cached]:
-    """Opens the cache screen: ``async with caching(run, caches=FakeCaches.none()) as driven``."""
-    async with run(size, theme=theme, **changes) as driven:
-        cached = Cached(driven.app, driven.pilot, driven.engine)
-        paths = [cached.caches.path(each.discussion_id) for each in cached.caches.states]
+) -> AsyncIterator[CacheDriven]:
+    """Opens the cache screen: ``async with open_cache(run, caches=FakeCaches.none()) as driven``."""
+    async with run(size, theme=theme, **changes) as workbench:
+        driven = CacheDriven(workbench.app, workbench.pilot, workbench.engine)
+        paths = [driven.caches.path(each.discussion_id) for each in driven.caches.states]
         for path in (MEMORY, "memory-config.yaml", *filter(None, paths)):
-            file = cached.engine.root / path
+            file = driven.engine.root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{path}\n", encoding="utf-8")
-        await cached.send("C")
-        await cached.pilot.pause()
+        await driven.send("C")
+        await driven.pilot.pause()
         if settle:
-            await cached.settle()
-        yield cached
+            await driven.settle()
+        yield driven

@@ -38,8 +38,8 @@ DEADLINE_S = 60.0
 """The timeout for waits: far more than the slowest machine needs."""
 
 
-FIRST_NAP_S, LONGEST_NAP_S = 0.001, 0.01
-"""The pause between two checks while waiting; it grows, as each check takes processor time from others."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.01
+"""The pause between two checks while waiting; it grows because each check takes processor time."""
 
 
 UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
@@ -50,8 +50,7 @@ _draw = Screen._compositor_refresh
 
 
 def _draw_later(screen: Screen[Any]) -> None:
-    """Draws successive changes once: when a test looks (``Driven.lines``, ``Driven.watch``) or a
-    pilot pauses."""
+    """Draws successive changes once: when a pilot pauses, or for ``Driven.lines`` and ``Driven.watch``."""
     if screen is screen.app.screen:
         UNDRAWN.add(screen)
         screen._dirty_widgets.clear()
@@ -59,7 +58,7 @@ def _draw_later(screen: Screen[Any]) -> None:
         _draw(screen)
 
 
-async def rest(app: App[Any], *, draw: bool = False) -> None:
+async def run_until_idle(app: App[Any], *, draw: bool = False) -> None:
     """Runs everything that is ready until nothing is left, then optionally draws the changes.
 
     For threads and timers, see ``Driven.settle`` and ``Driven.until``.
@@ -67,7 +66,7 @@ async def rest(app: App[Any], *, draw: bool = False) -> None:
     loop: Any = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(0)
-        await asyncio.sleep(0)  # a timer that is due is ready only in the round after
+        await asyncio.sleep(0)  # a timer that is due becomes ready only in the next round
         if loop._ready:
             continue
         for screen in app.screen_stack[-1:]:
@@ -84,31 +83,31 @@ PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
 _parse = Stylesheet._parse_rules
 
 
-def _parse_once(sheet: Stylesheet, *read: Any, **how: Any) -> list[RuleSet]:
+def _parse_once(sheet: Stylesheet, *args: Any, **kwargs: Any) -> list[RuleSet]:
     """Caches parsed style sheets across applications with the same theme."""
-    key = (*read, *how.items(), frozenset(sheet._variables.items()))
+    key = (*args, *kwargs.items(), frozenset(sheet._variables.items()))
     if key not in PARSED:
-        PARSED[key] = _parse(sheet, *read, **how)
+        PARSED[key] = _parse(sheet, *args, **kwargs)
     return PARSED[key]
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_naps() -> Iterator[None]:
+def quick_pilot() -> Iterator[None]:
     """Makes Textual's pilot wait for pending work instead of an idle processor.
 
     Waiting for an idle processor takes at least 20 ms per key and depends on the machine's load.
-    Style sheets are parsed only once, too.
+    Style sheets are also parsed only once.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
         assert delay is None, "wait for a condition"
-        await rest(pilot.app, draw=True)
+        await run_until_idle(pilot.app, draw=True)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "pause", pause)
         patch.setattr(Screen, "_compositor_refresh", _draw_later)
         patch.setattr(Stylesheet, "_parse_rules", _parse_once)
-        # Textual's says the same in Python, and is asked for each rule and widget.
+        # Textual's hash is equivalent, but written in Python and called for every rule and widget.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         yield
 
@@ -118,8 +117,8 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 
 
 @pytest.fixture(autouse=True)
-def stopped_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """UTC, without the user's own settings."""
+def fixed_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """UTC, without settings from the environment."""
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
     time.tzset()
@@ -140,7 +139,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine(home: Path) -> FakeEngine:
-    """The fixed data in a workspace with files that can be opened."""
+    """A fake engine over a workspace with a few real files."""
     root = home / "memory"
     for name in ("topics/github-pr-review.md", "knowledge/digest.md", "knowledge/ledger.json"):
         path = root / name
@@ -163,7 +162,7 @@ class Driven:
         return self.app.bench
 
     def watch(self) -> None:
-        """From now on draws changes as they happen, like a terminal."""
+        """From now on, draws changes as they happen, like a terminal."""
         WATCHED.add(self.app)
 
     def panel(self) -> str:
@@ -199,24 +198,24 @@ class Driven:
         """Waits until all engine calls have returned and everything is drawn."""
         loop: Any = asyncio.get_running_loop()
         deadline = time.monotonic() + DEADLINE_S
-        nap = FIRST_NAP_S
-        await rest(self.app)
-        while self.pending() or loop._ready:  # a thread is done only when its answer is ready to be taken
-            assert time.monotonic() < deadline, "it never comes to rest"
-            await asyncio.sleep(nap if self.pending() else 0)
-            nap = min(nap * 1.25, LONGEST_NAP_S)
-            await rest(self.app)
+        pause_s = FIRST_PAUSE_S
+        await run_until_idle(self.app)
+        while self.pending() or loop._ready:  # a thread is done only once its answer can be fetched
+            assert time.monotonic() < deadline, "still busy after the timeout"
+            await asyncio.sleep(pause_s if self.pending() else 0)
+            pause_s = min(pause_s * 1.25, LONGEST_PAUSE_S)
+            await run_until_idle(self.app)
 
     async def until(self, met: Callable[[], object]) -> None:
-        """Waits for a condition that a thread or timer causes."""
+        """Waits for a condition that a thread or timer brings about."""
         deadline = time.monotonic() + DEADLINE_S
-        nap = FIRST_NAP_S
-        await rest(self.app)
+        pause_s = FIRST_PAUSE_S
+        await run_until_idle(self.app)
         while not met():
-            assert time.monotonic() < deadline, "it never came"
-            await asyncio.sleep(nap)
-            nap = min(nap * 1.25, LONGEST_NAP_S)
-            await rest(self.app)
+            assert time.monotonic() < deadline, "timed out waiting for the condition"
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 1.25, LONGEST_PAUSE_S)
+            await run_until_idle(self.app)
 
     async def resize(self, width: int, height: int) -> None:
         """Resizes the terminal."""
@@ -269,19 +268,19 @@ Run = Callable[..., AbstractAsyncContextManager[Driven]]
 def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Opens the workbench: ``async with run((80, 24), theme="light") as driven``.
 
-    News are gathered, and times counted, in a tenth of the time; pauses in typing are as they are.
+    Timers of 0.2 s or more run ten times faster; pauses in typing keep their length.
     """
 
-    def hasten(name: str) -> None:
+    def speed_up(name: str) -> None:
         real = getattr(FullScreen, name)
 
-        def sooner(screen: FullScreen, seconds: float, *more: Any, **how: Any) -> Any:
-            return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *more, **how)
+        def faster(screen: FullScreen, seconds: float, *args: Any, **kwargs: Any) -> Any:
+            return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *args, **kwargs)
 
-        monkeypatch.setattr(FullScreen, name, sooner)
+        monkeypatch.setattr(FullScreen, name, faster)
 
-    hasten("set_timer")
-    hasten("set_interval")
+    speed_up("set_timer")
+    speed_up("set_interval")
 
     @asynccontextmanager
     async def opened(
@@ -311,19 +310,19 @@ def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 class ScreenSnapshots(SingleFileSnapshotExtension):
-    """One SVG per test in ``snapshots/<screen>/``; the name of the snapshot is ``<screen>/<name>``."""
+    """SVG files in ``snapshots/<screen>/``, named ``<screen>/<name>``."""
 
     _write_mode = WriteMode.TEXT
     file_extension = "svg"
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The folder of all snapshots; names carry the rest."""
+        """The folder of all snapshots; subfolders are part of the names."""
         return str(SNAPSHOTS)
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
-        """The name as given."""
+        """The given name."""
         return str(index)
 
     @classmethod

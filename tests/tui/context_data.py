@@ -297,9 +297,9 @@ def prompt(message: str = REVIEW, **changes: object) -> Compiled:
 
 
 def prompt_before(*, broken: bool = False) -> Compiled:
-    """The previous message's prompt: other topic and results; ``broken`` has another digest."""
-    gone = {"topic:code-style", "knowledge:knowledge/reference/gate-costs.md"}
-    pieces = [each for each in candidates("Two e-mails came in, please look") if each.label not in gone]
+    """The previous message's prompt: other topic and results; ``broken`` changes the digest too."""
+    dropped = {"topic:code-style", "knowledge:knowledge/reference/gate-costs.md"}
+    pieces = [each for each in candidates("Two e-mails came in, please look") if each.label not in dropped]
     pieces.append(
         candidate(
             "topic:email-triage",
@@ -339,7 +339,7 @@ def with_many_results(number: int = 40) -> Compiled:
     return prompt(left_out=(*LEFT_OUT[:2], *results, turns), next_kb=LEFT_OUT[1:2])
 
 
-def huge(sections: int = 4000, words: int = 25) -> Compiled:
+def huge_prompt(sections: int = 4000, words: int = 25) -> Compiled:
     """A prompt of about 100,000 tokens in thousands of sections."""
     pieces = candidates()
     for number in range(sections):

@@ -14,7 +14,7 @@ from tui.screens.context.screen import ContextScreen
 from tui.screens.context.state import ContextState
 
 
-class Contexted(ScreenDriven[ContextScreen]):
+class ContextDriven(ScreenDriven[ContextScreen]):
     """Drives a running context screen."""
 
     kind = ContextScreen
@@ -35,25 +35,25 @@ class Contexted(ScreenDriven[ContextScreen]):
 
 
 @asynccontextmanager
-async def looking(
+async def open_context(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
     settle: bool = True,
     theme: str = "",
     **changes: Any,
-) -> AsyncIterator[Contexted]:
-    """Opens the context screen on the newest message: ``async with looking(run) as driven``."""
+) -> AsyncIterator[ContextDriven]:
+    """Opens the context screen on the newest message: ``async with open_context(run) as driven``."""
     changes = {"compiled": prompt(), "compiled_before": prompt_before(), **changes}
     root = Path.home() / "memory"
     for section in changes["compiled"].sections:
         if section.source:
             (root / section.source).parent.mkdir(parents=True, exist_ok=True)
             (root / section.source).write_text(section.text, encoding="utf-8")
-    async with run(size, theme=theme, settle=settle, **changes) as driven:
-        looked = Contexted(driven.app, driven.pilot, driven.engine)
-        await looked.send("c")
-        await looked.pilot.pause()
+    async with run(size, theme=theme, settle=settle, **changes) as workbench:
+        driven = ContextDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.send("c")
+        await driven.pilot.pause()
         if settle:
-            await looked.settle()
-        yield looked
+            await driven.settle()
+        yield driven

@@ -1,4 +1,4 @@
-"""Discussions without a model: a reply in pieces, and the caches of a made-up workspace."""
+"""Fake discussions without a model: a reply in pieces, and fixed caches."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def state(discussion_id: str, **changes: Any) -> DiscussionCacheState:
     return replace(base, **changes)
 
 
-def given_up(discussion_id: str, why: str, minutes: int, **changes: Any) -> DiscussionCacheState:
+def invalidated(discussion_id: str, why: str, minutes: int, **changes: Any) -> DiscussionCacheState:
     """A discussion whose cache was invalidated."""
-    gone: dict[str, Any] = {"cached_at": None, "expires_at": None, "tokens_cached": 0, "why": why}
-    return state(discussion_id, invalidated_at=NOW - timedelta(minutes=minutes), **{**gone, **changes})
+    fields: dict[str, Any] = {"cached_at": None, "expires_at": None, "tokens_cached": 0, "why": why}
+    return state(discussion_id, invalidated_at=NOW - timedelta(minutes=minutes), **{**fields, **changes})
 
 
 def cache_states() -> list[DiscussionCacheState]:
-    """One of each kind: cached with and without expiry, named; invalidated, expired, disabled."""
+    """One of each kind: cached with and without expiry or a name, invalidated, expired, disabled."""
     return [
         state(REFACTOR),
         state(
@@ -77,7 +77,7 @@ def cache_states() -> list[DiscussionCacheState]:
             calls=9,
             tokens_cached=4096,
         ),
-        given_up(REVIEW, f"{MEMORY} changed", 6, hits=2, calls=5),
+        invalidated(REVIEW, f"{MEMORY} changed", 6, hits=2, calls=5),
         state(
             EXPORT,
             provider="gemini",
@@ -90,7 +90,7 @@ def cache_states() -> list[DiscussionCacheState]:
             why="the first call of the discussion",
             cached_content="cachedContents/9x1k2m",
         ),
-        given_up(MAILS, "switched off", 90, enabled=False, hits=0, calls=1),
+        invalidated(MAILS, "switched off", 90, enabled=False, hits=0, calls=1),
         state(
             "ses_0d5511fe",
             cached_at=NOW - timedelta(hours=3),
@@ -141,7 +141,7 @@ def cost_records() -> list[CostRecord]:
 
 
 def cache_misses() -> Misses:
-    """Three files broke prefixes."""
+    """Misses caused by three files that broke prefixes."""
     return Misses(
         ttl_s=300,
         turns=81,
@@ -158,7 +158,7 @@ def cache_misses() -> Misses:
 
 
 class FakeCaches(DiscussionCaches):
-    """The caches of a made-up workspace; ``FakeCaches.none()`` for one in which nothing was ever sent."""
+    """Fixed caches; ``FakeCaches.none()`` for a workspace in which nothing was ever sent."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class FakeCaches(DiscussionCaches):
 
     @classmethod
     def none(cls, provider: str = "local") -> FakeCaches:
-        """Nothing was ever sent."""
+        """No caches: nothing was ever sent."""
         return cls([], {}, [], misses((), 300), provider, "", [])
 
     def overview(self, days: int, settings: CacheSettings) -> CacheOverview:
@@ -229,22 +229,22 @@ class FakeDiscussions(Discussions):
         self._engine = engine
 
     def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> FakeSending:
-        """Sends one message."""
+        """A fake that sends one message."""
         return FakeSending(self._engine)
 
     def to_continue(self, key: str) -> str:
-        """The same for every message."""
-        self._engine.note("to_continue", key)
+        """Records the call; the session is the same for every message."""
+        self._engine.record("to_continue", key)
         return self._engine.session
 
     @property
     def ending(self) -> FakeEnding:
-        """Invalidates caches."""
+        """A fake that ends caches."""
         return FakeEnding(self._engine)
 
     def overview(self, days: int = DAYS) -> CacheOverview:
-        """The made-up caches."""
-        self._engine.note("overview", days)
+        """Records the call and returns the fixed caches."""
+        self._engine.record("overview", days)
         return self._engine.caches.overview(days, self._engine.config.cache)
 
 
@@ -255,22 +255,22 @@ class FakeEnding(Ending):
         self._engine = engine
 
     def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
-        """Invalidates it."""
-        self._engine.note("invalidate", discussion_id, why)
+        """Records the call and invalidates the cache."""
+        self._engine.record("invalidate", discussion_id, why)
         return self._engine.caches.change(
             discussion_id, cached_at=None, expires_at=None, tokens_cached=0, invalidated_at=NOW, why=why
         )
 
     def disable(self, discussion_id: str) -> DiscussionCacheState:
-        """Disables it."""
-        self._engine.note("disable", discussion_id)
+        """Records the call and disables caching."""
+        self._engine.record("disable", discussion_id)
         return self._engine.caches.change(
             discussion_id, cached_at=None, expires_at=None, tokens_cached=0, enabled=False, why="switched off"
         )
 
     def enable(self, discussion_id: str) -> DiscussionCacheState:
-        """Enables it."""
-        self._engine.note("enable", discussion_id)
+        """Records the call and enables caching."""
+        self._engine.record("enable", discussion_id)
         return self._engine.caches.change(discussion_id, enabled=True, why="")
 
 
@@ -290,8 +290,8 @@ class FakeConfiguration(Configuration):
         return tuple(found)
 
     def change(self, name: str, value: object) -> SettingChange:
-        """Changes it, with a made-up commit."""
-        self._engine.note("change", name, value)
+        """Records the call and changes the setting, with a made-up commit."""
+        self._engine.record("change", name, value)
         if not name.startswith("cache."):
             return SettingChange(name, {}, value, "memory-config.yaml", 30, "a81f2c0d5e", "")
         config, field_name = self._engine.config, name.removeprefix("cache.")
@@ -324,15 +324,15 @@ class FakeSending(Sending):
         on_text: Callable[[str], None] = lambda _text: None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Sent:
-        """Mimics the engine."""
+        """Records the call and reports the same steps as the engine."""
         from tests.tui.fake_engine import review_trace
 
-        self._engine.note("send", text, session_id)
+        self._engine.record("send", text, session_id)
         for step in ("said", "traced", "compiled", "asked"):
             on_step(step)
-        said = ""
+        received = ""
         for start in range(0, len(REPLY), 40):
-            said += REPLY[start : start + 40]
+            received += REPLY[start : start + 40]
             on_text(REPLY[start : start + 40])
             if start >= 80:
                 while not self._engine.go_on.wait(0.01) and not self.interrupted.is_set():
@@ -351,7 +351,7 @@ class FakeSending(Sending):
             trace=review_trace(text),
             compiled=self._engine.compiled,
             provider="anthropic",
-            reply=ChatReply(said, usage, "claude-sonnet-5-5"),
+            reply=ChatReply(received, usage, "claude-sonnet-5-5"),
             cost_usd=None if problem else 0.0124,
             cache=DiscussionCacheState("ses_5e2277cb"),
             corrections=(),
@@ -359,6 +359,6 @@ class FakeSending(Sending):
         )
 
     def stop(self) -> None:
-        """Stops after the current piece."""
-        self._engine.note("stop sending")
+        """Records the call and stops after the current piece."""
+        self._engine.record("stop sending")
         self.interrupted.set()

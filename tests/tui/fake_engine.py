@@ -392,29 +392,29 @@ PROBLEMS = (
 class FakeFiles(Files):
     """The workspace's files; reads are recorded."""
 
-    def __init__(self, workspace: Workspace, note: Callable[..., None]) -> None:
+    def __init__(self, workspace: Workspace, record: Callable[..., None]) -> None:
         super().__init__(workspace)
-        self._note = note
+        self._record = record
 
     def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
         """Records the call."""
-        self._note("read", relative)
+        self._record("read", relative)
         return super().read(relative, limit=limit)
 
 
 class FakeLabels(Labels):
     """Records labels; there is nothing to learn."""
 
-    def __init__(self, note: Callable[..., None]) -> None:
-        self.note = note
+    def __init__(self, record: Callable[..., None]) -> None:
+        self.record = record
 
     def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
         """Records the call."""
-        self.note("label", trace_key, topic, useful)
+        self.record("label", trace_key, topic, useful)
 
     def learn(self) -> bool:
         """Records the call; there is nothing to learn."""
-        self.note("learn")
+        self.record("learn")
         return False
 
 
@@ -422,9 +422,9 @@ class FakeLabels(Labels):
 class FakeEngine(Engine):
     """An engine with canned parts: it answers immediately from fixed data and records its calls.
 
-    ``traces`` and ``output`` take the place of the fixed answers; ``gates`` block a call of that name
-    until they are set, so that a test can look at the time between; ``failing`` makes calls fail;
-    ``gate_is_silent`` makes the gate one that has to be asked.
+    ``traces`` and ``output`` replace the fixed answers. A call named in ``blocked`` waits for its event, so
+    that a test can check the state in between; one named in ``failing`` raises its error. With
+    ``gate_only_on_request``, the gate does not answer for drafts.
     """
 
     root: Path
@@ -434,17 +434,17 @@ class FakeEngine(Engine):
     status_value: StatusView = field(default_factory=status_view)
     compiled: Compiled = field(default_factory=review_compiled)
     compiled_before: Compiled | None = None
-    taken: frozenset[str] = frozenset()
+    existing: frozenset[str] = frozenset()
     traces: dict[str, Trace] = field(default_factory=dict)
     output: str = ""
     calls: list[tuple[object, ...]] = field(default_factory=list)
-    gates: dict[str, threading.Event] = field(default_factory=dict)
+    blocked: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
-    finding: FakeSearch = field(default_factory=FakeSearch)
+    fake_search: FakeSearch = field(default_factory=FakeSearch)
     caches: FakeCaches = field(default_factory=FakeCaches)
     started: bool = False
-    gate_is_silent: bool = False
+    gate_only_on_request: bool = False
     session: str = ""
     knowledge: FakeKnowledge = field(init=False)
     schedule: FakeSchedule = field(init=False)
@@ -454,7 +454,7 @@ class FakeEngine(Engine):
         super().__init__(
             workspace,
             EffectiveSettings(Config(), (), (), TrustStatus(self.root, "nothing", ())),
-            files=FakeFiles(workspace, self.finding.note),
+            files=FakeFiles(workspace, self.fake_search.record),
             clock=lambda: NOW,
         )
         self.knowledge = FakeKnowledge(self)
@@ -465,11 +465,15 @@ class FakeEngine(Engine):
         self.go_on.set()
 
     def decide_trust(self, *, trusted: bool) -> None:
-        self._called("decide_trust", trusted)
+        self.record("decide_trust", trusted)
 
-    def note(self, name: str, *arguments: object) -> None:
-        """Records a call of one of its parts, which may fail or block like its own."""
-        self._called(name, *arguments)
+    def record(self, name: str, *arguments: object) -> None:
+        """Records a call to the engine or one of its parts, which may block or fail."""
+        self.calls.append((name, *arguments))
+        if name in self.blocked:
+            self.blocked[name].wait(10)
+        if name in self.failing:
+            raise self.failing[name]
 
     @property
     def discussions(self) -> FakeDiscussions:
@@ -488,13 +492,13 @@ class FakeEngine(Engine):
                 handler(event)
 
     def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
-        """Remembers the handler."""
+        """Adds a handler."""
         self.handlers.append(handler)
         return lambda: self.handlers.remove(handler)
 
     def start(self) -> None:
         """Records the call."""
-        self._called("start")
+        self.record("start")
         self.started = True
 
     def stop(self) -> None:
@@ -503,12 +507,12 @@ class FakeEngine(Engine):
 
     def feed(self, limit: int) -> list[FeedEntry]:
         """The entries."""
-        self._called("feed", limit)
+        self.record("feed", limit)
         return self.entries[-limit:]
 
     def trace_of(self, key: str) -> Trace | None:
-        """A trace that matches the entry's text."""
-        self._called("trace_of", key)
+        """Records the call; the trace depends on the entry's text."""
+        self.record("trace_of", key)
         if key in self.traces:
             return self.traces[key]
         entry = next((entry for entry in self.entries if entry.key == key and entry.kind != "tool"), None)
@@ -523,34 +527,34 @@ class FakeEngine(Engine):
     def compile_of(
         self, key: str, *, budget: int | None = None, tools: tuple[ToolDefinition, ...] | None = None
     ) -> Compiled | None:
-        """The same prompt for all."""
-        self._called("compile_of", key)
+        """Records the call; the prompt is the same for all messages."""
+        self.record("compile_of", key)
         return self.compiled
 
     def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
-        """The previous prompt, if any."""
-        self._called("compile_before", key)
+        """Records the call and returns the previous prompt, if any."""
+        self.record("compile_before", key)
         return self.compiled_before
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
-        """The section's lines, as if it were a whole file."""
-        self._called("lines_of", section.label)
+        """Records the call; the section's lines are consecutive."""
+        self.record("lines_of", section.label)
         start = section.lines.partition("-")[0]
         first = int(start) if start.isdecimal() else 1
         end = first + section.text.count("\n") + 1
         return tuple(range(first, end)) if section.source else ()
 
     def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
-        """Records the call; names in ``taken`` already exist."""
-        self._called("keep_prompt", path, text, replace)
-        return replace or path not in self.taken
+        """Records the call; names in ``existing`` already exist."""
+        self.record("keep_prompt", path, text, replace)
+        return replace or path not in self.existing
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
-        """A trace whose prompt grows with the message; a silent gate does not answer for drafts."""
-        self._called("try_message", text, *(("asked",) if ask else ()))
+        """Records the call; the prompt grows with the message; such a gate ignores drafts."""
+        self.record("try_message", text, *(("asked",) if ask else ()))
         grown = replace(self.compiled, tokens=min(7936, 6200 + 11 * len(text)))
         trace = review_trace(text)
-        if not ask and self.gate_is_silent:
+        if not ask and self.gate_only_on_request:
             rows = tuple(
                 replace(row, gate=GateOutcome("failed", "openai", reason="not asked"), verdict="failed")
                 if row.gate
@@ -562,58 +566,51 @@ class FakeEngine(Engine):
 
     def digest(self) -> DigestView:
         """The digest."""
-        self._called("digest")
+        self.record("digest")
         return self.digest_view
 
     def ledger(self) -> LedgerView:
         """The ledger."""
-        self._called("ledger")
+        self.record("ledger")
         return self.ledger_view
 
     def status(self) -> StatusView:
         """The status."""
-        self._called("status")
+        self.record("status")
         return self.status_value
 
     @property
     def labels(self) -> FakeLabels:
         """Records labels."""
-        return FakeLabels(self._called)
+        return FakeLabels(self.record)
 
     @property
     def index(self) -> FakeIndex:
         """The index state."""
-        return FakeIndex(self.finding)
+        return FakeIndex(self.fake_search)
 
     @property
     def presets(self) -> FakePresets:
         """Records what is added to presets."""
-        return FakePresets(self.finding)
+        return FakePresets(self.fake_search)
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
         """The search results."""
-        return self.finding.search(query, category=category, limit=limit)
+        return self.fake_search.search(query, category=category, limit=limit)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Records the call."""
-        self._called("answer", question_id, yes)
+        self.record("answer", question_id, yes)
 
     def rescan(self) -> None:
         """Records the call."""
-        self._called("rescan")
+        self.record("rescan")
 
     def run_command(self, line: str, stop: threading.Event) -> str:
-        """Echoes the line."""
-        self._called("run_command", line)
+        """Records the call and echoes the line."""
+        self.record("run_command", line)
         return self.output or f"$ autopoiesis {line}\n42 topics, 0 problems\n"
 
-    def asked(self, name: str) -> list[tuple[object, ...]]:
+    def calls_of(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""
         return [call for call in self.calls if call[0] == name]
-
-    def _called(self, name: str, *arguments: object) -> None:
-        self.calls.append((name, *arguments))
-        if name in self.gates:
-            self.gates[name].wait(10)
-        if name in self.failing:
-            raise self.failing[name]

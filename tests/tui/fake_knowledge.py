@@ -1,4 +1,4 @@
-"""The part of a fake engine that holds knowledge, put together."""
+"""The knowledge part of the fake engine, assembled from its fakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FakeKnowledge(Knowledge):
-    """Answers at once from what its parts hold."""
+    """Answers immediately from its fake parts."""
 
     ledger: FakeLedger
     review: FakeReview
@@ -35,22 +35,22 @@ class FakeKnowledge(Knowledge):
         self.notes = FakeNotes(engine)
 
     def price_of(self, survey: Survey) -> float | None:
-        """A tenth of a cent for a thousand tokens; markers cost nothing."""
+        """A tenth of a cent per thousand tokens; markers cost nothing."""
         return 0.0 if survey.provider == "markers" else survey.tokens / 1e6
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """All of the ledger."""
-        self._engine.note("verify")
+        """Checks every ledger entry."""
+        self._engine.record("verify")
         return (self.ledger.checked(name) for name in list(self.ledger.known))
 
     def check(self, sha256: str) -> CheckedEntry:
-        """One of its entries."""
-        self._engine.note("check", sha256)
+        """Checks one ledger entry."""
+        self._engine.record("check", sha256)
         if sha256 not in self.ledger.known:
             raise HarvestRefused(f"the ledger has no entry {sha256[:12]}")
         return self.ledger.checked(sha256)
 
     def commit(self, paths: Sequence[str], message: str) -> ChangeCommit:
-        """Notes it."""
-        self._engine.note("commit", paths, message)
+        """Records the call."""
+        self._engine.record("commit", paths, message)
         return ChangeCommit("c" * 40)

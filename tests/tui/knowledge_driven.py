@@ -1,4 +1,4 @@
-"""The knowledge screen as a test drives it."""
+"""Drives the knowledge screen in tests."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from tui.screens.knowledge.pieces import name_of, sign_of
 from tui.screens.knowledge.screen import KnowledgeScreen
 
 
-class Knowing(ScreenDriven[KnowledgeScreen]):
-    """A running knowledge screen and the hand that drives it."""
+class KnowledgeDriven(ScreenDriven[KnowledgeScreen]):
+    """Drives a running knowledge screen."""
 
     kind = KnowledgeScreen
 
     def listed(self) -> list[tuple[str, str]]:
-        """Sign and words of what is in the group."""
+        """The sign and text of each item in the group."""
         pieces = self.screen.pieces
         found = [pieces.item_at(at) for at in range(pieces.row_count)]
         return [(sign_of(each).strip(), name_of(each)) for each in found]
 
     def selected(self) -> str:
-        """What the selected thing says."""
+        """The text of the selected item."""
         piece = self.screen.pieces.selected
         return name_of(piece) if piece is not None else ""
 
     def counts(self) -> dict[str, str]:
-        """How much is in each group, and what is to be seen to."""
+        """The item count of each group, after its mark if it needs attention."""
         return {item.group: f"{item.mark} {item.count}".strip() for item in self.screen.groups.items}
 
     async def group(self, name: Group) -> None:
-        """Goes into a group."""
+        """Selects a group and goes to its items."""
         self.screen.groups.select(list(TITLES).index(name))
         await self.press("2")
 
 
 @asynccontextmanager
-async def knowing(
+async def open_knowledge(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
@@ -49,19 +49,19 @@ async def knowing(
     settle: bool = True,
     theme: str = "",
     **changes: Any,
-) -> AsyncIterator[Knowing]:
-    """Opens the knowledge screen: ``async with knowing(run, empty=True) as driven``."""
-    async with run(size, theme=theme, **changes) as driven:
-        engine = driven.engine
+) -> AsyncIterator[KnowledgeDriven]:
+    """Opens the knowledge screen: ``async with open_knowledge(run, empty=True) as driven``."""
+    async with run(size, theme=theme, **changes) as workbench:
+        engine = workbench.engine
         engine.digest_view = digest_view("")
         if not empty:
             write_knowledge(engine.root)
             engine.digest_view = digest_view()
             engine.knowledge.notes.files = notes_of_files()
             engine.knowledge.notes.unclear = unclear_notes()
-        held = Knowing(driven.app, driven.pilot, engine)
-        await held.send("K")
-        await held.pilot.pause()
+        driven = KnowledgeDriven(workbench.app, workbench.pilot, engine)
+        await driven.send("K")
+        await driven.pilot.pause()
         if settle:
-            await held.settle()
-        yield held
+            await driven.settle()
+        yield driven

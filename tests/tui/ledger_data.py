@@ -1,4 +1,4 @@
-"""A ledger, a harvest and a trash in memory."""
+"""Fakes of the ledger, the harvest and the trash, with fixed data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
 
 FACTS, DECISIONS = "knowledge/facts.md", "knowledge/decisions.md"
-HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST = (str(number) * 64 for number in range(1, 7))
+HARVESTED, RECLAIMED, FAILED, UNHARVESTED, LARGE, LOST = (str(number) * 64 for number in range(1, 7))
 INVALID = "harvest output invalid after 2 attempts: Expecting value: line 1 column 1 (char 0)"
 
 
 def line(number: int, path: str, text: str) -> LedgerLine:
-    """A line that a harvest wrote."""
+    """A line written by a harvest."""
     return LedgerLine(f"item{number}", path, f"- {text} [from: 2026-06-12-schema, 2026-06-12]")
 
 
@@ -36,7 +36,7 @@ LINES = (
 
 
 def entries() -> dict[str, LedgerEntry]:
-    """One of each kind, the newest first by time and last in the file."""
+    """One entry of each status, oldest first as in the file."""
     return {
         LOST: LedgerEntry(
             "conversations/2026-06-01-old.md", "harvested", "2026-06-01T08:00:00+00:00", {"facts": 1},
@@ -46,7 +46,7 @@ def entries() -> dict[str, LedgerEntry]:
             "conversations/2026-06-05-export.jsonl", "too-large", "2026-06-06T09:00:00+00:00", size=2_400_000,
             error="it is larger than 1 MB, and is kept",
         ),
-        GIVEN_UP: LedgerEntry(
+        UNHARVESTED: LedgerEntry(
             "conversations/2026-06-07-test.md", "deleted-unharvested", "2026-06-08T09:00:00+00:00",
             deleted=True, size=120,
         ),
@@ -74,14 +74,14 @@ SOURCES: dict[str, SourceState] = {
     HARVESTED: "there",
     RECLAIMED: "in trash",
     FAILED: "there",
-    GIVEN_UP: "in history",
+    UNHARVESTED: "in history",
     LARGE: "there",
     LOST: "lost",
 }
 
 
 def candidate(name: str, kind: Kind, why: str, size: int, sha256: str = "") -> Candidate:
-    """A conversation."""
+    """A conversation found by the survey."""
     return Candidate(
         f"conversations/{name}", kind, why, size, sha256, text_size=size if kind == "harvest" else 0
     )
@@ -105,8 +105,8 @@ CANDIDATES = (
 DEPLOY, MAILS, PARSER, SCHEMA = (CANDIDATES[at].path for at in (2, 3, 0, 5))
 
 
-def harvested(path: str, size: int, **changes: object) -> Result:
-    """What became of a conversation that taught something."""
+def harvest_result(path: str, size: int, **changes: object) -> Result:
+    """The result of a conversation from which items were harvested."""
     entry = LedgerEntry(
         path, "harvested", "2026-06-12T18:47:30+00:00", {"facts": 2, "decisions": 1}, known=1,
         held=("item7",), provider="anthropic", model="claude-haiku-4-5", input_tokens=3_550,
@@ -116,7 +116,7 @@ def harvested(path: str, size: int, **changes: object) -> Result:
     return replace(result, **changes)  # type: ignore[arg-type]
 
 
-STOOD_THERE = KnownItem(
+KNOWN_ITEM = KnownItem(
     Item("facts", "The pool holds 20 connections."), "knowledge/facts.md", 12,
     "- The pool holds 20 connections. [from: 2026-05-28-pool, 2026-05-28]", 1.0,
 )  # fmt: skip
@@ -124,22 +124,22 @@ BRAKE = "2 would go to the trash, over half of 3; confirm the number with: --rec
 
 
 def results(kept: str = "", to_confirm: int = 0) -> tuple[Result, ...]:
-    """Results of all of them; the reclaimable ones are kept for a reason, if one is given."""
+    """The results of all conversations; with ``kept``, none is reclaimed, for that reason."""
     failed = LedgerEntry(
         PARSER, "harvest-failed", "2026-06-12T18:47:30+00:00", provider="anthropic", model="claude-haiku-4-5",
         input_tokens=900, output_tokens=40, cost_usd=0.0011, size=3_600, error=INVALID,
     )  # fmt: skip
-    gone = {"kept": kept, "to_confirm": to_confirm} if kept else {"reclaimed": True}
+    reclaim = {"kept": kept, "to_confirm": to_confirm} if kept else {"reclaimed": True}
     return (
         Result(PARSER, 3_600, "failed", failed, error=INVALID),
-        harvested(DEPLOY, 14_200, known=(STOOD_THERE,), **gone),
-        harvested(MAILS, 6_100, kept="no items found (--reclaim-empty)"),
-        Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **gone),
+        harvest_result(DEPLOY, 14_200, known=(KNOWN_ITEM,), **reclaim),
+        harvest_result(MAILS, 6_100, kept="no items found (--reclaim-empty)"),
+        Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **reclaim),
     )
 
 
 class FakeLedger(Ledger):
-    """The entries, and what is found out about conversations."""
+    """The entries, and the survey and reports of the fake harvest; calls are recorded."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
@@ -147,21 +147,21 @@ class FakeLedger(Ledger):
         self.sources = dict(SOURCES)
         self.surveyed = Survey(CANDIDATES, "anthropic", "claude-haiku-4-5")
         self.reported: list[Report] = []
-        """What runs give, one after the other; the usual one where there is none."""
+        """The reports of the next runs, in order; then the default report."""
 
     def entries(self) -> dict[str, LedgerEntry]:
-        """The entries."""
-        self._engine.note("entries")
+        """Records the call."""
+        self._engine.record("entries")
         return dict(self.known)
 
     def rebuild(self) -> tuple[int, int]:
-        """Makes it readable again."""
-        self._engine.note("rebuild")
+        """Records the call and makes the ledger readable again."""
+        self._engine.record("rebuild")
         self._engine.failing.pop("entries", None)
         return len(self.known), 2
 
     def checked(self, sha256: str) -> CheckedEntry:
-        """The first line is there, the second was edited, the third is gone."""
+        """The check of an entry: its first line is there, the second edited, the third gone."""
         entry = self.known[sha256]
         lines: list[CheckedLine] = []
         for at, each in enumerate(entry.lines):
@@ -172,15 +172,15 @@ class FakeLedger(Ledger):
 
 
 class FakeHarvest(Harvest):
-    """What finds and harvests conversations."""
+    """Harvests with fixed results; calls are recorded."""
 
     def __init__(self, engine: FakeEngine, ledger: FakeLedger) -> None:
         self._engine = engine
         self.canned = ledger
 
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
-        """What there is."""
-        self._engine.note("survey", transcripts)
+        """Records the call."""
+        self._engine.record("survey", transcripts)
         return self.canned.surveyed
 
     def run(
@@ -189,8 +189,8 @@ class FakeHarvest(Harvest):
         on_result: Callable[[Result], None] = lambda _result: None,
         on_start: Callable[[str], None] = lambda _path: None,
     ) -> Report:
-        """Tells of every result; ``gates`` named ``harvest PATH`` hold one up."""
-        self._engine.note("harvest", request)
+        """Reports every result; blocks at a conversation while ``blocked["harvest PATH"]`` is not set."""
+        self._engine.record("harvest", request)
         reported = self.canned.reported
         report = reported.pop(0) if reported else Report(results())
         done: list[Result] = []
@@ -198,10 +198,10 @@ class FakeHarvest(Harvest):
             if request.paths and result.path not in request.paths:
                 continue
             on_start(result.path)
-            self._engine.note(f"harvest {result.path}")
+            self._engine.record(f"harvest {result.path}")
             done.append(replace(result, reclaimed=False, kept=""))
             on_result(done[-1])
-            if self._engine.asked("stop harvest"):
+            if self._engine.calls_of("stop harvest"):
                 return Report(tuple(done), stopped="stopped")
         for result in report.results:
             if result.reclaimed or result.kept:
@@ -209,20 +209,20 @@ class FakeHarvest(Harvest):
         return report
 
     def stop(self) -> None:
-        """Ends a run."""
-        self._engine.note("stop harvest")
+        """Records the call, which ends a run after the current conversation."""
+        self._engine.record("stop harvest")
 
 
 class FakeReclaimer(Reclaimer):
-    """What brings conversations back."""
+    """Restores conversations in the fake ledger."""
 
     def __init__(self, engine: FakeEngine, ledger: FakeLedger) -> None:
         self._engine = engine
         self.canned = ledger
 
     def restore(self, sha256: str) -> str:
-        """Puts it where it was."""
-        self._engine.note("restore", sha256)
+        """Records the call and marks the conversation as restored."""
+        self._engine.record("restore", sha256)
         known = self.canned.known
         self.canned.sources[sha256] = "there"
         known[sha256] = replace(known[sha256], deleted=False, restored=True)

@@ -1,4 +1,4 @@
-"""The ledger and harvest screens as a test drives them."""
+"""Drives the ledger and harvest screens in tests."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tui.screens.ledger.screen import LedgerScreen
 Prepare = Callable[[FakeEngine], None]
 
 
-class Audited(ScreenDriven[LedgerScreen]):
-    """A running ledger screen and the hand that drives it."""
+class LedgerDriven(ScreenDriven[LedgerScreen]):
+    """Drives a running ledger screen."""
 
     kind = LedgerScreen
 
     @property
     def ledger(self) -> FakeLedger:
-        """What it asks."""
+        """The fake ledger."""
         return self.engine.knowledge.ledger
 
     def shows(self, name: str) -> bool:
-        """Whether a panel is in view."""
+        """Whether a panel is visible."""
         return bool(self.screen.panel_named(name).display)
 
     def selected(self) -> str:
@@ -36,36 +36,36 @@ class Audited(ScreenDriven[LedgerScreen]):
         return item.sha256 if item is not None else ""
 
 
-class Harvesting(ScreenDriven[HarvestScreen]):
-    """A running harvest screen and the hand that drives it."""
+class HarvestDriven(ScreenDriven[HarvestScreen]):
+    """Drives a running harvest screen."""
 
     kind = HarvestScreen
 
     @property
     def ledger(self) -> FakeLedger:
-        """What it asks."""
+        """The fake ledger."""
         return self.engine.knowledge.ledger
 
     @property
     def step(self) -> str:
-        """Which step is in view."""
+        """The current step."""
         return self.screen.state.step
 
     def shows(self, name: str) -> bool:
-        """Whether a panel is in view."""
+        """Whether a panel is visible."""
         return bool(self.screen.panel_named(name).display)
 
     def chosen(self) -> list[str]:
-        """The conversations that are chosen, by name."""
+        """The names of the selected conversations."""
         return [each.path.removeprefix("conversations/") for each in self.screen.state.chosen]
 
-    def wishes(self) -> list[Any]:
-        """What the engine was asked to do."""
-        return [call[1] for call in self.engine.asked("harvest")]
+    def requests(self) -> list[Any]:
+        """The harvest requests sent to the engine."""
+        return [call[1] for call in self.engine.calls_of("harvest")]
 
 
 @asynccontextmanager
-async def auditing(
+async def open_ledger(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
@@ -73,33 +73,33 @@ async def auditing(
     theme: str = "",
     prepare: Prepare = lambda _engine: None,
     **changes: Any,
-) -> AsyncIterator[Audited]:
-    """Opens the ledger screen: ``async with auditing(run) as driven``."""
-    async with run(size, theme=theme, **changes) as driven:
-        prepare(driven.engine)
-        for entry in driven.engine.knowledge.ledger.known.values():
-            file = driven.engine.root / "conversations" / entry.name
+) -> AsyncIterator[LedgerDriven]:
+    """Opens the ledger screen: ``async with open_ledger(run) as driven``."""
+    async with run(size, theme=theme, **changes) as workbench:
+        prepare(workbench.engine)
+        for entry in workbench.engine.knowledge.ledger.known.values():
+            file = workbench.engine.root / "conversations" / entry.name
             if "/" not in entry.name and "\0" not in entry.name and entry.name.isprintable():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("a talk\n", encoding="utf-8")
-        (driven.engine.root / "knowledge/facts.md").write_text("# Facts\n", encoding="utf-8")
-        audited = Audited(driven.app, driven.pilot, driven.engine)
-        await audited.send("L")
-        await audited.pilot.pause()
+        (workbench.engine.root / "knowledge/facts.md").write_text("# Facts\n", encoding="utf-8")
+        driven = LedgerDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.send("L")
+        await driven.pilot.pause()
         if settle:
-            await audited.settle()
-        yield audited
+            await driven.settle()
+        yield driven
 
 
 @asynccontextmanager
-async def harvesting(
+async def open_harvest(
     run: Run, size: tuple[int, int] = (120, 40), *, key: str = "H", settle: bool = True, **changes: Any
-) -> AsyncIterator[Harvesting]:
-    """Opens the guided harvest from the ledger screen: ``async with harvesting(run) as driven``."""
-    async with auditing(run, size, **changes) as audited:
-        await audited.send(key)
-        await audited.pilot.pause()
-        driven = Harvesting(audited.app, audited.pilot, audited.engine)
+) -> AsyncIterator[HarvestDriven]:
+    """Opens the guided harvest from the ledger screen: ``async with open_harvest(run) as driven``."""
+    async with open_ledger(run, size, **changes) as ledger:
+        await ledger.send(key)
+        await ledger.pilot.pause()
+        driven = HarvestDriven(ledger.app, ledger.pilot, ledger.engine)
         if settle:
             await driven.settle()
         yield driven

@@ -7,27 +7,27 @@ from typing import Generic, TypeVar
 from tests.tui.conftest import Driven
 from tui.kit.full_screen import FullScreen
 
-Shown = TypeVar("Shown", bound=FullScreen)
+ScreenT = TypeVar("ScreenT", bound=FullScreen)
 
 
-class ScreenDriven(Driven, Generic[Shown]):
+class ScreenDriven(Driven, Generic[ScreenT]):
     """Drives a running screen of one kind; ``panel`` is still the workbench's."""
 
-    kind: type[Shown]
+    kind: type[ScreenT]
 
-    def _there(self) -> list[Shown]:
+    def _open_screens(self) -> list[ScreenT]:
         return [each for each in self.app.screen_stack if isinstance(each, self.kind)]
 
     @property
-    def screen(self) -> Shown:
-        """The screen, even when others cover it."""
-        return self._there()[0]
+    def screen(self) -> ScreenT:
+        """The screen, even while others cover it."""
+        return self._open_screens()[0]
 
     def is_open(self) -> bool:
         """Whether it is still open."""
-        return bool(self._there())
+        return bool(self._open_screens())
 
-    def in_use(self) -> str:
+    def focused_panel(self) -> str:
         """The focused panel."""
         return str(self.screen.panel_in_use)
 
@@ -36,8 +36,8 @@ class ScreenDriven(Driven, Generic[Shown]):
         return self.screen.zoomed
 
     @property
-    def said(self) -> str:
-        """The visible notifications."""
+    def toasts(self) -> str:
+        """The text of the visible notifications."""
         return "\n".join(str(each.message) for each in self.app._notifications)
 
     def line(self, words: str) -> str:
@@ -46,4 +46,4 @@ class ScreenDriven(Driven, Generic[Shown]):
 
     def pending(self) -> bool:
         """Whether the workbench or the screen is waiting for something."""
-        return super().pending() or any(each.waiting for each in self._there())
+        return super().pending() or any(each.waiting for each in self._open_screens())

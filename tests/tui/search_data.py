@@ -214,7 +214,7 @@ WITHOUT_VECTORS = replace(READY, vectors=0, embedder="", without_vectors="no emb
 """An index without vectors."""
 
 
-def many(number: int) -> tuple[SearchResult, ...]:
+def many_results(number: int) -> tuple[SearchResult, ...]:
     """Any number of distinct results."""
     base = RESULTS[0]
     return tuple(
@@ -254,22 +254,22 @@ def write_files(root: Path) -> None:
 class FakeSearch:
     """Searches fixed results: those that contain a query word, best first; preset changes are recorded.
 
-    ``gates`` block a call of that name until they are set, ``held`` a search for one query; ``failing`` makes
-    calls fail.
+    A call named in ``blocked``, or a search for a query in ``blocked_queries``, waits for its event; a call
+    named in ``failing`` raises its error.
     """
 
     results: tuple[SearchResult, ...] = RESULTS
     state: IndexStatus = READY
     calls: list[tuple[object, ...]] = field(default_factory=list)
-    gates: dict[str, threading.Event] = field(default_factory=dict)
-    held: dict[str, threading.Event] = field(default_factory=dict)
+    blocked: dict[str, threading.Event] = field(default_factory=dict)
+    blocked_queries: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
         """The results."""
-        self.note("search", query, category, limit)
-        if query in self.held:
-            self.held[query].wait(10)
+        self.record("search", query, category, limit)
+        if query in self.blocked_queries:
+            self.blocked_queries[query].wait(10)
         words = Words(query)
         found = [
             result
@@ -279,15 +279,15 @@ class FakeSearch:
         source = "index" if self.state.state == "ready" else "ripgrep"
         return [replace(result, source=source) for result in found[:limit]]  # type: ignore[arg-type]
 
-    def asked(self, name: str) -> list[tuple[object, ...]]:
+    def calls_of(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""
         return [call for call in self.calls if call[0] == name]
 
-    def note(self, name: str, *arguments: object) -> None:
+    def record(self, name: str, *arguments: object) -> None:
         """Records a call, which may block or fail."""
         self.calls.append((name, *arguments))
-        if name in self.gates:
-            self.gates[name].wait(10)
+        if name in self.blocked:
+            self.blocked[name].wait(10)
         if name in self.failing:
             raise self.failing[name]
 
@@ -295,22 +295,22 @@ class FakeSearch:
 class FakeIndex(SearchIndex):
     """The index state."""
 
-    def __init__(self, finding: FakeSearch) -> None:
-        self.finding = finding
+    def __init__(self, fake_search: FakeSearch) -> None:
+        self.fake_search = fake_search
 
     def status(self) -> IndexStatus:
         """Records the call."""
-        self.finding.note("status")
-        return self.finding.state
+        self.fake_search.record("status")
+        return self.fake_search.state
 
 
 class FakePresets(Presets):
     """Records what is added to presets."""
 
-    def __init__(self, finding: FakeSearch) -> None:
-        self.finding = finding
+    def __init__(self, fake_search: FakeSearch) -> None:
+        self.fake_search = fake_search
 
     def add(self, name: str, path: str, lines: str = "", note: str = "", title: str = "") -> PresetChange:
         """Records the call."""
-        self.finding.note("add", name, path, lines, note)
+        self.fake_search.record("add", name, path, lines, note)
         return PresetChange(f"presets/{name}.md", name, (path,), (), "a81f2c09d5e7")

@@ -13,7 +13,7 @@ from tui.screens.search.screen import SearchScreen
 from tui.screens.search.state import SearchState
 
 
-class Searched(ScreenDriven[SearchScreen]):
+class SearchDriven(ScreenDriven[SearchScreen]):
     """Drives a running search screen."""
 
     kind = SearchScreen
@@ -24,9 +24,9 @@ class Searched(ScreenDriven[SearchScreen]):
         return self.screen.state
 
     @property
-    def finding(self) -> FakeSearch:
-        """The fake that it calls."""
-        return self.engine.finding
+    def fake_search(self) -> FakeSearch:
+        """The fake search."""
+        return self.engine.fake_search
 
     def shows(self, name: str) -> bool:
         """Whether a panel is visible."""
@@ -43,7 +43,7 @@ class Searched(ScreenDriven[SearchScreen]):
 
 
 @asynccontextmanager
-async def searching(
+async def open_search(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
@@ -51,18 +51,18 @@ async def searching(
     settle: bool = True,
     theme: str = "",
     **changes: Any,
-) -> AsyncIterator[Searched]:
+) -> AsyncIterator[SearchDriven]:
     """Opens the search screen, on the results of ``query`` if given."""
-    async with run(size, theme=theme) as driven:
-        searched = Searched(driven.app, driven.pilot, driven.engine)
-        write_files(searched.engine.root)
+    async with run(size, theme=theme) as workbench:
+        driven = SearchDriven(workbench.app, workbench.pilot, workbench.engine)
+        write_files(driven.engine.root)
         for name, value in changes.items():
-            setattr(searched.finding, name, value)
-        await searched.send("s")
-        await searched.pilot.pause()
+            setattr(driven.fake_search, name, value)
+        await driven.send("s")
+        await driven.pilot.pause()
         if settle:
-            await searched.settle()
+            await driven.settle()
         if query:
-            await searched.type(query)
-            await searched.press("enter")
-        yield searched
+            await driven.type(query)
+            await driven.press("enter")
+        yield driven

@@ -22,7 +22,7 @@ from tests.tui.fake_engine import (
     row,
     steer_trace,
 )
-from tests.tui.likely import TEXT, likely_row, likely_trace
+from tests.tui.probability_data import TEXT, probability_row, probability_trace
 from tui.render.activation import draw_activation
 from tui.render.draw import FILL, TICK
 from tui.render.explain import Form, detail, explain
@@ -45,15 +45,15 @@ ROLES = Roles.of(
 FORMS: tuple[Form, ...] = ("full", "close", "brief", "briefest")
 
 
-def shown(trace: Trace) -> Shown:
+def shown_message(trace: Trace) -> Shown:
     """A message from the feed with its trace."""
     entry = FeedEntry(NOW, "user", trace.message.text, "", "a#0")
     return Shown("feed", trace.message.text, entry, trace, review_compiled())
 
 
-def drawn(trace: Trace, width: int = 90, height: int = 30, **table: object) -> str:
+def panel_text(trace: Trace, width: int = 90, height: int = 30, **table: object) -> str:
     """The panel as text."""
-    panel = draw_activation(shown(trace), tabulate(trace, **table), 0, width, height, PLAIN)  # type: ignore[arg-type]
+    panel = draw_activation(shown_message(trace), tabulate(trace, **table), 0, width, height, PLAIN)  # type: ignore[arg-type]
     return "\n".join(line.text for line in panel.lines)
 
 
@@ -64,9 +64,9 @@ def row_of(trace: Trace, topic: str) -> TopicTrace:
     return found
 
 
-def explained(trace: Trace, topic: str, form: Form = "brief", width: int = 90) -> str:
+def explanation(trace: Trace, topic: str, form: Form = "brief", width: int = 90) -> str:
     """The explanation of a topic as text."""
-    lines = explain(shown(trace), row_of(trace, topic), width, PLAIN, form)
+    lines = explain(shown_message(trace), row_of(trace, topic), width, PLAIN, form)
     return "\n".join(line.text for line in lines)
 
 
@@ -76,14 +76,14 @@ def line_with(text: str, words: str) -> str:
 
 
 def test_the_funnel_counts_every_step() -> None:
-    text = drawn(review_trace(), width=110)
+    text = panel_text(review_trace(), width=110)
     assert "42 topics ▸ 3 tier 1 ▸ 3 scored ▸ 1 asked ▸ 2 active" in text
     assert "1.5 ms + gate 208 ms · $0.0002" in text
 
 
 def test_matched_spans_stand_out_in_the_message() -> None:
     trace = review_trace()
-    (line, *_more) = message_rows(shown(trace), tabulate(trace), 80, 3, ROLES)
+    (line, *_more) = message_rows(shown_message(trace), tabulate(trace), 80, 3, ROLES)
     marked = [text for text, style in line.pieces if style.color == ROLES.tier1.color]
     assert marked == ["review", "PR"]
 
@@ -93,60 +93,60 @@ def test_a_long_message_is_shown_around_its_hits() -> None:
     start = text.index("review")
     hit = TriggerHit(0, "pattern", "review", start, start + 6)
     trace = replace(review_trace(), message=Message(text), rows=(row("deploy", hits=(hit,)),))
-    rows = message_rows(shown(trace), tabulate(trace), 80, 1, PLAIN)
+    rows = message_rows(shown_message(trace), tabulate(trace), 80, 1, PLAIN)
     assert len(rows) == 1
     assert "please review this" in rows[0].text
     assert rows[0].text.startswith("…")
 
 
-def test_hits_outside_the_text_break_nothing() -> None:
+def test_hits_outside_the_text_are_harmless() -> None:
     hits = (TriggerHit(0, "glob", "src/app.py"), TriggerHit(1, "pattern", "x", 500, 900))
     trace = replace(review_trace(), rows=(row("deploy", hits=hits),))
-    assert "✓ src/app.py, x" in drawn(trace, width=120)
-    assert REVIEW in drawn(trace, width=120)
+    assert "✓ src/app.py, x" in panel_text(trace, width=120)
+    assert REVIEW in panel_text(trace, width=120)
 
 
-def test_hopeless_rows_are_folded_and_counted() -> None:
-    text = drawn(review_trace())
+def test_rows_below_their_threshold_are_folded_and_counted() -> None:
+    text = panel_text(review_trace())
     assert "37 more below their threshold" in text
     assert QUIET_TOPICS[0] not in text
-    assert QUIET_TOPICS[0] in drawn(review_trace(), unfolded=True)
+    assert QUIET_TOPICS[0] in panel_text(review_trace(), unfolded=True)
 
 
 def test_folded_rows_with_other_verdicts_are_not_called_below_threshold() -> None:
     quiet = review_trace().rows[-1]
     trace = replace(review_trace(), rows=(*review_trace().rows[:3], replace(quiet, verdict="off")))
-    assert "1 more that are not active" in drawn(trace)
+    assert "1 more that are not active" in panel_text(trace)
 
 
 def test_the_gauge_shows_both_thresholds() -> None:
-    (line,) = [line for line in drawn(review_trace()).splitlines() if "release-notes" in line]
+    (line,) = [line for line in panel_text(review_trace()).splitlines() if "release-notes" in line]
     assert line.count(TICK) == 2
-    (line,) = [line for line in drawn(review_trace()).splitlines() if "deploy" in line]
+    (line,) = [line for line in panel_text(review_trace()).splitlines() if "deploy" in line]
     assert line.count(TICK) == 1
 
 
 def test_verdicts_differ_by_sign_and_word() -> None:
-    text = drawn(mail_trace("Two e-mails came in", NOW))
+    text = panel_text(mail_trace("Two e-mails came in", NOW))
     assert "● email-triage" in text and "✗ release-notes" in text and "! deploy" in text
     assert " no " in text and "fail" in text
 
 
 def test_small_scores_get_their_own_scale() -> None:
     rows = (row("deploy", score=0.11, activate_at=0.2, gate_at=0.05, hits=(TriggerHit(0, "url", "x"),)),)
-    assert "tier 2  cos 0–.25" in drawn(replace(review_trace(), rows=rows))
-    assert "tier 2  cos 0–1" in drawn(review_trace())
+    assert "tier 2  cos 0–.25" in panel_text(replace(review_trace(), rows=rows))
+    assert "tier 2  cos 0–1" in panel_text(review_trace())
 
 
 def test_probabilities_keep_their_scale_and_are_labelled() -> None:
     rows = (row("deploy", score=0.01, activate_at=0.2, gate_at=0.05),)
-    assert "tier 2  p 0–1" in drawn(replace(likely_trace(), rows=rows))
-    assert "p 0–1" in drawn(likely_trace(), width=48)
-    assert "cos" not in drawn(likely_trace())
+    assert "tier 2  p 0–1" in panel_text(replace(probability_trace(), rows=rows))
+    assert "p 0–1" in panel_text(probability_trace(), width=48)
+    assert "cos" not in panel_text(probability_trace())
 
 
 def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
-    text = explained(review_trace(), "github-pr-review")
+    text = explanation(review_trace(), "github-pr-review")
     assert "github-pr-review active: two triggers hit" in text
     assert "below .34 it would have been dropped" in text
     assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in text
@@ -158,18 +158,18 @@ def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
 
 def test_the_verdict_is_shown_only_once() -> None:
     trace = replace(review_trace(), rows=(row("deploy", verdict="active", why="active without the gate: x"),))
-    assert explained(trace, "deploy").startswith("deploy active without the gate: x")
+    assert explanation(trace, "deploy").startswith("deploy active without the gate: x")
 
 
 def test_the_gate_answer_is_quoted_with_its_cost() -> None:
-    text = explained(review_trace(), "code-style")
+    text = explanation(review_trace(), "code-style")
     assert "YES .91 · anthropic claude-haiku-4-5 · 208 ms · $0.0002 · a review touches style" in text
-    assert "remembered" in explained(mail_trace("e-mails", NOW), "release-notes")
-    assert "no answer within 4 s" in explained(mail_trace("e-mails", NOW), "deploy")
+    assert "remembered" in explanation(mail_trace("e-mails", NOW), "release-notes")
+    assert "no answer within 4 s" in explanation(mail_trace("e-mails", NOW), "deploy")
 
 
 def test_the_long_explanation_draws_the_score_between_its_thresholds() -> None:
-    text = explained(review_trace(), "code-style", "full")
+    text = explanation(review_trace(), "code-style", "full")
     gauge = line_with(text, "cos ")
     names = text.splitlines()[text.splitlines().index(gauge) + 1]
     asks, active = [index for index, sign in enumerate(gauge) if sign == TICK]
@@ -180,15 +180,15 @@ def test_the_long_explanation_draws_the_score_between_its_thresholds() -> None:
 
 def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     never = replace(review_trace(), rows=(row("deploy", gate_at=None, activate_at=None),))
-    assert "gate never asked · active only through the gate" in " ".join(explained(never, "deploy").split())
-    text = explained(never, "deploy", "full")
+    assert "gate never asked · active only through the gate" in " ".join(explanation(never, "deploy").split())
+    text = explanation(never, "deploy", "full")
     assert TICK not in text and "gate never asked · active only through the gate" in " ".join(text.split())
     assert line_with(text, "dropped").split() == ["dropped"]
 
 
 def test_an_unreachable_gate_is_not_on_the_scale() -> None:
     closed = replace(review_trace(), rows=(row("deploy", gate_at=0.7, activate_at=0.5),))
-    assert line_with(explained(closed, "deploy", "full"), "dropped").split() == ["dropped", ".50", "active"]
+    assert line_with(explanation(closed, "deploy", "full"), "dropped").split() == ["dropped", ".50", "active"]
 
 
 @pytest.mark.parametrize("width", [30, 44, 60, 90])
@@ -199,8 +199,8 @@ def test_names_on_the_scale_do_not_overlap(
     gate_at: float | None, activate_at: float | None, width: int
 ) -> None:
     found = row("deploy", gate_at=gate_at, activate_at=activate_at, score=0.3)
-    trace = replace(likely_trace(), rows=(found,))
-    lines = explain(shown(trace), found, width, PLAIN, "full")
+    trace = replace(probability_trace(), rows=(found,))
+    lines = explain(shown_message(trace), found, width, PLAIN, "full")
     at = next(number for number, line in enumerate(lines) if line.text.startswith("p "))
     known = {"dropped", "asked", "active", ".00", ".30", ".29", ".31", ".99", "1.00", ".50"}
     assert set(lines[at + 1].text.split()) <= known
@@ -211,7 +211,7 @@ WEIGHTS = {"trigger": "+2.41", "vectors": "+1.93", "words": "+1.20", "message": 
 
 
 def test_contributions_are_bars_on_both_sides_of_an_axis() -> None:
-    text = explained(likely_trace(), "github-pr-review", "full").partition("log-odds")[2]
+    text = explanation(probability_trace(), "github-pr-review", "full").partition("log-odds")[2]
     lines = {name: line_with(text, name) for name in WEIGHTS}
     assert [name for name, weight in WEIGHTS.items() if f" {weight} " not in lines[name]] == []
     (axis,) = {line.rindex(TICK) for line in lines.values()}
@@ -222,17 +222,17 @@ def test_contributions_are_bars_on_both_sides_of_an_axis() -> None:
 
 
 def test_signals_without_a_contribution_are_shown_with_their_value() -> None:
-    text = explained(likely_trace(), "github-pr-review", "full")
+    text = explanation(probability_trace(), "github-pr-review", "full")
     assert line_with(text, "jaccard").rstrip().endswith(".12")
     assert "probability" not in text
 
 
 def test_brief_contributions_are_split_into_for_and_against() -> None:
-    text = explained(likely_trace(), "github-pr-review")
+    text = explanation(probability_trace(), "github-pr-review")
     assert f"for      trigger +2.4 {FILL * 8}   vectors +1.9 {FILL * 6}" in text
     assert f"against  message −.6 {FILL * 2}" in text
-    quiet = replace(row_of(likely_trace(), "email-triage"), contributions=())
-    assert "against" not in explained(replace(likely_trace(), rows=(quiet,)), "email-triage")
+    quiet = replace(row_of(probability_trace(), "email-triage"), contributions=())
+    assert "against" not in explanation(replace(probability_trace(), rows=(quiet,)), "email-triage")
 
 
 @pytest.mark.parametrize(
@@ -240,15 +240,15 @@ def test_brief_contributions_are_split_into_for_and_against() -> None:
 )
 @pytest.mark.parametrize("width", [48, 64, 100])
 def test_signed_bars_fit_their_width(weights: dict[str, float], width: int) -> None:
-    found = likely_row("deploy", 0.8, (0.1,), weights)
-    trace = replace(likely_trace(), rows=(found,))
+    found = probability_row("deploy", 0.8, (0.1,), weights)
+    trace = replace(probability_trace(), rows=(found,))
     for form in FORMS:
-        for line in explain(shown(trace), found, width, PLAIN, form):
+        for line in explain(shown_message(trace), found, width, PLAIN, form):
             assert line.cells <= width, line.text
 
 
 def test_each_form_is_shorter_than_the_one_before() -> None:
-    texts = [explained(likely_trace(), "github-pr-review", form) for form in FORMS]
+    texts = [explanation(probability_trace(), "github-pr-review", form) for form in FORMS]
     heights = [text.count("\n") for text in texts]
     assert heights[0] > heights[1] > heights[2] >= heights[3]
     assert texts[2].startswith("github-pr-review active without the gate")
@@ -259,7 +259,9 @@ def test_each_form_is_shorter_than_the_one_before() -> None:
 
 @pytest.mark.parametrize("roles", [ROLES, PLAIN])
 def test_tier_2_words_and_matches_differ_by_more_than_colour(roles: Roles) -> None:
-    (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, roles, marks="style")
+    (line,) = message_block(
+        TEXT, row_of(probability_trace(), "github-pr-review"), 90, 3, roles, marks="style"
+    )
     look = dict(line.pieces)
     for word in ("review", "PR"):
         assert look[word].underline and not look[word].italic and look[word].color == roles.tier1.color
@@ -269,7 +271,7 @@ def test_tier_2_words_and_matches_differ_by_more_than_colour(roles: Roles) -> No
 
 
 def test_signs_are_below_what_they_mark() -> None:
-    lines = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, PLAIN)
+    lines = message_block(TEXT, row_of(probability_trace(), "github-pr-review"), 90, 3, PLAIN)
     words, signs, legend = (line.text for line in lines)
     for word, sign in (("review", HIT_SIGN), ("PR", HIT_SIGN), ("changes", STRONG_SIGN), ("came", WEAK_SIGN)):
         at = words.index(word)
@@ -281,7 +283,9 @@ def test_signs_are_below_what_they_mark() -> None:
 
 
 def test_brackets_surround_what_they_mark() -> None:
-    (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 99, 3, PLAIN, marks="brackets")
+    (line,) = message_block(
+        TEXT, row_of(probability_trace(), "github-pr-review"), 99, 3, PLAIN, marks="brackets"
+    )
     assert line.text.startswith("Can you [review] the [PR] that just ‹came› in? It ‹changes› how")
 
 
@@ -295,11 +299,11 @@ def test_a_long_message_is_cut_to_its_lines_and_says_so() -> None:
 
 
 def test_the_window_follows_the_marks_of_the_selected_topic() -> None:
-    trace = likely_trace()
+    trace = probability_trace()
     names = [found.topic for found in tabulate(trace).rows]
     table = tabulate(trace, selected=names.index("billing"))
-    assert "invoices" in message_rows(shown(trace), table, 40, 1, PLAIN)[0].text
-    assert "Can you review" in message_rows(shown(trace), tabulate(trace), 40, 1, PLAIN)[0].text
+    assert "invoices" in message_rows(shown_message(trace), table, 40, 1, PLAIN)[0].text
+    assert "Can you review" in message_rows(shown_message(trace), tabulate(trace), 40, 1, PLAIN)[0].text
 
 
 def test_words_are_listed_strongest_first_and_once() -> None:
@@ -313,7 +317,7 @@ def test_words_are_listed_strongest_first_and_once() -> None:
     ["[red]$x[/red] [@click=app.quit]", "\x1b[2Jreview\x07", "\u202efdp", "a\r\nb\tc", "\udc9b\ud800 x"],
 )
 @pytest.mark.parametrize("marks", ["signs", "brackets", "style"])
-def test_a_message_is_only_text_whatever_the_marks(text: str, marks: Marks) -> None:
+def test_a_message_is_shown_only_as_text_with_any_marks(text: str, marks: Marks) -> None:
     poison = row(
         "deploy",
         hits=(TriggerHit(0, text, text, 0, 4),),
@@ -324,38 +328,40 @@ def test_a_message_is_only_text_whatever_the_marks(text: str, marks: Marks) -> N
         flip=text,
         rule=text,
     )
-    trace = replace(likely_trace(), message=Message(text), rows=(poison,))
+    trace = replace(probability_trace(), message=Message(text), rows=(poison,))
     lines = message_block(text, poison, 60, 3, PLAIN, marks=marks)
     if text.isprintable() and marks == "style":
         assert lines[0].text == text
     for form in FORMS:
-        lines.extend(explain(shown(trace), poison, 60, PLAIN, form))
+        lines.extend(explain(shown_message(trace), poison, 60, PLAIN, form))
     for line in lines:
         assert not any(unicodedata.category(sign) in ("Cc", "Cs", "Cf", "Zl", "Zp") for sign in line.text)
 
 
 def test_topics_the_gate_was_not_asked_about_are_not_folded() -> None:
-    trace = likely_trace()
+    trace = probability_trace()
     left = replace(trace.rows[-1], rule="not asked")
     assert left in tabulate(replace(trace, rows=(*trace.rows[:-1], left)), near=0).rows
 
 
 def test_a_steering_hint_is_shown() -> None:
-    assert "steer code-style: use the logger, not print()" in drawn(steer_trace('print "done"', NOW))
+    assert "steer code-style: use the logger, not print()" in panel_text(steer_trace('print "done"', NOW))
 
 
 def test_the_page_has_the_whole_message_and_explanation() -> None:
     trace = review_trace()
-    text = "\n".join(line.text for line in detail(shown(trace), trace.rows[0], 80, PLAIN))
+    text = "\n".join(line.text for line in detail(shown_message(trace), trace.rows[0], 80, PLAIN))
     assert REVIEW in text and "dropped" in text
 
 
 @pytest.mark.parametrize("height", [4, 8, 12, 20, 36, 60])
 @pytest.mark.parametrize("width", [30, 44, 60, 76, 120])
 def test_the_layout_fits_its_size_and_shows_the_selection(width: int, height: int) -> None:
-    for trace, selected in [(trace, at) for trace in (review_trace(), likely_trace()) for at in (0, 4, 40)]:
+    for trace, selected in [
+        (trace, at) for trace in (review_trace(), probability_trace()) for at in (0, 4, 40)
+    ]:
         table = tabulate(trace, unfolded=True, selected=selected)
-        panel = draw_activation(shown(trace), table, 0, width, height, PLAIN)
+        panel = draw_activation(shown_message(trace), table, 0, width, height, PLAIN)
         assert len(panel.lines) <= height
         assert panel.first <= panel.chosen < panel.first + panel.count
         assert trace.rows[selected].topic[:6] in panel.lines[panel.chosen].text
@@ -364,7 +370,7 @@ def test_the_layout_fits_its_size_and_shows_the_selection(width: int, height: in
 def test_the_table_scrolls_as_little_as_possible() -> None:
     trace = review_trace()
     table = tabulate(trace, unfolded=True, selected=20)
-    panel = draw_activation(shown(trace), table, 18, 80, 20, PLAIN)
+    panel = draw_activation(shown_message(trace), table, 18, 80, 20, PLAIN)
     assert panel.top == 18
 
 
@@ -403,7 +409,7 @@ async def test_labels_go_to_the_message_and_topic_in_view(run: Run) -> None:
     async with run() as driven:
         await driven.press("2", "j", "y", "j", "n")
         key = driven.bench.activation.shown.key
-        assert driven.engine.asked("label") == [
+        assert driven.engine.calls_of("label") == [
             ("label", key, "code-style", True),
             ("label", key, "release-notes", False),
         ]
@@ -420,16 +426,18 @@ async def test_a_click_selects_a_topic(run: Run) -> None:
 
 
 @pytest.fixture
-def likely(engine: FakeEngine) -> FakeEngine:
+def probability_engine(engine: FakeEngine) -> FakeEngine:
     """An engine whose selected message has a trace with probabilities."""
     at = next(number for number, entry in enumerate(engine.entries) if entry.text == REVIEW)
     entry = replace(engine.entries[at], text=TEXT)
     engine.entries[at] = entry
-    engine.traces[entry.key] = likely_trace(entry.at)
+    engine.traces[entry.key] = probability_trace(entry.at)
     return engine
 
 
-async def test_the_counterfactual_is_in_view_on_a_small_terminal(run: Run, likely: FakeEngine) -> None:
+async def test_the_counterfactual_is_in_view_on_a_small_terminal(
+    run: Run, probability_engine: FakeEngine
+) -> None:
     async with run(SIZES["80x24"]) as driven:
         await driven.press("2")
         assert "below .55 the gate would be asked; without" in driven.text
@@ -441,7 +449,7 @@ async def test_the_counterfactual_is_in_view_on_a_small_terminal(run: Run, likel
 Picture = Callable[[Driven, str], None]
 
 
-async def test_probabilities(run: Run, picture: Picture, likely: FakeEngine) -> None:
+async def test_probabilities(run: Run, picture: Picture, probability_engine: FakeEngine) -> None:
     async with run(SIZES["80x24"]) as driven:
         await driven.press("2")
         picture(driven, "workbench/likely-80x24")

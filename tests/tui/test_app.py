@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.test_commandline import ended, starting
+from tests.tui.test_commandline import code_starting_child, has_ended
 from tui.app import run_workbench, unusable
 
 SCRIPT = """
@@ -47,7 +47,7 @@ def test_without_a_terminal_it_reports_an_error_and_returns_1(
 
 
 @contextmanager
-def opened(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Iterator[pexpect.spawn]:
+def spawn_workbench(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Iterator[pexpect.spawn]:
     """The workbench on a real pseudo-terminal."""
     child = pexpect.spawn(
         sys.executable,
@@ -63,7 +63,7 @@ def opened(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Itera
 
 
 def test_q_restores_the_terminal(tmp_path: Path) -> None:
-    with opened(tmp_path) as child:
+    with spawn_workbench(tmp_path) as child:
         child.expect("following")
         child.send("q")
         child.expect_exact("\x1b[?1049l")
@@ -74,7 +74,7 @@ def test_q_restores_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_restore_the_terminal(tmp_path: Path, number: int) -> None:
-    with opened(tmp_path) as child:
+    with spawn_workbench(tmp_path) as child:
         child.expect("following")
         child.kill(number)
         child.expect_exact("\x1b[?1049l")
@@ -86,26 +86,27 @@ def test_signals_restore_the_terminal(tmp_path: Path, number: int) -> None:
 def test_a_command_is_stopped_from_its_page_and_on_quit(tmp_path: Path) -> None:
     reader = tmp_path / "reader"
     os.mkfifo(reader)
-    patch = f"from tui.screens.workbench import commandline\ncommandline._START = {starting(reader)!r}\n"
-    with opened(tmp_path, script=f"{patch}{SCRIPT}") as child:
+    start = code_starting_child(reader)
+    patch = f"from tui.screens.workbench import commandline\ncommandline._START = {start!r}\n"
+    with spawn_workbench(tmp_path, script=f"{patch}{SCRIPT}") as child:
         child.expect("following")
         for key in ("\x1b", "\x03"):
             child.send(":doctor\r")
             process = int(reader.read_text())
             child.send(key)
             child.expect("stopped")
-            assert ended(process)
+            assert has_ended(process)
             child.send("q")
         child.send(":doctor\r")
         process = int(reader.read_text())
         child.send("q")
         child.send("q")
         child.expect(pexpect.EOF)
-        assert ended(process)
+        assert has_ended(process)
 
 
-def test_everything_is_redrawn_after_a_suspension(tmp_path: Path) -> None:
-    with opened(tmp_path) as child:
+def test_everything_is_redrawn_after_resuming(tmp_path: Path) -> None:
+    with spawn_workbench(tmp_path) as child:
         child.expect("following")
         child.send("\x1a")
         child.expect_exact("\x1b[?1049l")
@@ -118,8 +119,8 @@ def test_everything_is_redrawn_after_a_suspension(tmp_path: Path) -> None:
         child.expect(pexpect.EOF)
 
 
-def test_a_dumb_terminal_gets_a_line_and_no_escape_codes(tmp_path: Path) -> None:
-    with opened(tmp_path, TERM="dumb") as child:
+def test_a_dumb_terminal_gets_one_line_without_escape_codes(tmp_path: Path) -> None:
+    with spawn_workbench(tmp_path, TERM="dumb") as child:
         child.expect(pexpect.EOF)
         child.wait()
         assert b"autopoiesis trace" in child.before and b"\x1b" not in child.before
@@ -159,7 +160,7 @@ def test_the_thread_hook_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert threading.excepthook is before
 
 
-def test_opening_the_workbench_loads_nothing_heavy() -> None:
+def test_opening_the_workbench_imports_no_heavy_modules() -> None:
     code = "import sys, tui.app; print(*sorted(sys.modules))"
     loaded = set(
         subprocess.run(

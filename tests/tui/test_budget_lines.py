@@ -43,7 +43,7 @@ def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
     assert "history:3-9 60" in next_row(replace(MORE, next_kb=(TURNS,)), width, PLAIN).text
 
 
-def test_the_share_of_the_window_is_below() -> None:
+def test_the_share_of_the_model_window_is_shown_below_the_slots() -> None:
     percent = 100 * MORE.tokens / 200_000
     shown = " ".join(text(budget_lines(MORE, 60, 30, PLAIN)).split())
     assert f"{percent:.1f} % of the 200,000-token window of claude-haiku-4-5" in shown
@@ -95,11 +95,11 @@ def test_few_search_results_stay_in_their_order() -> None:
     left_out = (*MANY[:FEW], TURNS)
     assert alone_and_found(left_out) == (left_out, ())
     assert alone_and_found((MANY[0], *left_out)) == ((TURNS,), (MANY[0], *MANY[:FEW]))
-    unsearched = replace(MANY[0], score=None)  # that there was no search is no result of one
+    unsearched = replace(MANY[0], score=None)  # the note that no search ran is not a search result
     assert alone_and_found((unsearched, *left_out))[1] == ()
 
 
-def test_what_the_prompt_says_already_is_not_the_best_of_what_was_left_out() -> None:
+def test_a_result_already_in_the_prompt_is_not_the_best_left_out() -> None:
     repeated = replace(MANY[0], source="knowledge/repeated.md", score=0.99, reason="already there", limit="")
     assert best_of((repeated, *MANY)) == MANY[-1]
     assert best_of((replace(MANY[9], limit=""), repeated)) == repeated
@@ -112,7 +112,7 @@ def test_the_prompt_page_lists_every_search_result_below_the_rest() -> None:
     assert all(each.source in after for each in MANY)
 
 
-def test_hostile_names_stay_text() -> None:
+def test_hostile_names_are_shown_only_as_text() -> None:
     bad = replace(DEPLOY, source="a\x1b[2J\n[red].md", label="x:\x1b", lines="\u202e")
     shown = text(budget_lines(replace(MORE, next_kb=(bad,), model="m\x1b[2J"), 60, 30, PLAIN))
     assert "\x1b" not in shown and "\u202e" not in shown

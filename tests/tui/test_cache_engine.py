@@ -15,7 +15,7 @@ from engine.engine import Engine
 from engine.events import CacheGivenUp
 from engine.providers.chat import Usage
 from engine.transcripts.capture import ConversationCapture
-from tests.tui.cache_driven import Cached
+from tests.tui.cache_driven import CacheDriven
 from tests.tui.fake_engine import FakeEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
@@ -26,7 +26,7 @@ MEMORY = "knowledge/memory/MEMORY.md"
 USED, OTHER = "ses_used0001", "ses_other001"
 
 
-class StillEngine(Engine):
+class ThreadlessEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
@@ -34,30 +34,30 @@ class StillEngine(Engine):
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Cached]:
-    """The cache screen over the real engine."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[CacheDriven]:
+    """Opens the cache screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Cached(app, pilot, cast("FakeEngine", engine))
+            driven = CacheDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("C")
             yield driven
 
 
 @pytest.fixture(autouse=True)
-def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives git a name to commit with."""
+def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the name that git commits with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
 
 @pytest.fixture
-def used(sample: Path) -> Path:
+def workspace(sample: Path) -> Path:
     """A workspace with two discussions; a file of the prefix was edited between turns of one."""
     sources = (MEMORY, "knowledge/identity/SOUL.md")
     with Engine.open(sample, clock=lambda: NOW - timedelta(minutes=1)) as engine:
@@ -101,10 +101,10 @@ def log(root: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-async def test_recorded_calls_are_shown_and_keys_change_states_files_and_history(used: Path) -> None:
-    with Engine.open(used, clock=lambda: NOW) as engine:
-        told = engine.discussions.overview(30)
-    async with opened(used) as driven:
+async def test_recorded_calls_are_shown_and_keys_change_states_files_and_history(workspace: Path) -> None:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
+        expected = engine.discussions.overview(30)
+    async with open_screen(workspace) as driven:
         figures = driven.line("anthropic  ").split()
         assert "20,736" in figures and "15,339" in figures and "74" in figures and "5:00" in figures
         assert "set by provider" in driven.line("openai  ")
@@ -114,45 +114,50 @@ async def test_recorded_calls_are_shown_and_keys_change_states_files_and_history
         shown = driven.state.overview  # the same as on the command line
         assert shown is not None
         assert (shown.providers, shown.discussions, shown.misses) == (
-            told.providers,
-            told.discussions,
-            told.misses,
+            expected.providers,
+            expected.discussions,
+            expected.misses,
         )
 
         await driven.press("i", "right", "enter")
-        await driven.until(lambda: "cache invalidated" in driven.said)
+        await driven.until(lambda: "cache invalidated" in driven.toasts)
         await driven.press("j", "d")
-        await driven.until(lambda: "caching disabled" in driven.said)
+        await driven.until(lambda: "caching disabled" in driven.toasts)
         await driven.settle()
         assert "0 of 2 cached" in driven.text
 
         await driven.press("3", "j", "enter")
-        await driven.until(lambda: "5 min → 1 h" in driven.said)
+        await driven.until(lambda: "5 min → 1 h" in driven.toasts)
         await driven.settle()
-        commit = next(line for line in log(used) if "cache.anthropic_ttl" in line).split()[0]
-        text = (used / "memory-config.yaml").read_text(encoding="utf-8").splitlines()
+        commit = next(line for line in log(workspace) if "cache.anthropic_ttl" in line).split()[0]
+        text = (workspace / "memory-config.yaml").read_text(encoding="utf-8").splitlines()
         line = next(number for number, each in enumerate(text, 1) if "anthropic_ttl: 1h" in each)
-        assert f"memory-config.yaml:{line} · commit {commit[:7]}" in driven.said
+        assert f"memory-config.yaml:{line} · commit {commit[:7]}" in driven.toasts
         assert "◂ 1 h ▸" in driven.text and f"memory-config.yaml:{line}" in driven.lines[-2]
-    with Engine.open(used, clock=lambda: NOW) as engine:
-        given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
+        invalidated, disabled = (engine.caches.get(each) for each in (USED, OTHER))
         assert (
-            given_up.why == "invalidated by hand" and given_up.generation == 1 and not given_up.tokens_cached
+            invalidated.why == "invalidated by hand"
+            and invalidated.generation == 1
+            and not invalidated.tokens_cached
         )
-        assert not off.enabled
+        assert not disabled.enabled
 
 
-async def test_read_only_shows_and_changes_nothing(used: Path) -> None:
-    before = (used / "memory-config.yaml").read_bytes(), (used / "logs/caches.json").read_bytes()
-    async with opened(used, read_only=True) as driven:
+async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
+    before = (workspace / "memory-config.yaml").read_bytes(), (workspace / "logs/caches.json").read_bytes()
+    async with open_screen(workspace, read_only=True) as driven:
         assert "2 of 2 cached" in driven.text
         await driven.press("i", "d", "3", "enter")
-        assert "the workspace is read-only" in driven.said
-    assert before == ((used / "memory-config.yaml").read_bytes(), (used / "logs/caches.json").read_bytes())
+        assert "the workspace is read-only" in driven.toasts
+    assert before == (
+        (workspace / "memory-config.yaml").read_bytes(),
+        (workspace / "logs/caches.json").read_bytes(),
+    )
 
 
-async def test_editing_a_source_invalidates_the_cache_on_the_screen(used: Path) -> None:
-    async with opened(used) as driven:
+async def test_editing_a_source_invalidates_the_cache_on_the_screen(workspace: Path) -> None:
+    async with open_screen(workspace) as driven:
         engine = cast("Engine", driven.engine)
         for state in engine.caches.files_changed([MEMORY]):
             engine.publish(CacheGivenUp(NOW, state.discussion_id, state.why))
@@ -162,6 +167,6 @@ async def test_editing_a_source_invalidates_the_cache_on_the_screen(used: Path) 
 
 
 async def test_a_new_workspace_says_how_caches_are_created(sample: Path) -> None:
-    async with opened(sample) as driven:
+    async with open_screen(sample) as driven:
         assert "No discussion has been sent to a provider yet" in driven.text
         assert "The local provider sends nothing" in driven.text and not driven.ticking()

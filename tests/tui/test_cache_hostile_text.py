@@ -9,17 +9,17 @@ from engine.costs.model import CostRecord
 from engine.errors import AutopoiesisError
 from engine.providers.chat import Usage
 from engine.stability.misses import Culprit
-from tests.tui.cache_driven import caching
+from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import Run
-from tests.tui.discussion_data import NOW, FakeCaches, cache_misses, given_up, state
-from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
+from tests.tui.discussion_data import NOW, FakeCaches, cache_misses, invalidated, state
+from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_each_harmless, assert_harmless
 
 
 def poisoned(text: str) -> FakeCaches:
     """Caches with a text in every field."""
-    kept: dict[str, Any] = {"provider": text, "model": text, "cached_content": text, "sources": (text,)}
+    fields: dict[str, Any] = {"provider": text, "model": text, "cached_content": text, "sources": (text,)}
     return FakeCaches(
-        states=[state("ses_a", why=text, **kept), given_up("ses_b", f"{text} changed", 3, **kept)],
+        states=[state("ses_a", why=text, **fields), invalidated("ses_b", f"{text} changed", 3, **fields)],
         titles={"ses_a": text, "ses_b": f"before {text} behind"},
         records=[CostRecord("2026-06-12T10:00:00+00:00", text, text, "chat", usage=Usage(9, 5))],
         misses=replace(cache_misses(), culprits=(Culprit(6, text, text, 2, 10, 0.1, NOW),)),
@@ -29,10 +29,10 @@ def poisoned(text: str) -> FakeCaches:
 
 
 async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
-    async with caching(run, (80, 24)) as driven:
+    async with open_cache(run, (80, 24)) as driven:
         engine = driven.engine
-        await each_alone(driven, lambda text: setattr(engine, "caches", poisoned(text)))
-        for text in TOGETHER:
+        await assert_each_harmless(driven, lambda text: setattr(engine, "caches", poisoned(text)))
+        for text in COMBINED:
             engine.caches = poisoned(text)
             await driven.press("2", "ctrl+r", "g")
             assert driven.screen.discussions.row_count == 2
@@ -45,25 +45,25 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
             ):
                 await driven.press(*keys)
                 assert_harmless(driven)
-            asked = len(engine.asked("invalidate"))
+            before = len(engine.calls_of("invalidate"))
             await driven.press("underscore", "2", "g", "i", "right", "enter")
             assert_harmless(driven)
-            assert len(engine.asked("invalidate")) > asked and driven.is_open()
+            assert len(engine.calls_of("invalidate")) > before and driven.is_open()
         await driven.resize(200, 60)
         for text in (
             "[todo] buy",
             "[/]",
             "[red]no[/red]",
             "[@click=app.quit]x[/]",
-        ):  # none of its words is lost
+        ):  # every character is shown
             driven.app.clear_notifications()
             engine.caches = poisoned(text)
             await driven.press("ctrl+r")
             assert_harmless(driven)
             assert driven.text.count(text) >= 6, text
             await driven.press("d")
-            assert text in driven.said
-        for text in TOGETHER:
+            assert text in driven.toasts
+        for text in COMBINED:
             broken = AutopoiesisError(text, where=text, hint=text)
             engine.failing = {"overview": broken, "change": broken, "disable": broken}
             await driven.press("ctrl+r", "2", "d", "3", "enter")

@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
-from tests.tui.cache_driven import Cached, caching
+from tests.tui.cache_driven import CacheDriven, open_cache
 from tests.tui.conftest import SIZES, Run
 from tests.tui.discussion_data import EXPORT, MAILS, MEMORY, PARSER, REFACTOR, REVIEW, FakeCaches
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
@@ -23,83 +23,83 @@ PANELS = ("providers", "discussions", "settings", "misses")
 
 async def test_panels_can_be_opened_and_closed_at_every_size(run: Run) -> None:
     async with run() as driven:
-        cached = Cached(driven.app, driven.pilot, driven.engine)
-        await cached.press("C")
-        assert cached.is_open() and cached.in_use() == "discussions" and cached.selected() == REFACTOR
+        cache = CacheDriven(driven.app, driven.pilot, driven.engine)
+        await cache.press("C")
+        assert cache.is_open() and cache.focused_panel() == "discussions" and cache.selected() == REFACTOR
 
-        await cached.press("plus")
-        assert cached.zoomed() == "discussions" and not cached.shows("misses")
-        await cached.press("4")
-        assert cached.zoomed() == "misses" and not cached.shows("discussions")
-        await cached.press("underscore")
-        assert cached.zoomed() is None and cached.in_use() == "misses" and cached.shows("settings")
+        await cache.press("plus")
+        assert cache.zoomed() == "discussions" and not cache.shows("misses")
+        await cache.press("4")
+        assert cache.zoomed() == "misses" and not cache.shows("discussions")
+        await cache.press("underscore")
+        assert cache.zoomed() is None and cache.focused_panel() == "misses" and cache.shows("settings")
 
         for size in (*SIZES.values(), (75, 24), (80, 21), (60, 16)):
-            await cached.resize(*size)
+            await cache.resize(*size)
             for key, name in zip("1234", PANELS, strict=True):
-                await cached.press(key)
-                assert cached.in_use() == name and cached.shows(name)
+                await cache.press(key)
+                assert cache.focused_panel() == name and cache.shows(name)
                 if size in SIZES.values():
-                    assert all(cached.shows(each) for each in PANELS)
+                    assert all(cache.shows(each) for each in PANELS)
                     assert all(
-                        word in cached.text for word in ("in 4:32", "Anthropic TTL", "MEMORY.md", "74 %")
+                        word in cache.text for word in ("in 4:32", "Anthropic TTL", "MEMORY.md", "74 %")
                     )
-                else:  # where room is short the panel in use has all of it
-                    assert [each for each in PANELS if cached.shows(each)] == [name]
-                    assert cached.screen.panel_named(name).region.height == size[1] - 2
+                else:  # on smaller screens the focused panel takes all the room
+                    assert [each for each in PANELS if cache.shows(each)] == [name]
+                    assert cache.screen.panel_named(name).region.height == size[1] - 2
             seen = []
             for _panel in PANELS:
-                await cached.press("tab")
-                seen.append(cached.in_use())
-                assert cached.shows(cached.in_use())
+                await cache.press("tab")
+                seen.append(cache.focused_panel())
+                assert cache.shows(cache.focused_panel())
             assert tuple(seen) == PANELS
-            await cached.press("shift+tab")
-            assert cached.in_use() == "settings"
+            await cache.press("shift+tab")
+            assert cache.focused_panel() == "settings"
 
-        await cached.press("4", "j")
+        await cache.press("4", "j")
         for size in ((60, 16), (80, 24), (200, 60), (120, 40)):
-            await cached.resize(*size)
-            assert cached.in_use() == "misses" and cached.screen.misses.cursor == 1
-            assert cached.screen.focused is cached.screen.misses
+            await cache.resize(*size)
+            assert cache.focused_panel() == "misses" and cache.screen.misses.cursor == 1
+            assert cache.screen.focused is cache.screen.misses
 
-        await cached.press("plus", "q")
-        assert cached.is_open() and cached.zoomed() is None
-        await cached.press("q")
-        assert not cached.is_open() and driven.app.is_running and driven.bench.panel_in_use == "feed"
-        await cached.resize(59, 16)
-        await cached.press("C")
-        assert "60" in cached.text and "discussions" not in cached.text
-        await cached.press("j", "i")
-        assert cached.is_open()
+        await cache.press("plus", "q")
+        assert cache.is_open() and cache.zoomed() is None
+        await cache.press("q")
+        assert not cache.is_open() and driven.app.is_running and driven.bench.panel_in_use == "feed"
+        await cache.resize(59, 16)
+        await cache.press("C")
+        assert "60" in cache.text and "discussions" not in cache.text
+        await cache.press("j", "i")
+        assert cache.is_open()
 
 
 async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:
-    still = threading.Event()
+    release = threading.Event()
     broken = AutopoiesisError("the workspace is locked", where="logs/caches.json", hint="try again")
-    async with caching(run, failing={"invalidate": broken}) as driven:
+    async with open_cache(run, failing={"invalidate": broken}) as driven:
         await driven.press("i")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "5,113 tokens cached by Anthropic" in driven.text
         await driven.press("enter")
-        assert not driven.engine.asked("invalidate")
+        assert not driven.engine.calls_of("invalidate")
         await driven.press("i", "right", "enter")
-        assert "logs/caches.json: the workspace is locked; try again" in driven.said
+        assert "logs/caches.json: the workspace is locked; try again" in driven.toasts
         assert "giving it up" not in driven.text and "3 of 6 cached" in driven.text
 
         driven.engine.failing = {}
-        driven.engine.gates = {"invalidate": still}
+        driven.engine.blocked = {"invalidate": release}
         await driven.press("i", "right")
         await driven.send("enter")
-        await driven.until(lambda: len(driven.engine.asked("invalidate")) == 2)
+        await driven.until(lambda: len(driven.engine.calls_of("invalidate")) == 2)
         await driven.pilot.pause()
-        assert "invalidating …" in driven.line("Refactor")  # and the keys go on
+        assert "invalidating …" in driven.line("Refactor")  # keys still work
         await driven.send("d", "j", "y")
         await driven.until(lambda: driven.app.clipboard == PARSER)
-        assert "the cache is already being changed" in driven.said and not driven.engine.asked("disable")
-        still.set()
+        assert "the cache is already being changed" in driven.toasts and not driven.engine.calls_of("disable")
+        release.set()
         await driven.settle()
-        assert driven.engine.asked("invalidate")[1] == ("invalidate", REFACTOR, "invalidated by hand")
-        assert "Refactor the login flow: cache invalidated" in driven.said
+        assert driven.engine.calls_of("invalidate")[1] == ("invalidate", REFACTOR, "invalidated by hand")
+        assert "Refactor the login flow: cache invalidated" in driven.toasts
         assert "invalidating …" not in driven.text and "2 of 6 cached" in driven.text
         await driven.press("g")
         assert "invalidated by hand" in driven.text
@@ -107,57 +107,57 @@ async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:
         for steps in (0, 2, 4):
             driven.app.clear_notifications()
             await driven.press("g", *"j" * steps, "i")
-            assert "has no cache" in driven.said
+            assert "has no cache" in driven.toasts
             assert not isinstance(driven.app.screen, ConfirmScreen)
 
 
 async def test_caching_is_disabled_and_enabled_for_a_discussion(run: Run) -> None:
-    still = threading.Event()
-    async with caching(run) as driven:
+    release = threading.Event()
+    async with open_cache(run) as driven:
         await driven.press("d")
-        assert driven.engine.asked("disable") == [("disable", REFACTOR)]
-        assert "caching disabled" in driven.said and driven.line("Refactor").count("off") == 2
+        assert driven.engine.calls_of("disable") == [("disable", REFACTOR)]
+        assert "caching disabled" in driven.toasts and driven.line("Refactor").count("off") == 2
         await driven.press("d")
-        assert "already disabled for this discussion" in driven.said
+        assert "already disabled for this discussion" in driven.toasts
         await driven.press("a")
-        assert driven.engine.asked("enable") == [("enable", REFACTOR)]
+        assert driven.engine.calls_of("enable") == [("enable", REFACTOR)]
         assert "no" in driven.line("Refactor the login flow ").split()
         await driven.press("a")
-        assert "caching is already enabled for this discussion" in driven.said
+        assert "caching is already enabled for this discussion" in driven.toasts
 
-        driven.engine.gates = {"disable": still}
+        driven.engine.blocked = {"disable": release}
         await driven.send("d", "j", "d", "escape")
-        await driven.until(lambda: not driven.is_open())  # what was asked for is done all the same
-        still.set()
-        await driven.until(lambda: len(driven.engine.asked("disable")) == 3)
+        await driven.until(lambda: not driven.is_open())  # pending changes are still made
+        release.set()
+        await driven.until(lambda: len(driven.engine.calls_of("disable")) == 3)
         await driven.until(lambda: not any(each.enabled for each in driven.caches.states[:2]))
 
 
 async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with caching(run, (80, 24)) as driven:
+    async with open_cache(run, (80, 24)) as driven:
         for keys in ("i", "d", "jjjja", ("3", "enter"), ("3", "space")):
             driven.app.clear_notifications()
             await driven.press("2", *keys)
-            assert "the workspace is read-only" in driven.said, keys
+            assert "the workspace is read-only" in driven.toasts, keys
             changes = ("invalidate", "disable", "enable", "change")
-            assert not any(driven.engine.asked(name) for name in changes), keys
+            assert not any(driven.engine.calls_of(name) for name in changes), keys
             assert not isinstance(driven.app.screen, ConfirmScreen), keys
 
 
 @pytest.fixture
 def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An editor that records what it is asked to open."""
-    seen, script = home / "edited", home / "vim"
-    script.write_text(f'#!/bin/sh\necho "$@" >> {seen}\n')
+    opened, script = home / "edited", home / "vim"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {opened}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", str(script))
-    return seen
+    return opened
 
 
 async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> None:
-    async with caching(run) as driven:
+    async with open_cache(run) as driven:
         await driven.press("j", "j", "j", "enter")
         assert isinstance(driven.app.screen, PageScreen)
         text = driven.text
@@ -166,7 +166,7 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
         ):  # fmt: skip
             assert words in text
         await driven.press("escape")
-        assert driven.in_use() == "discussions" and driven.selected() == EXPORT
+        assert driven.focused_panel() == "discussions" and driven.selected() == EXPORT
         await driven.press("4", "enter")
         assert "Review of the connection pool" in driven.text and f"{MEMORY} changed" in driven.text
         await driven.press("escape", "j", "enter")
@@ -175,11 +175,11 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
         await driven.press("escape", "k")
 
         await driven.press("2", "g", "j", "y")
-        assert driven.app.clipboard == PARSER and f"copied {PARSER}" in driven.said
+        assert driven.app.clipboard == PARSER and f"copied {PARSER}" in driven.toasts
         await driven.press("4", "y")
         assert driven.app.clipboard == REVIEW
         await driven.press("j", "y")
-        assert driven.app.clipboard == REVIEW and "no discussion is selected" in driven.said
+        assert driven.app.clipboard == REVIEW and "no discussion is selected" in driven.toasts
         await driven.press("Y")
         assert driven.app.clipboard == f"layer 6 (project context) {MEMORY} 7 times, 35791 tokens"
         await driven.press("2", "g", "Y")
@@ -198,52 +198,52 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
         ):
             await driven.press(key)
             assert driven.screen.situation.file.endswith(file) and driven.screen.situation.file, key
-        looks = len(driven.engine.asked("overview"))
+        reads = len(driven.engine.calls_of("overview"))
         await driven.press("e")
-        assert "this terminal cannot run an editor" in driven.said  # there is none in a test
-        assert len(driven.engine.asked("overview")) == looks + 1
+        assert "this terminal cannot run an editor" in driven.toasts  # tests have none
+        assert len(driven.engine.calls_of("overview")) == reads + 1
         (driven.engine.root / MEMORY).unlink()
         await driven.press("4", "e")
-        assert "the selection has no file, or it no longer exists" in driven.said
+        assert "the selection has no file, or it no longer exists" in driven.toasts
         await driven.press("1")
         assert driven.screen.situation.file == ""
 
         assert "last 30 days, since 05-14" in driven.text and "483,840" in driven.text
-        looks = len(driven.engine.asked("overview"))
+        reads = len(driven.engine.calls_of("overview"))
         await driven.press("p")
         assert "today (UTC)" in driven.text and "62,208" in driven.text
         await driven.press("p")
         assert "last 7 days, since 06-06" in driven.text and "207,360" in driven.text
         await driven.press("p")
-        assert [call[1] for call in driven.engine.asked("overview")][looks:] == [1, 7, 30]
+        assert [call[1] for call in driven.engine.calls_of("overview")][reads:] == [1, 7, 30]
         await driven.press("2", "plus", "p")
-        assert "totals for today" in driven.said
+        assert "totals for today" in driven.toasts
 
 
 async def test_settings_are_cycled_written_and_committed(run: Run) -> None:
-    still = threading.Event()
+    release = threading.Event()
     broken = AutopoiesisError("cannot be changed there", where="memory-config.yaml:21", hint="edit it")
-    async with caching(run) as driven:
+    async with open_cache(run) as driven:
         engine = driven.engine
         assert "default, not in memory-config.yaml" in driven.text
         await driven.press("3", "enter")
-        assert engine.asked("change") == [("change", "cache.anthropic", False)]
-        assert "cache.anthropic: on → off · memory-config.yaml:23 · commit a81f2c0" in driven.said
+        assert engine.calls_of("change") == [("change", "cache.anthropic", False)]
+        assert "cache.anthropic: on → off · memory-config.yaml:23 · commit a81f2c0" in driven.toasts
         assert "[ ] Anthropic ephemeral caching" in driven.text
-        assert driven.line("▸ anthropic").split()[-2] != "off"  # it has a cache still
+        assert driven.line("▸ anthropic").split()[-2] != "off"  # the provider still has a cache
         await driven.press("space")
-        assert engine.asked("change")[-1] == ("change", "cache.anthropic", True)
+        assert engine.calls_of("change")[-1] == ("change", "cache.anthropic", True)
         assert "[x] Anthropic ephemeral caching" in driven.text
 
         await driven.press("j")
         assert "memory-config.yaml:22" in driven.text
         await driven.press("enter")
-        assert engine.asked("change")[-1] == ("change", "cache.anthropic_ttl", "1h")
+        assert engine.calls_of("change")[-1] == ("change", "cache.anthropic_ttl", "1h")
         assert "◂ 1 h ▸" in driven.text and "memory-config.yaml:22" in driven.text
-        before = len(engine.asked("change"))
+        before = len(engine.calls_of("change"))
         await driven.press("j", "j", "enter", "enter", "enter")
-        await driven.press("j", "enter", "k", "enter", "enter")  # more than an hour where that is allowed
-        assert [call[1:] for call in engine.asked("change")[before:]] == [
+        await driven.press("j", "enter", "k", "enter", "enter")  # over an hour is offered once allowed
+        assert [call[1:] for call in engine.calls_of("change")[before:]] == [
             ("cache.gemini_ttl_minutes", 15),
             ("cache.gemini_ttl_minutes", 30),
             ("cache.gemini_ttl_minutes", 60),
@@ -255,31 +255,31 @@ async def test_settings_are_cycled_written_and_committed(run: Run) -> None:
         await driven.press("j", "enter")
         assert "4 h, capped at 60 min" in driven.text
 
-        engine.gates = {"change": still}
-        before = len(engine.asked("change"))
+        engine.blocked = {"change": release}
+        before = len(engine.calls_of("change"))
         await driven.press("k")
-        await driven.send("enter", "enter", "enter", "enter")  # faster than they are written
+        await driven.send("enter", "enter", "enter", "enter")  # faster than they can be written
         await driven.until(lambda: "◂ 15 min ▸ …" in driven.text)
-        still.set()
+        release.set()
         await driven.settle()
-        assert [call[2] for call in engine.asked("change")[before:]] == [15, 30, 60, 15]
+        assert [call[2] for call in engine.calls_of("change")[before:]] == [15, 30, 60, 15]
         assert "◂ 15 min ▸" in driven.text and "▸ …" not in driven.text
 
         engine.failing = {"change": broken}
         await driven.press("g", "enter")
-        assert "memory-config.yaml:21: cannot be changed there; edit it" in driven.said
+        assert "memory-config.yaml:21: cannot be changed there; edit it" in driven.toasts
         assert "[x] Anthropic ephemeral caching" in driven.text
         engine.failing, engine.caches = {}, FakeCaches.none("anthropic")
         await driven.press("ctrl+r", "enter")
         assert driven.line("▸ anthropic").split()[-2] == "off"
 
 
-async def test_the_gate_comes_first_and_selections_stay(run: Run) -> None:
-    async with caching(run) as driven:
+async def test_gate_questions_come_first_and_selections_are_kept(run: Run) -> None:
+    async with open_cache(run) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()
         await driven.press("ctrl+y")
-        assert driven.engine.asked("answer") == [("answer", "q1", True)] and not driven.app.clipboard
+        assert driven.engine.calls_of("answer") == [("answer", "q1", True)] and not driven.app.clipboard
 
         await driven.press("j", "j")
         moved = replace(driven.caches.states[4], invalidated_at=NOW)
@@ -298,5 +298,5 @@ async def test_the_gate_comes_first_and_selections_stay(run: Run) -> None:
         driven.app.clear_notifications()
         for key in ("enter", "i", "d", "a", "y", "Y", "e", "j", "G"):
             await driven.press(key)
-        assert "no discussion is selected" in driven.said and "there is nothing here yet" in driven.said
+        assert "no discussion is selected" in driven.toasts and "there is nothing here yet" in driven.toasts
         assert driven.is_open() and not isinstance(driven.app.screen, ConfirmScreen | PageScreen)

@@ -13,16 +13,16 @@ from engine.errors import AutopoiesisError
 from engine.events import CacheGivenUp, Committed, FileChanged, IndexProgress, TurnArrived
 from engine.settings.model import CacheSettings
 from engine.transcripts.turn import Text, Turn
-from tests.tui.cache_driven import caching
+from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import FASTER, Driven, Run
-from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
+from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, invalidated
 from tests.tui.fake_engine import NOW
 from tui.kit.bridge import EventBridge, condense
 from tui.screens.cache.settings import SettingLines
 from tui.screens.cache.state import CacheState
 
 
-async def written(driven: Driven) -> list[str]:
+async def record_output(driven: Driven) -> list[str]:
     """Records the terminal output from now on."""
     driver, texts = driven.app._driver, list[str]()
     assert driver is not None
@@ -42,15 +42,15 @@ async def written(driven: Driven) -> list[str]:
 async def test_times_count_down_until_the_last_cache_expires(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with caching(run) as driven:
+    async with open_cache(run) as driven:
         assert "in 4:32" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:32"
         assert driven.ticking() and "3 of 6 cached" in driven.text
-        texts = await written(driven)
-        driven.later(0)
+        texts = await record_output(driven)
+        driven.advance_clock(0)
         await driven.pilot.pause()
         assert texts == []  # a stopped clock draws nothing
 
-        with monkeypatch.context() as patch:  # a second draws only the lines in which a time runs
+        with monkeypatch.context() as patch:  # a tick redraws only lines with a running time
             drawn: list[tuple[str, int]] = []
             for panel in (driven.screen.providers, driven.screen.discussions, driven.screen.settings):
                 real, name = panel.render_line, str(panel.id)
@@ -60,7 +60,7 @@ async def test_times_count_down_until_the_last_cache_expires(
                     return real(y)  # type: ignore[operator]
 
                 patch.setattr(panel, "render_line", render)
-            driven.later(1)
+            driven.advance_clock(1)
             await driven.pilot.pause()
             assert sorted(set(drawn)) == [
                 ("discussions", 0),
@@ -71,37 +71,37 @@ async def test_times_count_down_until_the_last_cache_expires(
         assert "in 4:31" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:31"
         assert "in 51:39" in driven.text
 
-        driven.later(4 * 60 + 33)
+        driven.advance_clock(4 * 60 + 33)
         await driven.pilot.pause()
         assert "2 of 6 cached" in driven.text and "expired 18:52" in driven.line("Refactor")
         assert driven.line("▸ anthropic").split()[-2] == "–" and driven.ticking()
 
         before = driven.line("A long export").index("yes (Gemini)")
-        driven.later(51 * 60)
+        driven.advance_clock(51 * 60)
         await driven.pilot.pause()
         line = driven.line("A long export")
-        assert line.index("yes (Gemini)") == before and " in 0:40" in line  # shorter, but in its column
+        assert line.index("yes (Gemini)") == before and " in 0:40" in line  # shorter, but in the same column
         assert driven.line("Fix the parser").index("4,096 tok") == line.index("6,206 tok")
 
-        driven.later(52 * 60)
+        driven.advance_clock(52 * 60)
         await driven.pilot.pause()
         assert "1 of 6 cached" in driven.text and not driven.ticking()
         await driven.press("g", "i")
-        assert "has no cache" in driven.said
+        assert "has no cache" in driven.toasts
 
 
 async def test_without_a_countdown_nothing_is_drawn_until_a_reply_arrives(run: Run) -> None:
-    async with caching(run, caches=FakeCaches.none("openai")) as driven:
+    async with open_cache(run, caches=FakeCaches.none("openai")) as driven:
         assert not driven.ticking()
         driven.engine.caches = FakeCaches.none("anthropic")
         driven.engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
         await driven.settle()
-        texts = await written(driven)
+        texts = await record_output(driven)
         assert not driven.ticking()
-        looks = len(driven.engine.asked("overview"))
+        reads = len(driven.engine.calls_of("overview"))
         await asyncio.sleep(2 / FASTER)  # longer than a tick
         await driven.pilot.pause()
-        assert texts == [] and len(driven.engine.asked("overview")) == looks
+        assert texts == [] and len(driven.engine.calls_of("overview")) == reads
 
         full = FakeCaches()
         driven.caches.states, driven.caches.titles = full.states[:1], full.titles
@@ -110,42 +110,42 @@ async def test_without_a_countdown_nothing_is_drawn_until_a_reply_arrives(run: R
         assert "Refactor the login flow" in driven.text and driven.ticking() and driven.selected() == REFACTOR
 
         screen, handlers = driven.screen, len(driven.engine.handlers)
-        looks = len(driven.engine.asked("overview"))
-        await driven.press("escape")  # ends the ticking and the listening
+        reads = len(driven.engine.calls_of("overview"))
+        await driven.press("escape")  # stops the timer and unsubscribes
         assert screen._countdown is None and len(driven.engine.handlers) == handlers - 1
         driven.engine.publish(CacheGivenUp(NOW, REFACTOR, "x changed"))
         await driven.settle()
-        assert len(driven.engine.asked("overview")) == looks
+        assert len(driven.engine.calls_of("overview")) == reads
 
 
 def test_the_bridge_reports_invalidated_caches() -> None:
     burst = condense([CacheGivenUp(NOW, "ses_a", "x changed"), CacheGivenUp(NOW, "ses_b", "y changed")])
     assert burst.given_up == {"ses_a", "ses_b"} and not burst.parts
-    rung: list[None] = []
-    bridge = EventBridge(lambda: rung.append(None))
+    rings: list[None] = []
+    bridge = EventBridge(lambda: rings.append(None))
     bridge.handle(CacheGivenUp(NOW, "ses_a", "x changed"))
-    assert len(rung) == 1 and bridge.take().given_up == {"ses_a"} and not bridge.take().given_up
+    assert len(rings) == 1 and bridge.take().given_up == {"ses_a"} and not bridge.take().given_up
 
 
 async def test_changes_are_read_once_and_only_changed_lines_are_drawn(run: Run) -> None:
-    async with caching(run) as driven:
+    async with open_cache(run) as driven:
         engine = driven.engine
-        texts = await written(driven)
+        texts = await record_output(driven)
         engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
         await driven.settle()
-        assert len(engine.asked("overview")) == 2 and texts == []
+        assert len(engine.calls_of("overview")) == 2 and texts == []
 
-        for event, looks in (
+        for event, reads in (
             (FileChanged(NOW, "memory-config.yaml", "changed"), 1),
             (Committed(NOW, "a81f2c0", "config set cache.openai"), 1),
             (IndexProgress(1, 2), 0),
         ):
-            before = len(engine.asked("overview"))
+            before = len(engine.calls_of("overview"))
             engine.publish(*[event] * 20)
             await driven.settle()
-            assert len(engine.asked("overview")) == before + looks, event
+            assert len(engine.calls_of("overview")) == before + reads, event
 
-        driven.caches.states[0] = given_up(REFACTOR, f"{MEMORY} changed", 0, hits=3, calls=4)
+        driven.caches.states[0] = invalidated(REFACTOR, f"{MEMORY} changed", 0, hits=3, calls=4)
         engine.publish(CacheGivenUp(NOW, REFACTOR, f"{MEMORY} changed"))
         await driven.settle()
         assert "2 of 6 cached" in driven.text and "knowledge/memory/MEMORY.m" in driven.line("Refactor")
@@ -159,8 +159,8 @@ async def test_changes_are_read_once_and_only_changed_lines_are_drawn(run: Run) 
         assert "[ ] OpenAI cache key" in driven.text and "◂ 1 h ▸" in driven.text
 
         engine.failing = {"overview": AutopoiesisError("cannot be read", where="logs/costs-2026-06.jsonl")}
-        await driven.press("ctrl+r")  # what is shown stays
-        assert "logs/costs-2026-06.jsonl: cannot be read" in driven.said and "2 of 6 cached" in driven.text
+        await driven.press("ctrl+r")  # the last state stays on screen
+        assert "logs/costs-2026-06.jsonl: cannot be read" in driven.toasts and "2 of 6 cached" in driven.text
 
         state = driven.state
         assert state.where is not None
@@ -172,15 +172,15 @@ async def test_changes_are_read_once_and_only_changed_lines_are_drawn(run: Run) 
 
 def test_a_pending_setting_shows_its_new_value_until_the_settings_are_read_again() -> None:
     state, full = CacheState(), FakeCaches()
-    looked = full.overview(30, CacheSettings()), SettingLines()
-    state.take(30, looked)
+    fetched = full.overview(30, CacheSettings()), SettingLines()
+    state.take(30, fetched)
     state.change("cache.openai", False)
     state.change("cache.gemini", False)
 
     def value(name: str) -> tuple[object, bool]:
         return next((item.value, item.changing) for item in state.settings() if item.name == name)
 
-    state.take(30, looked)  # was looked up before it was written
+    state.take(30, fetched)  # read before the change was written
     assert value("cache.openai") == (False, True)
     state.changed("cache.openai", False, done=True)
     assert value("cache.openai") == (False, False) and value("cache.gemini") == (False, True)
@@ -188,32 +188,32 @@ def test_a_pending_setting_shows_its_new_value_until_the_settings_are_read_again
     assert value("cache.gemini") == (True, False)
     state.take(30, (full.overview(30, CacheSettings(openai=False)), SettingLines()))
     assert value("cache.openai") == (False, False)
-    state.take(30, looked)  # the file was changed by hand
+    state.take(30, fetched)  # the file was changed by hand
     assert value("cache.openai") == (True, False)
 
 
 async def test_while_reading_the_screen_says_so_and_refuses_commands(run: Run) -> None:
-    still = threading.Event()
-    async with caching(run, (80, 24), settle=False, gates={"overview": still}) as driven:
-        await driven.until(lambda: bool(driven.engine.asked("overview")))
+    release = threading.Event()
+    async with open_cache(run, (80, 24), settle=False, blocked={"overview": release}) as driven:
+        await driven.until(lambda: bool(driven.engine.calls_of("overview")))
         assert driven.text.count("reading …") == 4
         for key in ("j", "enter", "i", "d", "y", "e", "3", "enter", "space", "p", "2"):
             await driven.send(key)
         await driven.pilot.pause()
-        assert not driven.engine.asked("change") and not driven.engine.asked("disable")
-        still.set()
+        assert not driven.engine.calls_of("change") and not driven.engine.calls_of("disable")
+        release.set()
         await driven.settle()
         assert "3 of 6 cached" in driven.text and "today (UTC)" in driven.text
         assert driven.screen.focused is driven.screen.discussions
 
         await driven.press("escape")
-        still.clear()
-        looks = len(driven.engine.asked("overview"))
+        release.clear()
+        reads = len(driven.engine.calls_of("overview"))
         await driven.send("C")
-        await driven.until(lambda: len(driven.engine.asked("overview")) > looks)
+        await driven.until(lambda: len(driven.engine.calls_of("overview")) > reads)
         await driven.send("escape")
-        await driven.until(lambda: not driven.is_open())  # leaving waits for nothing
-        still.set()
+        await driven.until(lambda: not driven.is_open())  # closing does not wait
+        release.set()
         await driven.settle()
         assert driven.panel() == "feed"
 

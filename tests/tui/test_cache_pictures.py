@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from engine.errors import AutopoiesisError
 from engine.events import CacheGivenUp
-from tests.tui.cache_driven import caching
+from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import NOW, FakeCaches
 
@@ -14,7 +14,7 @@ Picture = Callable[[Driven, str], None]
 
 
 async def test_full_with_its_pages_and_questions(run: Run, picture: Picture) -> None:
-    async with caching(run, SIZES["80x24"]) as driven:
+    async with open_cache(run, SIZES["80x24"]) as driven:
         picture(driven, "cache/full-80x24-dark")
         await driven.press("j", "j", "j", "enter")
         picture(driven, "cache/details-80x24")
@@ -29,7 +29,7 @@ async def test_full_with_its_pages_and_questions(run: Run, picture: Picture) -> 
 
 
 async def test_sizes_and_misses(run: Run, picture: Picture) -> None:
-    async with caching(run, SIZES["120x40"]) as driven:
+    async with open_cache(run, SIZES["120x40"]) as driven:
         picture(driven, "cache/full-120x40-dark")
         await driven.press("4", "j", "plus")
         picture(driven, "cache/misses-enlarged-120x40")
@@ -46,7 +46,7 @@ async def test_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None
     broken = AutopoiesisError(
         "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", hint="check the disk"
     )
-    async with caching(run, SIZES["80x24"], failing={"overview": broken}) as driven:
+    async with open_cache(run, SIZES["80x24"], failing={"overview": broken}) as driven:
         assert "Cannot read the caches." in driven.text and "check the" in driven.text
         assert driven.text.count("unknown") == 3 and "ctrl+r tries again" in driven.text
         driven.engine.failing.clear()

@@ -12,7 +12,7 @@ from engine.costs.model import Totals
 from engine.discussions.overview import CacheOverview, DiscussionCache
 from engine.settings.model import CacheSettings
 from engine.stability.misses import Culprit
-from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, given_up, state
+from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, invalidated, state
 from tui.render.caches import last_miss, stays
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
@@ -50,7 +50,7 @@ from tui.screens.cache.settings import (
 WIDTHS = [36, 54, 56, 76, 116, 196]
 
 
-def full(**settings: object) -> CacheOverview:
+def full_overview(**settings: object) -> CacheOverview:
     return FakeCaches().overview(30, replace(CacheSettings(), **settings))  # type: ignore[arg-type]
 
 
@@ -60,7 +60,7 @@ def text_of(rows: list[Row]) -> str:
 
 def test_providers_fit_their_width_and_always_show_the_specified_columns() -> None:
     for width in WIDTHS:
-        rows = draw_providers(full(), NOW, width, 9, PLAIN)
+        rows = draw_providers(full_overview(), NOW, width, 9, PLAIN)
         assert len(rows) == 4 and all(row.cells <= width for row in rows)
         heads = rows[0].text.split()
         assert {"provider", "hit", "ttl"} <= set(heads)
@@ -72,7 +72,7 @@ def test_providers_fit_their_width_and_always_show_the_specified_columns() -> No
 
 
 def test_the_heading_is_dropped_if_there_is_no_line_for_it() -> None:
-    assert len(draw_providers(full(), NOW, 76, 3, PLAIN)) == 3
+    assert len(draw_providers(full_overview(), NOW, 76, 3, PLAIN)) == 3
 
 
 def test_other_providers_are_also_listed() -> None:
@@ -82,7 +82,7 @@ def test_other_providers_are_also_listed() -> None:
     assert rows[-1].text.lstrip().startswith("claude-code")
 
 
-def test_figures_of_providers() -> None:
+def test_provider_figures_are_formatted() -> None:
     assert [time_left(each) for each in (None, 0.0, 272.0, 3840.0)] == ["n/a", "–", "4:32", "1:04:00"]
     assert percent(None) == "–" and percent(0.7398) == "74 %"
     assert cost(Totals()) == "–" and cost(Totals(calls=2, unpriced=2)) == "?"
@@ -91,7 +91,7 @@ def test_figures_of_providers() -> None:
     assert cost(Totals(cost_usd=0.5)) == "$0.50"  # storage alone
     assert saved(Totals()) == "–" and saved(Totals(calls=1, saved_usd=-0.25)) == "−$0.25"
     assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "last 7 days, since 06-12"
-    assert chat_model(full()) == "chat model: anthropic, claude-sonnet-5-5"
+    assert chat_model(full_overview()) == "chat model: anthropic, claude-sonnet-5-5"
     assert (
         chat_model(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
     )
@@ -99,7 +99,7 @@ def test_figures_of_providers() -> None:
 
 def test_discussions_fit_their_width() -> None:
     for width in (*WIDTHS, 58):
-        items = [item_of(each, NOW) for each in full().discussions]
+        items = [item_of(each, NOW) for each in full_overview().discussions]
         columns = Columns.of(items)
         rows = [draw_discussion(item, columns, width, PLAIN, chosen=False) for item in items]
         assert all(row.cells <= width for row in rows)
@@ -110,7 +110,7 @@ def test_discussions_fit_their_width() -> None:
 
 def test_reasons_get_more_room_if_nothing_is_cached() -> None:
     for width in (56, 76, 116):
-        states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
+        states = [invalidated(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
         overview = FakeCaches(states).overview(30, CacheSettings())
         items = [item_of(each, NOW) for each in overview.discussions]
         for item in items:
@@ -120,7 +120,9 @@ def test_reasons_get_more_room_if_nothing_is_cached() -> None:
 
 
 def test_each_state_has_its_sign_and_text() -> None:
-    signs = [(item.sign, item.cached) for item in (item_of(each, NOW) for each in full().discussions)]
+    signs = [
+        (item.sign, item.cached) for item in (item_of(each, NOW) for each in full_overview().discussions)
+    ]
     assert signs == [
         (CACHED, "yes (Anthropic)"),
         (CACHED, "yes (OpenAI)"),
@@ -129,10 +131,10 @@ def test_each_state_has_its_sign_and_text() -> None:
         (OFF, "off"),
         (UNCACHED, "no"),
     ]
-    entry = full().discussions[0]
+    entry = full_overview().discussions[0]
     assert item_of(entry, NOW, "invalidating …").sign == CHANGING
     assert item_of(entry, NOW + timedelta(hours=1)).note == "expired 18:52"
-    assert item_of(full().discussions[2], NOW).note == f"{MEMORY} changed"
+    assert item_of(full_overview().discussions[2], NOW).note == f"{MEMORY} changed"
 
 
 def test_a_time_on_another_day_shows_the_day() -> None:
@@ -142,7 +144,7 @@ def test_a_time_on_another_day_shows_the_day() -> None:
 
 def test_the_details_page_shows_all_fields() -> None:
     entry = DiscussionCache(
-        given_up(REVIEW, "invalidated by hand", 6, generation=2, cached_content="cachedContents/x"),
+        invalidated(REVIEW, "invalidated by hand", 6, generation=2, cached_content="cachedContents/x"),
         "Pool",
         "",
     )
@@ -160,8 +162,8 @@ def test_the_details_page_shows_all_fields() -> None:
         draw_details(DiscussionCache(state("ses_new", provider="", model=""), "", ""), NOW, 80, PLAIN)
     )
     assert nothing.startswith("ses_new") and "provider " not in nothing
-    unsaid = replace(full().discussions[1])
-    assert "not reported by the provider" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
+    unreported = replace(full_overview().discussions[1])
+    assert "not reported by the provider" in text_of(draw_details(unreported, NOW, 80, PLAIN))
 
 
 def test_the_empty_screen_says_how_caches_are_created() -> None:
@@ -177,7 +179,7 @@ def test_the_empty_screen_says_how_caches_are_created() -> None:
 
 def test_misses_fit_their_width_and_show_layer_file_times_tokens_and_dollars() -> None:
     for width in WIDTHS:
-        items = miss_items(full())
+        items = miss_items(full_overview())
         rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
         assert all(row.cells <= width for row in rows)
         assert rows[0].text.startswith("! stale 18:41 ") and "MEMORY.md changed" in rows[0].text
@@ -195,20 +197,20 @@ def test_a_culprit_without_layer_file_or_price_still_has_a_row() -> None:
 
 
 def test_the_last_miss_is_that_of_the_last_used_discussion() -> None:
-    last = last_miss(full())
+    last = last_miss(full_overview())
     assert last is not None and last.given_up and last.entry.state.discussion_id == REVIEW
     caches = FakeCaches()
     caches.states[0] = replace(caches.states[0], why="the cache had expired")
     missed = last_miss(caches.overview(30, CacheSettings()))
     assert missed is not None and not missed.given_up and missed.at == caches.states[0].cached_at
     caches.states = [
-        given_up("ses_off", "switched off", 1, enabled=False),
+        invalidated("ses_off", "switched off", 1, enabled=False),
         state("ses_new", calls=0, why="x"),
     ]
     assert last_miss(caches.overview(30, CacheSettings())) is None
 
 
-def test_the_tally_and_what_it_covers() -> None:
+def test_the_tally_and_its_period() -> None:
     assert tally(cache_misses()) == ("11 of 58 avoidable", "48,210 tok lost", "$0.13")
     assert tally(replace(cache_misses(), dollars=None)) == ("11 of 58 avoidable", "48,210 tok lost")
     assert tally(replace(cache_misses(), kept=58)) == ("0 of 58 avoidable",)
@@ -265,7 +267,7 @@ def test_the_location_of_a_setting_and_its_formatted_value() -> None:
 
 @given(st.text(max_size=60), st.integers(36, 200))
 def test_rows_fit_their_width_for_any_title_model_and_reason(text: str, width: int) -> None:
-    known = given_up("ses_x", text, 3, provider=text, model=text, sources=(text,), calls=1)
+    known = invalidated("ses_x", text, 3, provider=text, model=text, sources=(text,), calls=1)
     entries = (DiscussionCache(known, text, text), DiscussionCache(state("ses_y", provider=text), text, ""))
     items = [item_of(each, NOW) for each in entries]
     columns = Columns.of(items)

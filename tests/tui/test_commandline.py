@@ -13,7 +13,7 @@ from engine.errors import AutopoiesisError
 from tui.screens.workbench import commandline
 
 
-def test_the_command_line_is_that_of_the_shell(tmp_path: Path) -> None:
+def test_a_line_runs_as_in_a_shell(tmp_path: Path) -> None:
     output = commandline.run_line(tmp_path, "--help")
     assert "Usage: autopoiesis" in output and "trace" in output
     assert "\x1b" not in output
@@ -46,7 +46,7 @@ def test_arguments_are_passed_unchanged(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def starting(reader: Path) -> str:
+def code_starting_child(reader: Path) -> str:
     """A command that starts a child process, which writes its pid to a named pipe, and waits for it."""
     second = f"import os, time; open({str(reader)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     return (
@@ -54,7 +54,7 @@ def starting(reader: Path) -> str:
     )
 
 
-def ended(process: int) -> bool:
+def has_ended(process: int) -> bool:
     """Whether a process ends within a generous time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -80,7 +80,7 @@ def test_a_stopped_command_ends_with_its_children_and_keeps_its_output(
     printed: list[str] = []
     running = threading.Thread(target=lambda: printed.append(commandline.run_line(tmp_path, "doctor", stop)))
     running.start()
-    process = int(reader.read_text())  # waits until the second process is there
+    process = int(reader.read_text())  # waits until the child process has started
     stop.set()
     running.join(60)
-    assert printed == ["begun\nstopped\n"] and ended(process)
+    assert printed == ["begun\nstopped\n"] and has_ended(process)

@@ -13,12 +13,12 @@ import pytest
 
 from engine.context.views import LedgerView
 from tests.cases import each_case
-from tests.tui.cache_driven import caching
+from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import Run
-from tests.tui.context_driven import looking
+from tests.tui.context_driven import open_context
 from tests.tui.fake_engine import FakeEngine, ledger_rows
-from tests.tui.ledger_driven import auditing
-from tests.tui.search_driven import searching
+from tests.tui.ledger_driven import open_ledger
+from tests.tui.search_driven import open_search
 from tui import screens as screens_package
 from tui.kit.command import Catalog, Need, Situation, command
 from tui.kit.commands import Commanded
@@ -80,24 +80,24 @@ SCREENS: dict[str, tuple[Catalog, Situation]] = {
     "rules": (RulesScreen.catalog, RULE),
     "jobs": (JobsScreen.catalog, JOB),
 }
-EATEN = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
+RESERVED = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
 """Keys that some terminals reserve."""
 SHARED = [each.name for each in BENCH if each.scope == "everywhere"]
 
 
-def meant(catalog: Catalog, key: str, situation: Situation) -> str:
+def resolve(catalog: Catalog, key: str, situation: Situation) -> str:
     """The name of the command that a key means; empty for none."""
     found = catalog.resolve(key, situation)
     assert catalog.means(key, situation) == (found is not None)
     return found.name if found is not None else ""
 
 
-def words(catalog: Catalog, situation: Situation) -> set[str]:
+def footer_words(catalog: Catalog, situation: Situation) -> set[str]:
     """The texts of the footer."""
     return {each for _keys, each in catalog.footer(situation)}
 
 
-# What holds for every screen
+# Rules for every screen
 
 
 def test_every_command_says_what_it_does() -> None:
@@ -106,7 +106,7 @@ def test_every_command_says_what_it_does() -> None:
             assert each.help.endswith("."), (name, each.name)
             assert not each.help.split()[0].endswith("s"), (name, each.name, "say what to do: Go, not Goes")
             assert each.title[0].isupper() and each.keys, (name, each.name)
-            assert set(each.keys) - EATEN or each.name in ("previous_panel", "palette"), (name, each.name)
+            assert set(each.keys) - RESERVED or each.name in ("previous_panel", "palette"), (name, each.name)
 
 
 def test_every_command_is_reachable() -> None:
@@ -114,7 +114,7 @@ def test_every_command_is_reachable() -> None:
         panels = (*catalog.panels, *catalog.lines)
         more: list[dict[str, Any]] = [{"moved": True}, {}] if name == "tune" else [{}]
         reached = {
-            meant(catalog, key, replace(situation, panel=panel, question=question, **fields))
+            resolve(catalog, key, replace(situation, panel=panel, question=question, **fields))
             for key, panel, question, fields in product(catalog.keys, panels, (False, True), more)
         }
         assert {each.name for each in catalog} <= reached, name
@@ -126,7 +126,7 @@ def test_every_screen_has_the_common_commands() -> None:
         names = [each.name for each in catalog]
         assert len(names) == len(set(names)), name
         assert {*SHARED, "back", "quit", "rescan", "unzoom"} <= set(names), name
-        assert all(each.when is None for each in catalog.commands[3:]), name  # what comes and goes is first
+        assert all(each.when is None for each in catalog.commands[3:]), name  # conditional ones come first
 
 
 def test_help_lists_exactly_the_commands_that_apply() -> None:
@@ -141,12 +141,12 @@ def test_help_lists_exactly_the_commands_that_apply() -> None:
                 assert len(listed) == each.applies(here), (name, panel, each.name)
 
 
-def test_a_line_takes_letters_and_the_panels_take_keys() -> None:
+def test_letters_go_to_an_input_line_and_keys_to_the_panels() -> None:
     for name, (catalog, situation) in SCREENS.items():
         for panel in catalog.panels:
             here = replace(situation, panel=panel)
-            assert meant(catalog, "j", here) == "down" and meant(catalog, "plus", here) == "zoom", name
-            assert meant(catalog, "escape", here) == "back", name
+            assert resolve(catalog, "j", here) == "down" and resolve(catalog, "plus", here) == "zoom", name
+            assert resolve(catalog, "escape", here) == "back", name
         for line in catalog.lines:
             here = replace(situation, panel=line)
             typed = [key for key in catalog.keys if len(key) == 1]
@@ -155,8 +155,10 @@ def test_a_line_takes_letters_and_the_panels_take_keys() -> None:
                 for key in ("up", "down", "left", "right", "home", "slash", "ctrl+u")
                 if key in catalog.keys
             ]
-            assert not any(meant(catalog, key, here) for key in (*typed, *arrows)), (name, line)
-            assert meant(catalog, "escape", here) == "back" and meant(catalog, "tab", here) == "next_panel"
+            assert not any(resolve(catalog, key, here) for key in (*typed, *arrows)), (name, line)
+            assert (
+                resolve(catalog, "escape", here) == "back" and resolve(catalog, "tab", here) == "next_panel"
+            )
 
 
 def test_a_key_means_one_thing_in_each_panel() -> None:
@@ -167,7 +169,7 @@ def test_a_key_means_one_thing_in_each_panel() -> None:
             assert len(several) <= 1, (name, panel, key, several)
 
 
-def test_the_workbench_alone_has_nothing_to_go_back_to() -> None:
+def test_only_the_workbench_refuses_to_go_back() -> None:
     for name, (catalog, situation) in SCREENS.items():
         assert bool(catalog["back"].refusal(situation)) == (name == "workbench")
 
@@ -181,7 +183,7 @@ def test_a_command_of_an_unknown_panel_is_refused() -> None:
                 """Do nothing."""
 
 
-# What a key means
+# Keys
 
 
 @each_case(
@@ -225,8 +227,8 @@ def test_a_command_of_an_unknown_panel_is_refused() -> None:
         (CACHE, "space", CACHED, ""),
     ],
 )
-def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name: str) -> None:
-    assert meant(catalog, key, situation) == name
+def test_keys_resolve_to_commands(catalog: Catalog, key: str, situation: Situation, name: str) -> None:
+    assert resolve(catalog, key, situation) == name
 
 
 @each_case(
@@ -300,7 +302,7 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (KNOWLEDGE, "bind", PIECE, "no notes of a missing file"),
     ],
 )
-def test_what_cannot_be_done_says_why(catalog: Catalog, name: str, situation: Situation, reason: str) -> None:
+def test_refused_commands_say_why(catalog: Catalog, name: str, situation: Situation, reason: str) -> None:
     refusal = catalog[name].refusal(situation)
     assert reason in refusal, name
     there = situation if catalog[name].applies(situation) else None
@@ -321,11 +323,11 @@ def test_every_screen_has_one_opening() -> None:
     screens = [screen_of(each) for each in OPENINGS]
     parts = {each.__module__.split(".")[2] for each in screens}
     found = {path.parent.name for path in Path(screens_package.__path__[0]).glob("*/screen.py")}
-    assert found - parts == {"workbench", "harvest"}  # the ledger leads on to the harvest
+    assert found - parts == {"workbench", "harvest"}  # the harvest is opened from the ledger
     assert len(screens) == len(parts) and all(issubclass(each, FullScreen) for each in screens)
 
 
-async def test_screens_open_on_what_is_selected(run: Run, engine: FakeEngine) -> None:
+async def test_screens_open_on_the_current_selection(run: Run, engine: FakeEngine) -> None:
     rows = tuple(replace(ledger_rows()[0], sha256=each) for each in engine.knowledge.ledger.known)
     async with run(ledger_view=LedgerView(rows)) as driven:
         await driven.press("4", "j")
@@ -364,14 +366,18 @@ def test_the_footer_of_tune() -> None:
     moved = TUNE.footer(replace(SCORES, moved=True))
     assert ("enter", "apply") in moved[:4] and ("esc", "discard") in moved[:4]
     assert ("esc", "back") not in moved
-    assert not {"apply", "useful / noise", "undo"} & words(TUNE, replace(SCORES, moved=True, read_only=True))
+    assert not {"apply", "useful / noise", "undo"} & footer_words(
+        TUNE, replace(SCORES, moved=True, read_only=True)
+    )
     assert TUNE.footer(replace(SCORES, panel="filter")) == [("esc", "back")]
 
 
 def test_the_footer_of_search() -> None:
     assert SEARCH.footer(RESULTS)[0] == ("enter", "read")
-    assert {"query", "why", "kind", "edit", "copy place", "to preset", "help"} <= words(SEARCH, RESULTS)
-    nothing = words(SEARCH, replace(RESULTS, rows=0, result=False, file=""))
+    assert {"query", "why", "kind", "edit", "copy place", "to preset", "help"} <= footer_words(
+        SEARCH, RESULTS
+    )
+    nothing = footer_words(SEARCH, replace(RESULTS, rows=0, result=False, file=""))
     assert not {"read", "why", "edit", "copy place", "to preset"} & nothing and "query" in nothing
     assert ("a", "to preset") not in SEARCH.footer(replace(RESULTS, read_only=True))
     assert SEARCH.footer(replace(RESULTS, panel="query")) == [("enter", "results"), ("esc", "back")]
@@ -380,7 +386,7 @@ def test_the_footer_of_search() -> None:
 
 def test_the_footer_of_the_prompt() -> None:
     assert [each for _keys, each in CONTEXT.footer(SECTIONS)[:3]] == ["whole", "left out", "diff"]
-    without = words(CONTEXT, replace(SECTIONS, prompt=False, rows=0, file=""))
+    without = footer_words(CONTEXT, replace(SECTIONS, prompt=False, rows=0, file=""))
     assert not {"whole", "left out", "diff", "copy", "write", "edit"} & without
     assert CONTEXT.footer(replace(SECTIONS, panel="name")) == [("esc", "back")]
 
@@ -388,9 +394,9 @@ def test_the_footer_of_the_prompt() -> None:
 def test_the_footer_of_the_caches() -> None:
     assert CACHE.footer(CACHED)[:3] == [("enter", "details"), ("i", "invalidate"), ("d", "disable")]
     off = replace(CACHED, cached=False, caching=False)
-    assert ("a", "enable") in CACHE.footer(off) and not {"invalidate", "disable"} & words(CACHE, off)
+    assert ("a", "enable") in CACHE.footer(off) and not {"invalidate", "disable"} & footer_words(CACHE, off)
     assert CACHE.footer(SETTING)[0] == ("space", "change")
-    reading = words(CACHE, replace(CACHED, read_only=True))
+    reading = footer_words(CACHE, replace(CACHED, read_only=True))
     assert not {"invalidate", "disable", "enable"} & reading and {"details", "period"} <= reading
 
 
@@ -420,7 +426,7 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         step = "the palette refuses commands of another panel"
         driven.bench.do(BENCH["label_useful"])
         await driven.settle()
-        assert not driven.engine.asked("label"), step
+        assert not driven.engine.calls_of("label"), step
         assert "only available in: activation" in driven.text, step
 
         step = "the palette finds and runs a command"
@@ -431,25 +437,25 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
 
 
 async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> None:
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         step = "a command of another panel is refused with a reason"
         await driven.press("2")
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
-        assert driven.zoomed() is None and driven.in_use() == "text", step
-        assert "only available in: left-out, sections" in driven.said, step
+        assert driven.zoomed() is None and driven.focused_panel() == "text", step
+        assert "only available in: left-out, sections" in driven.toasts, step
 
         step = "it leaves a line that it does not apply to"
         await driven.press("1", "slash")
-        assert driven.in_use() == "name" and driven.screen.prompt.display, step
+        assert driven.focused_panel() == "name" and driven.screen.prompt.display, step
         driven.screen.do(CONTEXT["whole"])
         await driven.settle()
-        assert driven.state.whole and driven.in_use() == "sections", step
+        assert driven.state.whole and driven.focused_panel() == "sections", step
         assert not driven.screen.prompt.display, step
 
 
 async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None:
-    async with searching(run) as driven:
+    async with open_search(run) as driven:
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
@@ -461,11 +467,11 @@ async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None
         await driven.type("add the result to")
         assert "Add the result to a preset" in driven.text
         await driven.press("enter")
-        await driven.until(lambda: driven.in_use() == "preset")
+        await driven.until(lambda: driven.focused_panel() == "preset")
 
 
 async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> None:
-    async with auditing(run) as driven:
+    async with open_ledger(run) as driven:
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
@@ -476,11 +482,11 @@ async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> 
         await driven.press("ctrl+p")
         await driven.type("verify all entries")
         await driven.press("enter")
-        await driven.until(lambda: bool(driven.engine.asked("verify")))
+        await driven.until(lambda: bool(driven.engine.calls_of("verify")))
 
 
 async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -> None:
-    async with caching(run) as driven:
+    async with open_cache(run) as driven:
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")

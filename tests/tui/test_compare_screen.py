@@ -16,7 +16,7 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_history_screen import NOW, write
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.test_ledger_engine import StillEngine
+from tests.tui.test_ledger_engine import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -40,7 +40,7 @@ PROBE = """- question: Where do the harbour tables come from?
 """
 
 
-class Compared(ScreenDriven[CompareScreen]):
+class CompareDriven(ScreenDriven[CompareScreen]):
     """Drives a running compare screen."""
 
     kind = CompareScreen
@@ -55,18 +55,18 @@ class Compared(ScreenDriven[CompareScreen]):
 
 
 @asynccontextmanager
-async def opened(
+async def open_screen(
     root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False
-) -> AsyncIterator[Compared]:
+) -> AsyncIterator[CompareDriven]:
     """Opens the compare screen on a workspace."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=size, notifications=True) as pilot:
-            driven = Compared(app, pilot, cast("FakeEngine", engine))
+            driven = CompareDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("B")
             yield driven
@@ -111,8 +111,8 @@ def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 async def test_two_sides_are_compared_by_files_texts_and_recall(
     root: Path, picture: Callable[[Driven, str], None]
 ) -> None:
-    shutil.rmtree(root / ".git/logs")  # or the age of branches is that of the test's own run
-    async with opened(root) as driven:
+    shutil.rmtree(root / ".git/logs")  # otherwise branches are as old as the test run
+    async with open_screen(root) as driven:
         assert driven.names() == ["main", "explore/tone", "extract/clash", "memory/milestone/begun"]
         assert "◂  main" in driven.line("◂") and "▸  explore/tone" in driven.line("1 d +1")
         assert "M  knowledge/facts.md" in driven.text and "+3 −2" in driven.text
@@ -144,21 +144,21 @@ async def test_two_sides_are_compared_by_files_texts_and_recall(
         assert lines[at + 1].startswith("+ - Gauge 3 stands at pier 3.")
         await driven.resize(80, 18)  # one panel at a time
         await driven.press("2", "enter")
-        assert driven.in_use() == "text" and not driven.screen.files.display
+        assert driven.focused_panel() == "text" and not driven.screen.files.display
         await driven.press("escape", "escape", "escape")
         assert not driven.is_open()
 
 
 async def test_a_branch_is_merged_after_confirmation(root: Path) -> None:
     head = git(root, "rev-parse", "HEAD")
-    async with opened(root) as driven:
-        await driven.press("m", "ctrl+r")  # which changes nothing
+    async with open_screen(root) as driven:
+        await driven.press("m", "ctrl+r")  # changes nothing
         assert "2 files would change, +3 −2; nothing is merged yet: m asks for confirmation" in driven.flat()
         await driven.press("m", "enter")  # Cancel has the focus
         assert git(root, "rev-parse", "HEAD") == head
         await driven.press("m", "right", "enter")
         await driven.until(
-            lambda: "merged " in driven.said and "commit " in driven.said and not driven.pending()
+            lambda: "merged " in driven.toasts and "commit " in driven.toasts and not driven.pending()
         )
         assert git(root, "log", "-1", "--format=%s") == "explore: merge tone"
         text = (root / FACTS).read_text()
@@ -171,15 +171,15 @@ async def test_a_branch_is_merged_after_confirmation(root: Path) -> None:
         for words in ("ours | - Gauge 3 stands at the lock.", "theirs | - Gauge 3 stands at pier 33."):
             assert words in driven.flat()
         await driven.press("m")
-        assert "cannot merge: both sides changed the same content" in driven.said
+        assert "cannot merge: both sides changed the same content" in driven.toasts
         assert git(root, "rev-parse", "HEAD") == head and git(root, "branch", "--list", "extract/clash")
         await driven.press("escape", "1", "G", "r", "m")
-        assert "the right side is not an explore/ or extract/ branch" in driven.said
+        assert "the right side is not an explore/ or extract/ branch" in driven.toasts
         await driven.press("k", "l", "m")
         assert driven.screen.merge is None
-    async with opened(root, read_only=True) as driven:
+    async with open_screen(root, read_only=True) as driven:
         await driven.press("m")
-        assert "the workspace is read-only" in driven.said
+        assert "the workspace is read-only" in driven.toasts
 
 
 async def test_foreign_text_is_not_markup_or_a_terminal_sequence(root: Path) -> None:
@@ -191,7 +191,7 @@ async def test_foreign_text_is_not_markup_or_a_terminal_sequence(root: Path) -> 
     message = "explore: " + "\n\n".join(bad)
     git(root, "commit", "-q", "--no-verify", "-F", "-", stdin=message.encode("utf-8", "surrogatepass"))
     git(root, "checkout", "-q", "main")
-    async with opened(root, (80, 24)) as driven:
+    async with open_screen(root, (80, 24)) as driven:
         for keys in (["2", "j"], ["j"], ["3", "Y"], ["w"], ["m"], ["m"], ["escape"]):
             await driven.press(*keys)
             assert_harmless(driven)
@@ -201,15 +201,15 @@ async def test_foreign_text_is_not_markup_or_a_terminal_sequence(root: Path) -> 
             assert driven.is_open()
 
 
-async def test_without_history_or_branches_it_says_why(run: Run, root: Path) -> None:
+async def test_missing_history_or_branches_are_explained(run: Run, root: Path) -> None:
     async with run((80, 24)) as workbench:
-        driven = Compared(workbench.app, workbench.pilot, workbench.engine)
+        driven = CompareDriven(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("B")
         assert "cannot read the branches" in driven.text and "run: git init, and commit" in driven.flat()
         await driven.press("m", "p", "l", "r", "w", "enter")
-        assert "there is nothing to compare with" in driven.said and driven.is_open()
+        assert "there is nothing to compare with" in driven.toasts and driven.is_open()
     for name in ("explore/tone", "extract/clash"):
         git(root, "branch", "-q", "-D", name)
     git(root, "tag", "-d", "memory/milestone/begun")
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         assert "autopoiesis history explore NAME" in driven.flat()

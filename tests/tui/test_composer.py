@@ -13,7 +13,7 @@ from tui.screens.workbench.reply import ReplyScreen
 
 
 async def paste(driven: Driven, text: str) -> None:
-    """What the driver sends for a bracketed paste."""
+    """Sends a bracketed paste, as the driver does."""
     driver = driven.app._driver
     assert driver is not None
     driver.send_message(events.Paste(text))
@@ -21,7 +21,7 @@ async def paste(driven: Driven, text: str) -> None:
 
 
 def value(driven: Driven) -> str:
-    """What stands in the line."""
+    """The text in the input line."""
     return driven.bench.prompt.input.value
 
 
@@ -33,10 +33,10 @@ async def test_multi_line_paste_is_kept_and_not_sent(run: Run) -> None:
         assert driven.panel() == "try" and driven.source() == "draft"
         assert not isinstance(driven.app.screen, ReplyScreen)
         await driven.press("enter")
-        assert driven.engine.asked("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
+        assert driven.engine.calls_of("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
 
 
-async def test_key_inserts_a_newline_and_enter_submits(run: Run) -> None:
+async def test_newline_keys_insert_a_newline_and_enter_submits(run: Run) -> None:
     async with run() as driven:
         for key in ("ctrl+j", "alt+enter", "shift+enter"):
             await driven.press("i")
@@ -61,7 +61,7 @@ async def test_keys_typed_faster_than_they_are_drawn_keep_their_order(run: Run) 
         assert value(driven) == "" and driven.panel() != "try" and driven.app.theme == "light"
 
 
-async def test_only_a_message_has_several_lines(run: Run) -> None:
+async def test_only_messages_can_have_several_lines(run: Run) -> None:
     async with run() as driven:
         await driven.press("colon")
         await paste(driven, "topics\n  check\x1b[31m\n")
@@ -72,7 +72,7 @@ async def test_only_a_message_has_several_lines(run: Run) -> None:
 
 async def test_composer_grows_and_then_scrolls(run: Run) -> None:
     async with run() as driven:
-        for size, most in (((120, 40), 10), ((80, 24), 5), ((60, 16), 2)):
+        for size, max_lines in (((120, 40), 10), ((80, 24), 5), ((60, 16), 2)):
             await driven.resize(*size)
             await driven.press("i")
             composer = driven.bench.query_one(Composer)
@@ -80,8 +80,8 @@ async def test_composer_grows_and_then_scrolls(run: Run) -> None:
             await paste(driven, "\n".join(f"line {number}" for number in range(2)))
             assert composer.size.height == 2
             await paste(driven, "".join(f"\nline {number}" for number in range(2, 30)))
-            assert composer.size.height == most, size
-            assert "line 29" in driven.text and composer.scroll_offset.y == 30 - most
+            assert composer.size.height == max_lines, size
+            assert "line 29" in driven.text and composer.scroll_offset.y == 30 - max_lines
             await driven.press("escape")
             assert composer.size.height == 1
 
@@ -92,7 +92,7 @@ async def test_paste_on_a_panel_presses_no_keys(run: Run) -> None:
         await driven.press("2")
         await paste(driven, "Tyn1q:")
         assert (driven.app.theme, driven.panel()) == (theme, "activation") and driven.app.is_running
-        assert not driven.engine.asked("label")
+        assert not driven.engine.calls_of("label")
 
 
 async def test_up_and_down_browse_the_input_history(run: Run) -> None:
@@ -113,8 +113,8 @@ def test_pasted_text_loses_only_control_characters() -> None:
     assert pasted_text("a\x1b]52;c;x\x07\r\nb\x00\x9b\tö\u200d") == "a]52;c;x\nb\tö\u200d"
 
 
-class Parsed:
-    """The reader of input, fed by hand, with a clock that stands still until it is moved."""
+class InputHarness:
+    """An input parser that is fed by hand, with a clock that only moves when advanced."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -122,15 +122,15 @@ class Parsed:
         self.seen: list[str] = []
 
     def feed(self, *pieces: str) -> list[str]:
-        """What came of it: names of keys, and pastes between angle quotes."""
+        """Feeds input and returns everything parsed so far: key names, and pastes in angle quotes."""
         for piece in pieces:
             for message in (*self.reader.feed(piece), *self.reader.tick()):
                 assert isinstance(message, events.Key | events.Paste)
                 self.seen.append(message.key if isinstance(message, events.Key) else f"«{message.text}»")
         return self.seen
 
-    def later(self, seconds: float) -> list[str]:
-        """What time brings."""
+    def advance(self, seconds: float) -> list[str]:
+        """Advances the clock and returns everything parsed so far."""
         self.now += seconds
         return self.feed("")
 
@@ -144,20 +144,20 @@ START, END = "\x1b[200~", "\x1b[201~"
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_nothing_inside_a_paste_is_a_key(inside: str, size: int) -> None:
     if END in inside and size < 1000:
-        pytest.skip("an end inside is seen as such only where the real one comes with it")
+        pytest.skip("an inner end marker is recognised only if it arrives together with the real one")
     text = f"k{START}{inside}{END}j{START}b{END}"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    assert Parsed().feed(*pieces) == ["k", f"«{inside}»", "j", "«b»"]
+    assert InputHarness().feed(*pieces) == ["k", f"«{inside}»", "j", "«b»"]
 
 
 def test_lone_escape_is_a_key_and_a_slow_paste_marker_is_recognised() -> None:
-    parsed = Parsed()
-    assert parsed.feed("\x1b") == []
-    assert parsed.later(0.2) == ["escape"]
-    assert parsed.feed("\x1b[20") == ["escape"]
-    parsed.later(0.5)
-    assert parsed.feed("0~T", END) == ["escape", "«T»"]
-    assert parsed.feed("\x1b[A", "\x1b", "[B", "\x1b[2~") == ["escape", "«T»", "up", "down", "insert"]
+    harness = InputHarness()
+    assert harness.feed("\x1b") == []
+    assert harness.advance(0.2) == ["escape"]
+    assert harness.feed("\x1b[20") == ["escape"]
+    harness.advance(0.5)
+    assert harness.feed("0~T", END) == ["escape", "«T»"]
+    assert harness.feed("\x1b[A", "\x1b", "[B", "\x1b[2~") == ["escape", "«T»", "up", "down", "insert"]
 
 
 @pytest.mark.parametrize(
@@ -165,5 +165,5 @@ def test_lone_escape_is_a_key_and_a_slow_paste_marker_is_recognised() -> None:
     [("\x1b\r", "alt+enter"), ("\n", "ctrl+j"), ("\x1b[13;2u", "shift+enter"), ("\r", "enter")],
 )
 def test_newline_keys_differ_from_enter(sent: str, key: str) -> None:
-    assert Parsed().feed(sent) == [key]
-    assert Parsed().feed(*sent) == [key]
+    assert InputHarness().feed(sent) == [key]
+    assert InputHarness().feed(*sent) == [key]

@@ -11,7 +11,7 @@ from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
 from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
-from tests.tui.context_driven import Contexted, looking
+from tests.tui.context_driven import ContextDriven, open_context
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.page import PageScreen
@@ -20,13 +20,13 @@ from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
 
 
-def copied(driven: Contexted) -> str:
+def clipboard(driven: ContextDriven) -> str:
     """The clipboard's content."""
     return driven.app.clipboard
 
 
-async def select(driven: Contexted, label: str) -> None:
-    """Goes down to a section."""
+async def select(driven: ContextDriven, label: str) -> None:
+    """Moves the selection down to a section."""
     for _press in range(40):
         if driven.label == label:
             return
@@ -35,8 +35,8 @@ async def select(driven: Contexted, label: str) -> None:
 
 
 async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None:
-    async with looking(run) as driven:
-        assert REVIEW in driven.text and driven.in_use() == "sections"
+    async with open_context(run) as driven:
+        assert REVIEW in driven.text and driven.focused_panel() == "sections"
         assert driven.label == "system:system.md"
         line = driven.line("for the reply")
         tokens = driven.engine.compiled.tokens
@@ -46,10 +46,10 @@ async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None
         seen = []
         for _press in range(3):
             await driven.press("tab")
-            seen.append(driven.in_use())
+            seen.append(driven.focused_panel())
         assert seen == ["text", "slots", "sections"]
         await driven.press("shift+tab")
-        assert driven.in_use() == "slots"
+        assert driven.focused_panel() == "slots"
         await driven.press("1")
         await driven.press("j")
         assert driven.label == "identity:SOUL.md" and "I am Wren." in driven.text
@@ -69,7 +69,7 @@ async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None
         await driven.press("1")
         assert driven.zoomed() == "sections" and "always in the prompt" in driven.text
         await driven.press("underscore")
-        assert driven.zoomed() is None and driven.in_use() == "sections"
+        assert driven.zoomed() is None and driven.focused_panel() == "sections"
         await driven.press("escape")
         assert not driven.is_open() and driven.panel() == "feed"
         await driven.press("ctrl+p")
@@ -79,7 +79,7 @@ async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None
 
 
 async def test_sections_are_grouped_by_layer_with_the_end_of_the_stable_prefix(run: Run) -> None:
-    async with looking(run, (160, 60)) as driven:
+    async with open_context(run, (160, 60)) as driven:
         items = driven.screen.sections.items
         heads = [item.number for item in items if isinstance(item, HeadItem)]
         assert heads == [4, 5, 6, 7, 8, 9, 10, 11, 12]
@@ -95,26 +95,26 @@ async def test_sections_are_grouped_by_layer_with_the_end_of_the_stable_prefix(r
         assert "P1" in row and "▇" in row and "memory" in row
 
 
-async def test_numbers_go_to_the_panels_at_every_size(run: Run) -> None:
-    async with looking(run) as driven:
+async def test_number_keys_select_panels_at_every_size(run: Run) -> None:
+    async with open_context(run) as driven:
         for size in ((120, 40), (80, 24), (60, 16)):
             await driven.resize(*size)
             for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
                 await driven.press(key)
-                assert driven.in_use() == PANELS[key]
+                assert driven.focused_panel() == PANELS[key]
                 panel = driven.screen.panel_named(PANELS[key])
                 assert panel.has_focus and panel.display and panel.size.height > 2, (size, key)
 
 
 async def test_tab_and_enter_show_the_other_panel_if_only_one_fits(run: Run) -> None:
-    async with looking(run, (60, 16)) as driven:
+    async with open_context(run, (60, 16)) as driven:
         assert not driven.screen.text.display
         await driven.press("tab")
-        assert driven.in_use() == "text" and not driven.screen.sections.display
+        assert driven.focused_panel() == "text" and not driven.screen.sections.display
         await driven.press("tab")
-        assert driven.in_use() == "sections"
+        assert driven.focused_panel() == "sections"
         await driven.press("j", "enter")
-        assert driven.in_use() == "text" and "I am Wren." in driven.text
+        assert driven.focused_panel() == "text" and "I am Wren." in driven.text
         await driven.press("escape")
         assert driven.is_open() and driven.zoomed() is None
 
@@ -122,7 +122,7 @@ async def test_tab_and_enter_show_the_other_panel_if_only_one_fits(run: Run) -> 
 async def test_the_text_scrolls_below_its_head_and_e_opens_its_line(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with looking(run, (80, 24)) as driven:
+    async with open_context(run, (80, 24)) as driven:
         await driven.press("G", "g")
         assert driven.screen.sections.scroll_offset.y == 0
         await select(driven, "memory:MEMORY.md")
@@ -136,22 +136,22 @@ async def test_the_text_scrolls_below_its_head_and_e_opens_its_line(
         await driven.press("1", "g")
         opened: list[tuple[str, int]] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
-        asked = len(driven.engine.asked("compile_of"))
+        compiled = len(driven.engine.calls_of("compile_of"))
         await select(driven, "memory:MEMORY.md")
         await driven.press("e", "2", "j", "j", "j", "e")
         await driven.press("o", "j", "j", "e")
         memory = "knowledge/memory/MEMORY.md"
         assert opened == [(memory, 7), (memory, 10), (memory, 21)]
-        assert len(driven.engine.asked("compile_of")) == asked + 3
+        assert len(driven.engine.calls_of("compile_of")) == compiled + 3
 
 
 async def test_lines_are_numbered_as_in_their_file_and_t_shows_the_whole_prompt(run: Run) -> None:
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         await select(driven, "memory:MEMORY.md")
         assert " 7  # Core memory" in driven.text and "10  - 2026-06-01" in driven.text
         await driven.press("G")
         assert driven.state.numbers.get(driven.state.section) is None
-        assert [call[1] for call in driven.engine.asked("lines_of")].count("memory:MEMORY.md") == 1
+        assert [call[1] for call in driven.engine.calls_of("lines_of")].count("memory:MEMORY.md") == 1
         await driven.press("1", "g")
         await select(driven, "knowledge:digest.md")
         await driven.press("t")
@@ -177,12 +177,12 @@ async def test_lines_are_numbered_as_in_their_file_and_t_shows_the_whole_prompt(
 
 
 async def test_o_shows_what_was_left_out(run: Run) -> None:
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         for size in ((120, 40), (80, 24)):
             await driven.resize(*size)
             assert not driven.screen.left_out.display, size
             await driven.press("o", "g")
-            assert driven.in_use() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text, size
+            assert driven.focused_panel() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text, size
             items = driven.screen.left_out.items
             assert items[0] == HeadItem("one more KB would include", tokens=515), size
             rows = [item for item in items if isinstance(item, SectionItem)]
@@ -190,7 +190,7 @@ async def test_o_shows_what_was_left_out(run: Run) -> None:
             await driven.press("j", "j")
             assert "the rest: over context" in driven.text, size
             await driven.press("o")
-            assert driven.in_use() == "sections" and not driven.screen.left_out.display, size
+            assert driven.focused_panel() == "sections" and not driven.screen.left_out.display, size
             await driven.press("o", "slash")
             await driven.type("memory")
             assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text, size
@@ -204,7 +204,7 @@ async def test_o_shows_what_was_left_out(run: Run) -> None:
 
 
 async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -> None:
-    async with looking(run, compiled=with_many_results()) as driven:
+    async with open_context(run, compiled=with_many_results()) as driven:
         await driven.press("o", "G")
         assert "▸ 40 search results" in driven.text and "note-00.md:20-31" in driven.text
         assert "note-39.md" not in driven.text and "enter lists them" in driven.text
@@ -222,7 +222,7 @@ async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -
             and "enter hides them" in driven.text
         )
         await driven.press("e")
-        assert "the selection does not come from a file" in driven.said
+        assert "the selection does not come from a file" in driven.toasts
         await driven.press("enter")
         assert "▸ 40 search results" in driven.text and driven.state.on_fold
         await driven.press("o")
@@ -231,22 +231,22 @@ async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -
         await driven.press("enter")
         piece = driven.state.left_out_entry()
         assert "1 of 43" in driven.text and piece is not None and piece.source.endswith("note-17.md")
-        await driven.press("escape")  # what the filter found is folded away again, and so selected no more
+        await driven.press("escape")  # the match is folded again, so it is no longer selected
         piece = driven.state.left_out_entry()
         assert "▸ 40 search results" in driven.text and piece is not None
         assert piece.label == "topic:release-notes" and "needs 438 tokens" in driven.text
 
 
-async def test_nothing_left_out_says_so(run: Run) -> None:
-    async with looking(run, compiled=prompt(left_out=(), next_kb=())) as driven:
+async def test_an_empty_left_out_list_says_so(run: Run) -> None:
+    async with open_context(run, compiled=prompt(left_out=(), next_kb=())) as driven:
         await driven.press("o")
         assert driven.text.count("nothing left out") == 2
 
 
 async def test_d_compares_with_the_previous_prompt(run: Run) -> None:
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         await driven.press("d")
-        assert driven.engine.asked("compile_before") == [("compile_before", f"{SESSION}#5")]
+        assert driven.engine.calls_of("compile_before") == [("compile_before", f"{SESSION}#5")]
         assert "+2 added  -1 removed  ~2 changed" in driven.text
         assert "stable prefix unchanged, byte for byte" in driven.text
         signs = {
@@ -267,7 +267,7 @@ async def test_d_compares_with_the_previous_prompt(run: Run) -> None:
 
 async def test_d_says_where_the_stable_prefix_broke_at_every_size(run: Run) -> None:
     before = prompt_before(broken=True)
-    async with looking(run, compiled_before=before) as driven:
+    async with open_context(run, compiled_before=before) as driven:
         await driven.press("d")
         after = driven.engine.compiled.text.encode()
         byte = next(
@@ -280,13 +280,13 @@ async def test_d_says_where_the_stable_prefix_broke_at_every_size(run: Run) -> N
         for size in ((120, 40), (80, 24), (60, 16)):
             await driven.resize(*size)
             await driven.press("o", "d")
-            assert driven.in_use() == "sections" and "byte 1,588" in driven.text
+            assert driven.focused_panel() == "sections" and "byte 1,588" in driven.text
             await driven.press("escape")
             assert driven.is_open() and not driven.comparing()
 
 
 async def test_a_missing_comparison_says_why(run: Run) -> None:
-    async with looking(run, compiled_before=None) as driven:
+    async with open_context(run, compiled_before=None) as driven:
         await driven.press("d")
         assert "First message of its conversation" in " ".join(driven.text.split())
         await driven.press("j", "y", "enter", "escape")
@@ -303,23 +303,23 @@ async def test_a_missing_comparison_says_why(run: Run) -> None:
 
 async def test_a_tried_message_is_compared_with_the_feed_message(run: Run) -> None:
     async with run(compiled=prompt()) as driven:
-        looked = Contexted(driven.app, driven.pilot, driven.engine)
-        await looked.press("i")
-        await looked.type("please review my PR")
-        await looked.press("enter", "c")
-        assert "please review my PR" in looked.text and "tried" in looked.text
-        await looked.press("d")
-        assert "against the feed's message" in looked.text
-        assert not looked.engine.asked("compile_before")
+        screen = ContextDriven(driven.app, driven.pilot, driven.engine)
+        await screen.press("i")
+        await screen.type("please review my PR")
+        await screen.press("enter", "c")
+        assert "please review my PR" in screen.text and "tried" in screen.text
+        await screen.press("d")
+        assert "against the feed's message" in screen.text
+        assert not screen.engine.calls_of("compile_before")
 
 
 async def test_slash_filters_while_typing(run: Run) -> None:
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         await driven.press("slash")
         await driven.type("review")
         assert "4 of 15" in driven.text and driven.label == "topic:github-pr-review"
         await driven.press("enter", "j")
-        assert driven.label == "subscription:code-review" and driven.in_use() == "sections"
+        assert driven.label == "subscription:code-review" and driven.focused_panel() == "sections"
         await driven.press("escape")
         assert driven.state.queries["sections"] == "" and driven.label == "subscription:code-review"
         await driven.press("slash")
@@ -336,44 +336,44 @@ async def test_slash_filters_while_typing(run: Run) -> None:
 @pytest.fixture
 def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An editor called nano that records what it is asked to open."""
-    noted = home / "opened"
+    opened = home / "opened"
     script = home / "nano"
-    script.write_text(f'#!/bin/sh\necho "$@" >> {noted}\n')
+    script.write_text(f'#!/bin/sh\necho "$@" >> {opened}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("EDITOR", str(script))
     monkeypatch.delenv("VISUAL", raising=False)
-    return noted
+    return opened
 
 
-async def test_copying_writing_and_what_cannot_be_edited(run: Run, editor: Path) -> None:
-    async with looking(run) as driven:
+async def test_copying_writing_and_refused_edits(run: Run, editor: Path) -> None:
+    async with open_context(run) as driven:
         await driven.press("w")
         assert driven.screen.prompt.input.value == "scratch/prompt.md"
         await driven.type("x")
         await driven.press("enter")
-        assert driven.engine.asked("keep_prompt") == [
+        assert driven.engine.calls_of("keep_prompt") == [
             ("keep_prompt", "scratch/prompt.mdx", driven.engine.compiled.text, False)
         ]
-        assert "written to scratch/prompt.mdx" in driven.said and driven.in_use() == "sections"
+        assert "written to scratch/prompt.mdx" in driven.toasts and driven.focused_panel() == "sections"
         await driven.press("w", "escape")
-        assert len(driven.engine.asked("keep_prompt")) == 1 and driven.is_open()
+        assert len(driven.engine.calls_of("keep_prompt")) == 1 and driven.is_open()
         await driven.press("G", "e")
-        assert "the selection does not come from a file" in driven.said
+        assert "the selection does not come from a file" in driven.toasts
         await driven.press("g")
         await driven.press("e")
-        assert "this terminal cannot run an editor" in driven.said
+        assert "this terminal cannot run an editor" in driven.toasts
         await select(driven, "memory:MEMORY.md")
         await driven.press("y")
         assert driven.state.chosen is not None
-        assert copied(driven) == driven.state.chosen.text
+        assert clipboard(driven) == driven.state.chosen.text
         await driven.press("Y")
-        assert copied(driven) == driven.engine.compiled.text
+        assert clipboard(driven) == driven.engine.compiled.text
         await driven.press("d", "y")
-        assert copied(driven).startswith("@@ ") and "\n-- The mast" in copied(driven)
+        assert clipboard(driven).startswith("@@ ") and "\n-- The mast" in clipboard(driven)
         await driven.press("d", "o", "y")
-        assert copied(driven).startswith("P2 topic topics/release-notes.md 420")
+        assert clipboard(driven).startswith("P2 topic topics/release-notes.md 420")
         await driven.press("4", "y")
-        assert "identity" in copied(driven)
+        assert "identity" in clipboard(driven)
 
 
 async def test_e_does_not_run_an_editor_from_the_current_folder(
@@ -381,63 +381,63 @@ async def test_e_does_not_run_an_editor_from_the_current_folder(
 ) -> None:
     monkeypatch.chdir(editor.parent)
     monkeypatch.setenv("PATH", f".:{editor.parent / 'nothing'}:")
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         for named in ("nano", "./nano", "../home/nano"):
             monkeypatch.setenv("EDITOR", named)
             await driven.press("e")
-            assert f"cannot start {named}: not on PATH; use its full path" in driven.said
+            assert f"cannot start {named}: not on PATH; use its full path" in driven.toasts
             assert not editor.exists(), named
 
 
 async def test_a_refused_name_says_why_and_an_existing_file_needs_confirmation(run: Run) -> None:
-    async with looking(run, taken=frozenset({"scratch/prompt.md"})) as driven:
+    async with open_context(run, existing=frozenset({"scratch/prompt.md"})) as driven:
         refused = AutopoiesisError("below scratch/ only", where="x.md", hint="name it so")
         driven.engine.failing["keep_prompt"] = refused
         await driven.press("w", "enter")
-        assert "x.md: below scratch/ only; name it so" in driven.said
+        assert "x.md: below scratch/ only; name it so" in driven.toasts
         driven.engine.failing.clear()
         driven.engine.calls.clear()
         # the focus is on cancel
         await driven.press("w", "enter")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         await driven.press("enter")
-        assert len(driven.engine.asked("keep_prompt")) == 1
+        assert len(driven.engine.calls_of("keep_prompt")) == 1
         await driven.press("w", "enter", "right", "enter")
-        assert driven.engine.asked("keep_prompt")[-1][-1] is True
-        assert "written to scratch/prompt.md" in driven.said
+        assert driven.engine.calls_of("keep_prompt")[-1][-1] is True
+        assert "written to scratch/prompt.md" in driven.toasts
 
 
 async def test_a_read_only_workspace_writes_nothing(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with looking(run) as driven:
+    async with open_context(run) as driven:
         await driven.press("w")
-        assert "the workspace is read-only" in driven.said and driven.in_use() == "sections"
+        assert "the workspace is read-only" in driven.toasts and driven.focused_panel() == "sections"
         await driven.press("j", "t", "d", "y")
         assert driven.comparing()
 
 
-async def test_messages_gate_questions_and_help_work_here(run: Run) -> None:
-    async with looking(run) as driven:
+async def test_message_keys_gate_questions_and_help_work_on_this_screen(run: Run) -> None:
+    async with open_context(run) as driven:
         await driven.press("K")
         assert driven.bench.feed.selected is not None and driven.bench.feed.selected.key == f"{SESSION}#4"
         assert "agent · 18:46 · the prompt it answered" in driven.text
         await driven.press("J")
         assert REVIEW in driven.text
         await driven.press("J")
-        assert "no later message" in driven.said
+        assert "no later message" in driven.toasts
         driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules", 30.0))
         await driven.settle()
         assert "the gate asks" in driven.text
         await driven.press("ctrl+y")
-        assert driven.engine.asked("answer") == [("answer", "q1", True)] and not copied(driven)
-        before = len(driven.engine.asked("compile_of"))
+        assert driven.engine.calls_of("answer") == [("answer", "q1", True)] and not clipboard(driven)
+        before = len(driven.engine.calls_of("compile_of"))
         await driven.press("ctrl+r")
-        assert len(driven.engine.asked("compile_of")) == before + 1
-        assert driven.engine.asked("rescan")
+        assert len(driven.engine.calls_of("compile_of")) == before + 1
+        assert driven.engine.calls_of("rescan")
         await driven.press("question_mark")
         assert "Toggle between the whole prompt" in " ".join(driven.text.split())
         await driven.press("escape", "exclamation_mark")
-        assert "there are no problems" in driven.said
+        assert "there are no problems" in driven.toasts
         theme = driven.app.theme
         await driven.press("T")
         assert driven.app.theme != theme

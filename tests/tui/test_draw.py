@@ -23,14 +23,14 @@ def test_clipped_text_fits(text: str, width: int) -> None:
 
 @given(texts, st.integers(1, 30), st.sampled_from(["left", "right"]))
 @settings(max_examples=80, deadline=None)
-def test_a_column_is_exactly_as_wide_as_asked(text: str, width: int, align: str) -> None:
+def test_a_column_has_exactly_the_requested_width(text: str, width: int, align: str) -> None:
     row = Row().fit(text, width, BOLD, "left" if align == "left" else "right")
     assert row.cells == width == cell_len(row.text)
 
 
 @given(st.lists(texts, max_size=4), st.integers(1, 40))
 @settings(max_examples=80, deadline=None)
-def test_a_strip_is_exactly_as_wide_as_asked(parts: list[str], width: int) -> None:
+def test_a_strip_has_exactly_the_requested_width(parts: list[str], width: int) -> None:
     strip = Row(*((part, PLAIN) for part in parts)).strip(width)
     assert strip.cell_length == width == sum(cell_len(segment.text) for segment in strip)
 
@@ -49,7 +49,7 @@ def test_wrapping_keeps_spaces_between_words() -> None:
     assert [row.text for row in rows] == ["it is not a", "ledger"]
 
 
-def test_a_long_word_starts_on_the_line_it_is_on() -> None:
+def test_a_long_word_starts_on_the_current_line() -> None:
     rows = wrap([("! ", PLAIN), ("raw/conversations/2026/06/12.md", PLAIN)], 20, indent=2)
     assert [row.text for row in rows] == ["! raw/conversations/", "  2026/06/12.md"]
 
@@ -73,7 +73,7 @@ def test_marked_splits_at_spans_and_tolerates_bad_ones() -> None:
     assert pieces == [("review", BOLD), (" the ", PLAIN), ("PR", BOLD)]
 
 
-def test_found_matches_literally() -> None:
+def test_found_matches_text_literally() -> None:
     assert found("a.b A.B axb", "a.b") == [(0, 3), (4, 7)]
     assert found("anything", "") == []
 
@@ -83,6 +83,6 @@ def test_right_part_is_dropped_without_room() -> None:
     assert Row(("left", PLAIN)).right(Row(("right", PLAIN)), 9).text == "left"
 
 
-def test_a_threshold_line_says_so() -> None:
+def test_a_cut_row_ends_with_an_ellipsis() -> None:
     assert Row(("one ", PLAIN), ("two three", BOLD)).cut(8).text == "one two…"
     assert Row(("short", PLAIN)).cut(8).text == "short"

@@ -20,15 +20,17 @@ MANY = 100_000
 
 
 @pytest.fixture(scope="module")
-def many() -> list[FeedEntry]:
+def many_entries() -> list[FeedEntry]:
     return [
         FeedEntry(NOW, "user" if number % 3 else "file", f"message {number}", f"n{number}", f"k#{number}")
         for number in range(MANY)
     ]
 
 
-async def test_a_hundred_thousand_rows_cost_no_more_than_a_screenful(run: Run, many: list[FeedEntry]) -> None:
-    async with run(entries=many) as driven:
+async def test_a_hundred_thousand_rows_cost_no_more_than_a_screenful(
+    run: Run, many_entries: list[FeedEntry]
+) -> None:
+    async with run(entries=many_entries) as driven:
         feed = driven.bench.feed
         height = feed.size.height
         await driven.pilot.pause()
@@ -97,13 +99,13 @@ async def test_the_feed_is_followed_until_the_user_moves_and_keeps_the_selection
 
 async def test_moving_fast_fetches_only_the_last_row(run: Run) -> None:
     async with run() as driven:
-        still = threading.Event()
-        driven.engine.gates["trace_of"] = still
+        release = threading.Event()
+        driven.engine.blocked["trace_of"] = release
         driven.engine.calls.clear()
         await driven.pilot.press("g", *["j"] * 9)
-        still.set()
+        release.set()
         await driven.settle()
-        keys = [call[1] for call in driven.engine.asked("trace_of")]
+        keys = [call[1] for call in driven.engine.calls_of("trace_of")]
         assert len(keys) <= 3
         selected = driven.bench.feed.selected
         assert selected is not None and keys[-1] == selected.key == driven.bench.activation.shown.key
@@ -166,11 +168,11 @@ async def test_a_missing_trace_says_why_and_rows_of_other_days_show_the_day(
         seen: list[int] = []
         taken = driven.bench.feed.taken
 
-        def noted(start: int) -> None:
+        def record_start(start: int) -> None:
             seen.append(start)
             taken(start)
 
-        monkeypatch.setattr(driven.bench.feed, "taken", noted)
+        monkeypatch.setattr(driven.bench.feed, "taken", record_start)
         rows = [yesterday, FeedEntry(NOW, "user", "now", key="b")]
         for more in (tomorrow, late):
             rows = [*rows, more]
@@ -178,7 +180,7 @@ async def test_a_missing_trace_says_why_and_rows_of_other_days_show_the_day(
             await driven.settle()
             assert f"{NOW:%m-%d} ← now" in driven.text and f"{tomorrow.at:%H:%M} ← after" in driven.text, step
         assert f"{late.at:%m-%d} ← late" in driven.text, step
-        assert seen == [2, 3], "rows that were there before were looked at again"
+        assert seen == [2, 3], "existing rows were processed again"
 
         step = "other content has its own newest day"
         driven.bench.feed.show(rows[:2])

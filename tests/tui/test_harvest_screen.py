@@ -1,4 +1,4 @@
-"""The guided harvest: look, choose, confirm, result."""
+"""The guided harvest: survey, selection, confirmation, result."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.harvest.report import Consent, Report, Survey
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import FakeEngine, status_view
-from tests.tui.ledger_data import BRAKE, CANDIDATES, DEPLOY, MAILS, PARSER, SCHEMA, harvested, results
-from tests.tui.ledger_driven import Harvesting, harvesting
+from tests.tui.ledger_data import BRAKE, CANDIDATES, DEPLOY, MAILS, PARSER, SCHEMA, harvest_result, results
+from tests.tui.ledger_driven import HarvestDriven, open_harvest
 
 CHOSEN = ["2026-06-10-parser.md", "2026-06-12-deploy.md", "2026-06-12-mails.md", "2026-06-12-schema.md"]
 
 
 BRAKED = (Report(results(BRAKE, 2)), Report((
-    harvested(DEPLOY, 14_200, commit="", reclaimed=True), replace(results()[3], reclaimed=True),
+    harvest_result(DEPLOY, 14_200, commit="", reclaimed=True), replace(results()[3], reclaimed=True),
 )))  # fmt: skip
 
 
-def flat(driven: Harvesting) -> str:
-    """What stands on the screen, free of frames and line ends."""
+def flat(driven: HarvestDriven) -> str:
+    """The screen's text without frames and line breaks."""
     return " ".join(driven.text.replace("│", " ").split())
 
 
-def counts_seconds(driven: Harvesting) -> bool:
-    """Whether a timer runs."""
+def timer_is_running(driven: HarvestDriven) -> bool:
+    """Whether the elapsed time is being counted."""
     return driven.screen._ticking is not None
 
 
-async def to_confirm(driven: Harvesting) -> None:
+async def go_to_confirm(driven: HarvestDriven) -> None:
     await driven.press("enter", "enter")
     assert driven.step == "confirm"
 
 
-async def held_at(driven: Harvesting, path: str) -> threading.Event:
-    """Starts a harvest that comes no further than a conversation until the event is set."""
-    still = driven.engine.gates[f"harvest {path}"] = threading.Event()
+async def start_blocked_at(driven: HarvestDriven, path: str) -> threading.Event:
+    """Starts a harvest that blocks at a conversation until the returned event is set."""
+    release = driven.engine.blocked[f"harvest {path}"] = threading.Event()
     driven.engine.calls.clear()
-    await to_confirm(driven)
+    await go_to_confirm(driven)
     await driven.send("enter")
-    await driven.until(lambda: bool(driven.engine.asked(f"harvest {path}")))
-    return still
+    await driven.until(lambda: bool(driven.engine.calls_of(f"harvest {path}")))
+    return release
 
 
 async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with harvesting(run) as driven:
+    async with open_harvest(run) as driven:
         for size in SIZES.values():
             await driven.resize(*size)
             text = flat(driven)
@@ -78,7 +78,7 @@ async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest
         await driven.press("ctrl+r")
         assert "the disk is gone" in driven.text
         await driven.press("enter")
-        assert driven.step == "survey" and "there are no conversations" in driven.said
+        assert driven.step == "survey" and "there are no conversations" in driven.toasts
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
         assert "3 to harvest" in driven.text
@@ -86,16 +86,16 @@ async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest
         driven.ledger.surveyed = Survey((), "markers", "")
         await driven.press("ctrl+r")
         assert "No conversations to harvest." in driven.text
-        assert not driven.wishes()
+        assert not driven.requests()
 
 
 async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) -> None:
-    async with harvesting(run) as driven:
+    async with open_harvest(run) as driven:
         await driven.press("enter")
         assert driven.step == "pick" and driven.chosen() == CHOSEN
         assert " · " in driven.line("letters.md") and "kept by a person" in driven.line("letters.md")
         await driven.press("G", "space")
-        assert "skipped" in driven.said and driven.chosen() == CHOSEN
+        assert "skipped" in driven.toasts and driven.chosen() == CHOSEN
         await driven.press("g", "space", "space")
         assert driven.chosen() == CHOSEN[2:]
         assert "2 of 4 selected" in driven.text
@@ -104,7 +104,7 @@ async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) ->
         await driven.press("a")
         assert driven.chosen() == []
         await driven.press("enter")
-        assert driven.step == "pick" and "no conversations to harvest are selected" in driven.said
+        assert driven.step == "pick" and "no conversations to harvest are selected" in driven.toasts
 
         await driven.press("slash")
         await driven.type("deploy")
@@ -118,7 +118,7 @@ async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) ->
         await driven.press("a", "2", "space", "G", "space")
         assert "nothing to do: reclaim is off" in driven.text
         await driven.press("enter")
-        assert driven.step == "pick" and not driven.wishes()
+        assert driven.step == "pick" and not driven.requests()
         await driven.press("space", "g", "space", "1", "enter")
         assert driven.step == "confirm"
         text = flat(driven)
@@ -131,11 +131,11 @@ async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) ->
         await driven.press("escape")
         assert driven.step == "survey"
         await driven.press("escape")
-        assert not driven.is_open() and not driven.wishes()
+        assert not driven.is_open() and not driven.requests()
 
 
 async def test_options_are_passed_to_the_engine(run: Run) -> None:
-    async with harvesting(run) as driven:
+    async with open_harvest(run) as driven:
         for keys, consent, harvest, reclaim, number in (
             ("", Consent(), True, True, 4),
             ("g space", Consent(), True, False, 3),
@@ -145,18 +145,18 @@ async def test_options_are_passed_to_the_engine(run: Run) -> None:
             driven.engine.calls.clear()
             await driven.press("enter", "2", *keys.split(), "enter", "enter")
             assert driven.step == "result"
-            [wish] = driven.wishes()
-            assert (wish.consent, wish.harvest, wish.reclaim) == (consent, harvest, reclaim)
-            assert len(wish.paths) == number and not wish.transcripts
-            await driven.press("H")  # it begins anew; the options stay as they are
+            [request] = driven.requests()
+            assert (request.consent, request.harvest, request.reclaim) == (consent, harvest, reclaim)
+            assert len(request.paths) == number and not request.transcripts
+            await driven.press("H")  # starts over and keeps the options
 
 
 async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
-    async with harvesting(run) as driven:
-        await to_confirm(driven)
-        assert not driven.wishes()
+    async with open_harvest(run) as driven:
+        await go_to_confirm(driven)
+        assert not driven.requests()
         await driven.press("enter")
-        assert [wish.paths for wish in driven.wishes()] == [(PARSER, DEPLOY, MAILS, SCHEMA)]
+        assert [request.paths for request in driven.requests()] == [(PARSER, DEPLOY, MAILS, SCHEMA)]
         assert driven.step == "result"
         text = flat(driven)
         assert "harvested 2 conversations" in text and "6: 4 facts · 2 decisions" in text
@@ -172,30 +172,30 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
         await driven.press("enter")
         assert driven.chosen() == CHOSEN[:1]
 
-        # what ended a run, or refused it, is said on the result
+        # the result shows why a run ended or was refused
         driven.ledger.reported.append(Report((), stopped="there is no key; set it"))
         await driven.press("H")
-        await to_confirm(driven)
+        await go_to_confirm(driven)
         await driven.press("enter")
         assert flat(driven).count("there is no key") == 1
         assert "stopped: there is no key; set it; the rest was not read" in flat(driven)
         hint = "see: autopoiesis harvest"
         driven.engine.failing["harvest"] = HarvestRefused("no such conversation", where=DEPLOY, hint=hint)
         await driven.press("H")
-        await to_confirm(driven)
+        await go_to_confirm(driven)
         await driven.press("enter")
         assert driven.step == "result" and "no such conversation" in driven.text
         driven.engine.failing.clear()
 
-        # where there are only transcripts, they are harvested and stay
+        # if there are only transcripts, they are harvested and kept
         driven.ledger.surveyed = Survey(CANDIDATES, "markers", "", transcripts=True)
         driven.engine.calls.clear()
         await driven.press("H")
         assert driven.step == "survey"
-        await to_confirm(driven)
+        await go_to_confirm(driven)
         assert "all conversations stay where they are" in driven.text
         await driven.press("enter")
-        assert [wish.transcripts for wish in driven.wishes()] == [True]
+        assert [request.transcripts for request in driven.requests()] == [True]
 
         await driven.press("escape")
         assert not driven.is_open()
@@ -204,125 +204,131 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
 
 
 async def test_run_shows_progress_and_stops_after_the_current_conversation(run: Run) -> None:
-    async with harvesting(run) as driven:
-        assert not counts_seconds(driven)
-        still = await held_at(driven, DEPLOY)
+    async with open_harvest(run) as driven:
+        assert not timer_is_running(driven)
+        release = await start_blocked_at(driven, DEPLOY)
         await driven.until(lambda: "in progress" in driven.text)
         assert "1 of 4" in driven.text and "in progress …" in driven.line("2026-06-12-deploy.md")
         assert "harvest output invalid" in driven.line("2026-06-10-parser.md")
         assert "queued" in driven.line("2026-06-12-mails.md")
-        assert counts_seconds(driven)
+        assert timer_is_running(driven)
         await driven.send("x")
-        await driven.until(lambda: bool(driven.engine.asked("stop harvest")))
+        await driven.until(lambda: bool(driven.engine.calls_of("stop harvest")))
         await driven.until(lambda: "stopping after this one" in driven.text)
         await driven.send("escape", "enter")
-        assert driven.is_open() and len(driven.wishes()) == 1
-        still.set()
+        assert driven.is_open() and len(driven.requests()) == 1
+        release.set()
         await driven.settle()
         assert driven.step == "result" and "the rest was not read" in driven.text
-        assert not driven.engine.asked(f"harvest {MAILS}") and not counts_seconds(driven)
+        assert not driven.engine.calls_of(f"harvest {MAILS}") and not timer_is_running(driven)
 
         await driven.press("H")
-        still = await held_at(driven, PARSER)
-        await driven.send("escape")  # stops it, and does not leave
-        await driven.until(lambda: bool(driven.engine.asked("stop harvest")))
+        release = await start_blocked_at(driven, PARSER)
+        await driven.send("escape")  # stops the run without closing the screen
+        await driven.until(lambda: bool(driven.engine.calls_of("stop harvest")))
         assert driven.is_open()
-        still.set()
+        release.set()
         await driven.settle()
         assert driven.step == "result"
 
 
 async def test_run_continues_after_the_screen_is_closed(run: Run) -> None:
-    async with harvesting(run) as driven:
-        still = await held_at(driven, DEPLOY)
+    async with open_harvest(run) as driven:
+        release = await start_blocked_at(driven, DEPLOY)
         await driven.send("b")
         await driven.until(lambda: not driven.is_open())
         await driven.send("H")
         await driven.until(driven.is_open)
         await driven.until(lambda: "in progress" in driven.text)
         assert driven.step == "confirm" and "1 of 4" in driven.text
-        still.set()
+        release.set()
         await driven.until(lambda: driven.step == "result")
-        assert len(driven.wishes()) == 1
+        assert len(driven.requests()) == 1
 
         await driven.press("H")
-        still = await held_at(driven, DEPLOY)
+        release = await start_blocked_at(driven, DEPLOY)
         await driven.send("b")
         await driven.until(lambda: not driven.is_open())
         await driven.send("escape")
         await driven.pilot.pause()
-        assert "harvested 3" not in driven.said
-        still.set()
-        await driven.until(lambda: "harvested 3 conversations, 1 failed, 2 reclaimed" in driven.said)
-        assert not driven.engine.asked("stop harvest")
+        assert "harvested 3" not in driven.toasts
+        release.set()
+        await driven.until(lambda: "harvested 3 conversations, 1 failed, 2 reclaimed" in driven.toasts)
+        assert not driven.engine.calls_of("stop harvest")
 
         await driven.press("L", "H")
         driven.engine.failing[f"harvest {PARSER}"] = HarvestRefused("the ledger is damaged")
-        still = await held_at(driven, PARSER)
+        release = await start_blocked_at(driven, PARSER)
         await driven.send("b")
         await driven.until(lambda: not driven.is_open())
-        still.set()
-        await driven.until(lambda: "harvest: the ledger is damaged" in driven.said)
+        release.set()
+        await driven.until(lambda: "harvest: the ledger is damaged" in driven.toasts)
 
 
 async def test_large_move_needs_exactly_the_right_number(run: Run) -> None:
-    async with harvesting(run) as driven:
+    async with open_harvest(run) as driven:
         driven.ledger.reported.extend(BRAKED)
-        await to_confirm(driven)
+        await go_to_confirm(driven)
         await driven.press("enter")
-        assert driven.in_use() == "number" and "2 conversations would be moved to the trash" in driven.text
+        assert (
+            driven.focused_panel() == "number"
+            and "2 conversations would be moved to the trash" in driven.text
+        )
         await driven.type("3")
         await driven.press("enter")
-        assert "nothing was moved: expected 2, got 3" in driven.said and len(driven.wishes()) == 1
+        assert "nothing was moved: expected 2, got 3" in driven.toasts and len(driven.requests()) == 1
         await driven.press("m")
         await driven.type("2")
         await driven.press("enter")
-        _first, again = driven.wishes()
+        _first, again = driven.requests()
         assert again.consent == Consent(number=2) and again.paths == (DEPLOY, SCHEMA)
         text = flat(driven)
         assert "reclaimed 23.0 KB in 2 conversations" in text and "would be moved" not in text
         assert "6: 4 facts · 2 decisions" in text and "not harvested: 1" in text
 
-        # esc moves nothing; the number can still be typed, until another look is taken
+        # esc moves nothing; the number can still be typed until the next survey
         driven.ledger.reported.append(BRAKED[0])
         driven.engine.calls.clear()
         await driven.press("H")
-        await to_confirm(driven)
+        await go_to_confirm(driven)
         await driven.press("enter", "escape")
-        assert driven.in_use() == "outcome" and len(driven.wishes()) == 1
+        assert driven.focused_panel() == "outcome" and len(driven.requests()) == 1
         await driven.press("escape", "H")
         assert driven.step == "result" and "would be moved to the trash" in driven.text
         await driven.press("m")
-        assert driven.in_use() == "number"
+        assert driven.focused_panel() == "number"
         await driven.press("escape", "H", "escape", "H")
         assert driven.step == "survey" and "would be moved to the trash" not in driven.text
 
-        # a run that is refused as a whole for its number asks for it too
+        # a run refused entirely because of the number also asks for it
         refused = HarvestRefused("4 would go, over half of 4", hint="--reclaim 4", to_confirm=4)
         driven.engine.failing["harvest"] = refused
         driven.engine.calls.clear()
         await driven.press("enter", "2", "G", "space", "enter", "enter")
-        assert driven.in_use() == "number"
+        assert driven.focused_panel() == "number"
         driven.engine.failing.clear()
         await driven.type("4")
         await driven.press("enter")
-        assert [(len(wish.paths), wish.consent.number) for wish in driven.wishes()] == [(4, None), (4, 4)]
-        assert not driven.wishes()[1].harvest and driven.step == "result"
+        assert [(len(request.paths), request.consent.number) for request in driven.requests()] == [
+            (4, None),
+            (4, 4),
+        ]
+        assert not driven.requests()[1].harvest and driven.step == "result"
 
 
 async def test_read_only_scans_but_does_not_start(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with harvesting(run) as driven:
-        await to_confirm(driven)
+    async with open_harvest(run) as driven:
+        await go_to_confirm(driven)
         await driven.press("enter")
-        assert "the workspace is read-only" in driven.said and not driven.wishes()
+        assert "the workspace is read-only" in driven.toasts and not driven.requests()
 
 
 async def test_on_a_low_screen_tab_shows_the_options(run: Run) -> None:
-    async with harvesting(run, (60, 16)) as driven:
+    async with open_harvest(run, (60, 16)) as driven:
         await driven.press("enter")
         assert driven.shows("pick") and not driven.shows("switches")
         await driven.press("tab")
         assert driven.shows("switches") and not driven.shows("pick")
         await driven.press("space", "enter", "enter")
-        assert driven.step == "result" and not driven.wishes()[0].reclaim
+        assert driven.step == "result" and not driven.requests()[0].reclaim

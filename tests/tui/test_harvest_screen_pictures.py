@@ -1,4 +1,4 @@
-"""Pictures of every step of a guided harvest; update them with ``pytest --snapshot-update``."""
+"""Snapshots of every step of the guided harvest; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import Report, Survey
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.ledger_data import BRAKE, DEPLOY, results
-from tests.tui.ledger_driven import harvesting
+from tests.tui.ledger_driven import open_harvest
 
 Picture = Callable[[Driven, str], None]
 
 
 async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) -> None:
-    looking, still = threading.Event(), threading.Event()
-    gates = {"survey": looking, f"harvest {DEPLOY}": still}
-    async with harvesting(run, SIZES["80x24"], gates=gates, settle=False) as driven:
-        await driven.until(lambda: bool(driven.engine.asked("survey")))
+    release_survey, release = threading.Event(), threading.Event()
+    blocked = {"survey": release_survey, f"harvest {DEPLOY}": release}
+    async with open_harvest(run, SIZES["80x24"], blocked=blocked, settle=False) as driven:
+        await driven.until(lambda: bool(driven.engine.calls_of("survey")))
         await driven.until(lambda: "scanning conversations" in driven.text)
         driven.engine.failing["survey"] = AutopoiesisError(
             "cannot be read (Input/output error)", where="conversations", hint="check the disk"
         )
-        looking.set()
+        release_survey.set()
         await driven.settle()
         assert "! conversations: cannot be read (Input/output error); check the disk" in driven.text
         assert "ctrl+r tries again" in driven.text
         driven.engine.failing.clear()
-        found, driven.ledger.surveyed = driven.ledger.surveyed, Survey((), "markers", "")
+        survey, driven.ledger.surveyed = driven.ledger.surveyed, Survey((), "markers", "")
         await driven.press("ctrl+r")
         picture(driven, "harvest/empty-80x24")
-        driven.ledger.surveyed = found
+        driven.ledger.surveyed = survey
         await driven.press("ctrl+r")
         driven.app.clear_notifications()
         await driven.settle()
@@ -45,7 +45,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
         await driven.until(lambda: "1 of 4" in driven.text)
         await driven.pilot.pause()
         picture(driven, "harvest/under-way-80x24")
-        still.set()
+        release.set()
         await driven.settle()
 
         await driven.press("H", "enter", "space")
@@ -57,7 +57,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
 
 
 async def test_options_and_the_brake(run: Run, picture: Picture) -> None:
-    async with harvesting(run, SIZES["120x40"]) as driven:
+    async with open_harvest(run, SIZES["120x40"]) as driven:
         picture(driven, "harvest/1-survey-120x40")
         await driven.press("enter", "2", "space", "G", "space")
         picture(driven, "harvest/options-120x40")
@@ -67,13 +67,13 @@ async def test_options_and_the_brake(run: Run, picture: Picture) -> None:
         picture(driven, "harvest/brake-120x40")
 
 
-async def test_the_largest(run: Run, picture: Picture) -> None:
-    async with harvesting(run, SIZES["200x60"]) as driven:
+async def test_largest_size(run: Run, picture: Picture) -> None:
+    async with open_harvest(run, SIZES["200x60"]) as driven:
         picture(driven, "harvest/1-survey-200x60")
 
 
-async def test_the_smallest(run: Run, picture: Picture) -> None:
-    async with harvesting(run, (60, 16)) as driven:
+async def test_smallest_size(run: Run, picture: Picture) -> None:
+    async with open_harvest(run, (60, 16)) as driven:
         picture(driven, "harvest/1-survey-60x16")
         await driven.press("enter")
         assert driven.step == "pick" and driven.shows("pick")

@@ -17,7 +17,7 @@ from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.test_ledger_engine import StillEngine
+from tests.tui.test_ledger_engine import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -32,8 +32,8 @@ HOUSE = "- The house is red.\n"
 Picture = Callable[[Driven, str], None]
 
 
-class Dated(ScreenDriven[HistoryScreen]):
-    """A running history screen and the hand that drives it."""
+class HistoryDriven(ScreenDriven[HistoryScreen]):
+    """Drives a running history screen."""
 
     kind = HistoryScreen
 
@@ -47,7 +47,7 @@ class Dated(ScreenDriven[HistoryScreen]):
         return self.screen.state.view
 
     def flat(self) -> str:
-        """What stands on the screen, free of frames and line ends."""
+        """The screen's text without frames and line breaks."""
         return " ".join(self.text.replace("│", " ").split())
 
     def titles(self) -> list[str]:
@@ -57,18 +57,18 @@ class Dated(ScreenDriven[HistoryScreen]):
 
 
 @asynccontextmanager
-async def opened(
+async def open_screen(
     root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False, settle: bool = True
-) -> AsyncIterator[Dated]:
-    """The history screen of a workspace."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+) -> AsyncIterator[HistoryDriven]:
+    """Opens the history screen of a workspace."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=size, notifications=True) as pilot:
-            driven = Dated(app, pilot, cast("FakeEngine", engine))
+            driven = HistoryDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.send("h")
             await driven.pilot.pause()
@@ -78,7 +78,7 @@ async def opened(
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Writes a file as a person would."""
+    """Writes a file by hand."""
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text)
 
@@ -113,14 +113,14 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A memory in the person's home folder."""
+    """A memory in the user's home folder."""
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     return Path(shutil.copytree(_memory, tmp_path / "memory"))
 
 
 async def test_timeline_commit_and_diff(root: Path, picture: Picture) -> None:
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         assert len(driven.titles()) == 5 and driven.titles()[0] == "by hand, without a type"
         assert "topics/mail.md" in driven.text and "D  knowledge/people/odile.md" in driven.text
         await driven.press("j", "j")
@@ -131,8 +131,8 @@ async def test_timeline_commit_and_diff(root: Path, picture: Picture) -> None:
         picture(driven, "history/diff-120x40")
         await driven.press("2", "j")
         assert "knowledge/people/odile.md +3 −0" in driven.flat()
-        await driven.press("k", "k", "k", "k", "enter")  # the conversation that it names
-        assert driven.in_use() == "text" and "## User 08:01" in driven.text
+        await driven.press("k", "k", "k", "k", "enter")  # the conversation named in the commit message
+        assert driven.focused_panel() == "text" and "## User 08:01" in driven.text
         await driven.press("escape", "1", "j", "slash")
         await driven.type("modem")
         await driven.press("enter")
@@ -148,16 +148,16 @@ async def test_timeline_commit_and_diff(root: Path, picture: Picture) -> None:
 
 
 async def test_when_learned_blame_and_file_at_a_commit(root: Path, picture: Picture) -> None:
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         picture(driven, "history/full-80x24")
-        await driven.press("b")  # of a file that this commit deleted
+        await driven.press("b")  # a file deleted by this commit
         assert "before 2026-06-11" in driven.text and "writes on Fridays" in driven.text
         await driven.press("escape", "p")
         assert "as of 2026-06-02 10:00" not in driven.text and "writes on Fridays" in driven.text
         await driven.press("escape", "j", "p")
-        assert "as of 2026-06-10 10:00" in driven.text and driven.in_use() == "commits"
+        assert "as of 2026-06-10 10:00" in driven.text and driven.focused_panel() == "commits"
         await driven.press("escape", "b")
-        assert driven.screen.blame.display and driven.in_use() == "commits"
+        assert driven.screen.blame.display and driven.focused_panel() == "commits"
         await driven.press("escape", "2", "1")
         await driven.press("w")
         await driven.type("the HOUSE is red")
@@ -168,9 +168,9 @@ async def test_when_learned_blame_and_file_at_a_commit(root: Path, picture: Pict
         assert (
             "as of 2026-06-01 08:00" in driven.text and "no longer there: removed 2026-06-10" in driven.flat()
         )
-        assert driven.screen.text.page.lit == (2, 3) and driven.in_use() == "text"
+        assert driven.screen.text.page.lit == (2, 3) and driven.focused_panel() == "text"
         picture(driven, "history/when-80x24")
-        await driven.press("1", "k", "k")  # the same file, later
+        await driven.press("1", "k", "k")  # the same file in a later commit
         assert "as of 2026-06-02 10:00" in driven.text and "learned here" not in driven.text
         assert "Port 1883" in driven.screen.text.selected_text()
         await driven.press("k", "b")
@@ -185,25 +185,25 @@ async def test_when_learned_blame_and_file_at_a_commit(root: Path, picture: Pict
         assert "## User 08:01" in driven.screen.text.selected_text()
         await driven.press("escape", "1", "b", "3", "g", "j", "j", "enter")
         assert driven.titles()[driven.screen.commits.cursor] == "what was learned of the broker"
-        assert driven.view() == "diff" and driven.in_use() == "commits"
+        assert driven.view() == "diff" and driven.focused_panel() == "commits"
         await driven.press("w")
         await driven.type("nobody ever said this")
         await driven.press("enter")
-        assert "was not found in memory" in driven.said
+        assert "was not found in memory" in driven.toasts
         (root / "topics/mail.md").write_text("# Mail\n\nbrand new words\n")
         await driven.press("w")
         await driven.type("brand new words")
         await driven.press("enter")
-        assert "is not committed yet; found in topics/mail.md:3" in driven.said
+        assert "is not committed yet; found in topics/mail.md:3" in driven.toasts
 
 
 async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture) -> None:
     head = git(root, "rev-parse", "HEAD")
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("s")
         await driven.type("before/the undo")
         await driven.press("enter")
-        assert "is not a valid name for a snapshot" in driven.said
+        assert "is not a valid name for a snapshot" in driven.toasts
         await driven.press("s")
         await driven.type("before/undo")
         await driven.press("enter")
@@ -213,7 +213,7 @@ async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture)
         facts.write_text(facts.read_text() + "- Not committed.\n")
         await driven.press("j", "z", "enter")
         assert "cannot be undone: knowledge/facts.md has uncommitted changes" in driven.flat()
-        assert "see the reasons above" in driven.said
+        assert "see the reasons above" in driven.toasts
         facts.write_text(facts.read_text().replace("- Not committed.\n", ""))
         await driven.press("escape", "1", "z")
         driven.app.clear_notifications()
@@ -227,14 +227,14 @@ async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture)
         await driven.until(lambda: driven.revision() not in ("", head) and not driven.pending())
         assert driven.revision() == git(root, "rev-parse", "HEAD") != head
         assert driven.titles()[0].startswith("undo memory: the house is gone") and HOUSE in facts.read_text()
-        assert "undid " in driven.said and len(driven.titles()) == 6
+        assert "undid " in driven.toasts and len(driven.titles()) == 6
 
         git(root, "checkout", "-q", "--detach")
         await driven.press("ctrl+r", "z")
-        assert "HEAD is detached" in driven.said and driven.view() == "diff"
-    async with opened(root, read_only=True) as driven:
+        assert "HEAD is detached" in driven.toasts and driven.view() == "diff"
+    async with open_screen(root, read_only=True) as driven:
         await driven.press("z", "s")
-        assert "the workspace is read-only" in driven.said and not driven.screen.in_line
+        assert "the workspace is read-only" in driven.toasts and not driven.screen.in_line
         await driven.press("b")
         assert len(driven.titles()) == 6
 
@@ -254,7 +254,7 @@ async def test_older_pages_are_loaded_and_a_distant_commit_is_found(
     monkeypatch.setattr(history_state, "PAGE", 50)
     monkeypatch.setattr(history_state, "FAR", 100)
     monkeypatch.setattr("tui.screens.history.shown.MAX_DIFF_LINES", 10)
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         commits = driven.screen.commits
         assert len(commits.items) == 50 and "50+" in driven.text
         await driven.press("G")
@@ -281,15 +281,17 @@ async def test_older_pages_are_loaded_and_a_distant_commit_is_found(
 
 async def test_missing_history_is_explained(run: Run, tmp_path: Path) -> None:
     async with run((80, 24)) as workbench:
-        driven = Dated(workbench.app, workbench.pilot, workbench.engine)
+        driven = HistoryDriven(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("h")
         assert "the workspace is not a git repository; run: git init, and commit" in driven.flat()
         await driven.press("z", "s", "w", "b", "p", "c", "enter", "f")
-        assert driven.in_use() == "commits" and set(driven.said.split("\n")) == {"no commit is selected"}
+        assert driven.focused_panel() == "commits" and set(driven.toasts.split("\n")) == {
+            "no commit is selected"
+        }
     empty = tmp_path / "empty"
     write(empty, "memory-config.yaml", "")
     git(empty, "init", "-q")
-    async with opened(empty) as driven:
+    async with open_screen(empty) as driven:
         assert "ctrl+r tries again" in driven.text and driven.titles() == []
 
 
@@ -299,7 +301,7 @@ async def test_hostile_subjects_paths_and_lines_are_text(root: Path) -> None:
     message = "\n\n".join(bad) + "\n\nSession: \x1b[2J[red]/etc/passwd"
     git(root, "add", "-A")
     git(root, "commit", "-q", "--no-verify", "-F", "-", stdin=message.encode("utf-8", "surrogatepass"))
-    async with opened(root, (80, 24)) as driven:
+    async with open_screen(root, (80, 24)) as driven:
         for keys in (["2", "3"], ["p"], ["b"], ["c"], ["z", "Y"], ["escape", "1", "f"], ["y", "w"]):
             await driven.press(*keys)
             assert_harmless(driven)

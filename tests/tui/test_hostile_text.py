@@ -30,12 +30,12 @@ HOSTILE = [
     "a\rb\tc\nd",
     "\udc9b\ud800",
 ]
-TOGETHER = ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])]
-"""The strings joined into two, for screens with many keys, once each was seen alone."""
+COMBINED = ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])]
+"""The strings joined into two, for screens with many keys after each string was tried alone."""
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def drawn(driven: Driven) -> Iterator[str]:
+def rendered_lines(driven: Driven) -> Iterator[str]:
     """The terminal output by line, without style escape codes."""
     for strip in driven.app.screen._compositor.render_strips():
         assert not any(segment.style and segment.style.link for segment in strip)
@@ -44,16 +44,16 @@ def drawn(driven: Driven) -> Iterator[str]:
 
 
 def assert_harmless(driven: Driven) -> None:
-    """No control character is on the screen."""
-    for line in drawn(driven):
+    """Asserts that no control character is on the screen."""
+    for line in rendered_lines(driven):
         for character in line:
             assert unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp"), repr(line)
             assert unicodedata.bidirectional(character) not in ("RLO", "LRO", "LRI", "RLI", "FSI"), repr(line)
         line.encode("utf-8")
 
 
-async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
-    """Feeds hostile strings to the open screen, one after another."""
+async def assert_each_harmless(driven: Driven, poison: Callable[[str], None]) -> None:
+    """Feeds the hostile strings to the open screen one by one and checks that each is harmless."""
     for text in HOSTILE:
         poison(text)
         driven.app.clear_notifications()
@@ -63,7 +63,7 @@ async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
 
 
 def poison(engine: FakeEngine, text: str) -> None:
-    """Puts a text in every place that the workbench displays."""
+    """Puts a text in every field that the workbench displays."""
     kinds: tuple[FeedKind, ...] = ("error", "file", "commit", "tool", "user")
     engine.entries = [
         FeedEntry(NOW, kind, text, text, f"{text}#{number}" if kind == "user" else "")
@@ -110,26 +110,26 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run, engine: FakeEng
                 assert_harmless(driven)
                 assert driven.app.is_running, repr(text)
                 await driven.press("n")
-        for text in TOGETHER:
+        for text in COMBINED:
             poison(engine, text)
             driven.bench.conductor.read(ALL_PARTS)
             await driven.settle()
-            await pages_and_lines_show_it(driven, text)
+            await open_pages_and_lines(driven, text)
         await driven.resize(200, 60)
-        for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # what looks like markup keeps all its words
+        for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # markup-like text is shown in full
             poison(engine, text)
             driven.app.clear_notifications()
             driven.bench.conductor.read(ALL_PARTS)
             await driven.settle()
-            screen = "\n".join(drawn(driven))
+            screen = "\n".join(rendered_lines(driven))
             assert screen.count(text) >= 12
             driven.bench.say(text)
             await driven.settle()
-            assert "\n".join(drawn(driven)).count(text) > screen.count(text)
+            assert "\n".join(rendered_lines(driven)).count(text) > screen.count(text)
 
 
-async def pages_and_lines_show_it(driven: Driven, text: str) -> None:
-    """Opens every page and input line of the workbench."""
+async def open_pages_and_lines(driven: Driven, text: str) -> None:
+    """Opens every page and input line of the workbench and checks that each is harmless."""
     await driven.press("1", "G")
     for keys in (["2", "enter"], ["4", "enter"], ["5", "enter"], ["exclamation_mark"], ["question_mark"]):
         await driven.press(*keys)

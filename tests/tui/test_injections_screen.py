@@ -17,7 +17,7 @@ from engine.store.monthly import MonthlyLog
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.screen_driven import ScreenDriven
-from tests.tui.test_hostile_text import TOGETHER, assert_harmless
+from tests.tui.test_hostile_text import COMBINED, assert_harmless
 from tui.screens.injections.screen import InjectionsScreen
 
 TURN = "raw/conversations/2026/06/12/1840-review.md#0"
@@ -34,35 +34,36 @@ SECTIONS = (
 LABELS = ("topic:github-pr-review", f"subscription:{PROCEDURE}", "knowledge:knowledge/journal/2026-06-08.md")
 
 
-class Told(ScreenDriven[InjectionsScreen]):
-    """A running injections screen and the hand that drives it."""
+class InjectionsDriven(ScreenDriven[InjectionsScreen]):
+    """Drives a running injections screen."""
 
     kind = InjectionsScreen
 
 
-def at(minutes: int) -> str:
+def minutes_ago(minutes: int) -> str:
     return (NOW - timedelta(minutes=minutes)).isoformat()
 
 
-def run_of(minutes: int, moment: str, **more: object) -> HookRun:
-    base = HookRun(at(minutes), "claude-code", moment, SESSION, "tidemark", ms=40)
+def hook_run(minutes: int, moment: str, **more: object) -> HookRun:
+    base = HookRun(minutes_ago(minutes), "claude-code", moment, SESSION, "tidemark", ms=40)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
 RUNS = (
-    run_of(60, "session_start", tokens=1985, labels=("rules:standing", "identity:USER.md", "catalog:skills"),
-           told=(("knowledge/identity/USER.md", ""),)),
-    run_of(50, "prompt", tokens=817, labels=LABELS, injection="1997e5d960a31290"),
-    run_of(49, "stop", said="new: raw/conversations/2026/06/12/1840-review.md"),
-    run_of(40, "prompt", said="nothing relevant"),
-    run_of(30, "prompt", agent="codex", project="gauges", said="too late", ms=5100, failed=True),
-    run_of(20, "prompt", agent="codex", project="gauges", tokens=612, labels=LABELS[2:],
-           injection="b8c3ff25a9b6fd58"),
+    hook_run(60, "session_start", tokens=1985,
+             labels=("rules:standing", "identity:USER.md", "catalog:skills"),
+             told=(("knowledge/identity/USER.md", ""),)),
+    hook_run(50, "prompt", tokens=817, labels=LABELS, injection="1997e5d960a31290"),
+    hook_run(49, "stop", said="new: raw/conversations/2026/06/12/1840-review.md"),
+    hook_run(40, "prompt", said="nothing relevant"),
+    hook_run(30, "prompt", agent="codex", project="gauges", said="too late", ms=5100, failed=True),
+    hook_run(20, "prompt", agent="codex", project="gauges", tokens=612, labels=LABELS[2:],
+             injection="b8c3ff25a9b6fd58"),
 )  # fmt: skip
 
 
-def write(engine: FakeEngine, hostile: str = "") -> None:
-    """Writes what hooks did, as they do."""
+def write_log(engine: FakeEngine, hostile: str = "") -> None:
+    """Writes the log of hook runs and injections, as hooks do."""
     for path, text in ((TOPIC, "---\ntype: topic\ndescription: A review.\n---\n\n# Review\n\nRead it all.\n"),
                        (PROCEDURE, f"# Code review\n\nIssue, tests, diff.{hostile}\n")):  # fmt: skip
         (engine.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -77,24 +78,27 @@ def write(engine: FakeEngine, hostile: str = "") -> None:
             )
             prompts.append(record_of_injection(made))
             if number == 1:
-                note = UseNote(made.id, at(45), TURN, (False, True, False), (PROCEDURE,), True)
+                note = UseNote(made.id, minutes_ago(45), TURN, (False, True, False), (PROCEDURE,), True)
                 prompts.append(record_of_note(note))
     engine.library.refresh()
 
 
 @asynccontextmanager
-async def told(run: Run, size: tuple[int, int] = (120, 40), **changes: object) -> AsyncIterator[Told]:
-    async with run(size, **changes) as driven:
-        opened = Told(driven.app, driven.pilot, driven.engine)
-        await opened.press("I")
-        yield opened
+async def open_injections(
+    run: Run, size: tuple[int, int] = (120, 40), **changes: object
+) -> AsyncIterator[InjectionsDriven]:
+    """Opens the injections screen."""
+    async with run(size, **changes) as workbench:
+        driven = InjectionsDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.press("I")
+        yield driven
 
 
 async def test_injection_with_reasons_text_and_source(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, picture: Callable[[Driven, str], None]
 ) -> None:
-    write(engine)
-    async with told(run, SIZES["80x24"]) as driven:
+    write_log(engine)
+    async with open_injections(run, SIZES["80x24"]) as driven:
         assert "3,414 tokens · 1 failed" in driven.text and "too late" not in driven.text
         assert "1 excerpt" in driven.line("· 06-12 18:27  codex")
         await driven.press("j")
@@ -105,13 +109,13 @@ async def test_injection_with_reasons_text_and_source(
         edited: list[tuple[str, int]] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append((path, line)))
         await driven.press("t", "enter", "j", "enter")
-        assert driven.in_use() == "pieces" and "Read it all." in driven.text
+        assert driven.focused_panel() == "pieces" and "Read it all." in driven.text
         while not edited or edited[-1][0] != PROCEDURE:
             await driven.press("j", "enter")
         assert edited[-1] == (PROCEDURE, 1)
         await driven.press("escape", "j", "y")
         assert "▸ 06-12 17:47" in driven.text and "catalog:skills, whose text is not kept" in driven.text
-        assert "only what was chosen for a message can be rated" in driven.said
+        assert "only what was chosen for a message can be rated" in driven.toasts
         await driven.press("escape")
         assert not driven.is_open()
 
@@ -119,8 +123,8 @@ async def test_injection_with_reasons_text_and_source(
 async def test_all_runs_failures_filter_and_week(
     run: Run, engine: FakeEngine, picture: Callable[[Driven, str], None]
 ) -> None:
-    write(engine)
-    async with told(run) as driven:
+    write_log(engine)
+    async with open_injections(run) as driven:
         await driven.press("s")
         assert "prompt: nothing relevant" in driven.text and "all hook runs" in driven.text
         await driven.press("j", "j", "j", "j")
@@ -139,22 +143,22 @@ async def test_all_runs_failures_filter_and_week(
 
 
 async def test_section_and_whole_prompt_are_rated(run: Run, engine: FakeEngine) -> None:
-    write(engine)
-    async with told(run) as driven:
+    write_log(engine)
+    async with open_injections(run) as driven:
         await driven.press("n", "j", "2", "n")
-        assert engine.asked("label") == [("label", TURN, "github-pr-review", False)]
-        assert "topic github-pr-review labelled: noise" in driven.said
+        assert engine.calls_of("label") == [("label", TURN, "github-pr-review", False)]
+        assert "topic github-pr-review labelled: noise" in driven.toasts
         assert "topic github-pr-review · 249 tokens · rated noise" in driven.text
         await driven.press("1", "y")
-        assert engine.asked("label")[1:] == [("label", TURN, "github-pr-review", True)]
+        assert engine.calls_of("label")[1:] == [("label", TURN, "github-pr-review", True)]
         assert "3/3" in driven.line("● 06-12 17:57") and "0/1" in driven.line("18:27  codex")
-    async with told(run, status_value=status_view(read_only=True)) as driven:
+    async with open_injections(run, status_value=status_view(read_only=True)) as driven:
         await driven.press("y")
-        assert "the workspace is read-only" in driven.said
+        assert "the workspace is read-only" in driven.toasts
 
 
 async def test_feed_row_opens_its_run(run: Run, engine: FakeEngine) -> None:
-    write(engine)
+    write_log(engine)
     quiet = RUNS[3]
     entries = [
         entry_of(
@@ -169,20 +173,20 @@ async def test_feed_row_opens_its_run(run: Run, engine: FakeEngine) -> None:
         ("nothing relevant · claude-code", ""),
     ]
     line = FeedEntry(NOW - timedelta(minutes=40), "hook", "nothing relevant · claude-code")
-    async with run((120, 40), entries=[line]) as driven:
-        opened = Told(driven.app, driven.pilot, driven.engine)
-        await opened.press("1", "enter")
-        selected = opened.screen.injections.selected
-        assert selected is not None and selected.run == quiet and opened.screen.kept == "all"
+    async with run((120, 40), entries=[line]) as workbench:
+        driven = InjectionsDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.press("1", "enter")
+        selected = driven.screen.injections.selected
+        assert selected is not None and selected.run == quiet and driven.screen.kept == "all"
 
 
 async def test_empty_list_explains_setup_and_hostile_text_is_harmless(run: Run, engine: FakeEngine) -> None:
-    async with told(run, SIZES["80x24"]) as driven:
+    async with open_injections(run, SIZES["80x24"]) as driven:
         assert "autopoiesis install claude-code" in driven.text
         await driven.press("w")
         assert "no hooks have run since 2026-06-06" in driven.text
-    write(engine, TOGETHER[0] + TOGETHER[1])
-    async with told(run) as driven:
+    write_log(engine, COMBINED[0] + COMBINED[1])
+    async with open_injections(run) as driven:
         await driven.press("t", "s", "j", "j", "j", "j")
         assert_harmless(driven)
         await driven.press("w")

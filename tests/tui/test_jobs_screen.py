@@ -1,4 +1,4 @@
-"""The jobs screen: keys and pictures."""
+"""The jobs screen: keys and snapshots."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tests.tui.screen_driven import ScreenDriven
 from tui.screens.jobs.screen import JobsScreen
 
 
-class Scheduled(ScreenDriven[JobsScreen]):
-    """A running jobs screen and the hand that drives it."""
+class JobsDriven(ScreenDriven[JobsScreen]):
+    """Drives a running jobs screen."""
 
     kind = JobsScreen
 
 
 @asynccontextmanager
-async def scheduled(
+async def open_jobs(
     run: Run, size: tuple[int, int] = (120, 40), **changes: object
-) -> AsyncIterator[Scheduled]:
+) -> AsyncIterator[JobsDriven]:
     """Opens the jobs screen."""
-    async with run(size, **changes) as driven:
-        opened = Scheduled(driven.app, driven.pilot, driven.engine)
-        await opened.press("J")
-        yield opened
+    async with run(size, **changes) as workbench:
+        driven = JobsDriven(workbench.app, workbench.pilot, workbench.engine)
+        await driven.press("J")
+        yield driven
 
 
 async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:
-    async with scheduled(run) as driven:
+    async with open_jobs(run) as driven:
         for size in SIZES.values():
             await driven.resize(*size)
             assert "✓ index" in driven.line("06-13 03:30") and "up to date" in driven.line("06-13 03:30")
@@ -51,7 +51,7 @@ async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:
         await driven.press("j")
         assert "since 18:30, by workbench" in driven.line("running  ")
         await driven.press("r")
-        assert "the job is already running" in driven.said
+        assert "the job is already running" in driven.toasts
 
         driven.engine.schedule.holder = None
         driven.engine.publish(JobStarted(NOW, "index", "serve"))
@@ -62,43 +62,44 @@ async def test_number_of_jobs_below_is_shown(run: Run, engine: FakeEngine) -> No
     engine.schedule.table += tuple(
         replace(engine.schedule.table[-1], name=f"topic:tide-{number}") for number in range(6)
     )
-    async with scheduled(run, (80, 24)) as driven:
+    async with open_jobs(run, (80, 24)) as driven:
         assert "↓ 1" in driven.line("serve runs")
         await driven.press("G")
         assert "topic:tide-5" in driven.text and "↓" not in driven.line("serve runs")
 
 
 async def test_job_runs_now_and_shows_progress(run: Run, engine: FakeEngine) -> None:
-    engine.gates["run"] = threading.Event()
-    async with scheduled(run) as driven:
+    engine.blocked["run"] = threading.Event()
+    async with open_jobs(run) as driven:
         await driven.send("enter")
         await driven.until(lambda: "1,200 of 2,400 …" in driven.text)
         assert "running" in driven.line("▸ index")
-        engine.gates["run"].set()
+        engine.blocked["run"].set()
         await driven.settle()
-        assert engine.asked("run") == [("run", "index", "workbench")]
-        assert "index done: did index" in driven.said and "✓ index" in driven.text
+        assert engine.calls_of("run") == [("run", "index", "workbench")]
+        assert "index done: did index" in driven.toasts and "✓ index" in driven.text
         await driven.press("j", "r")
-        assert "trash failed: did trash" in driven.said
+        assert "trash failed: did trash" in driven.toasts
         engine.failing["run"] = JobError("job probes is already running")
         await driven.press("j", "r")
-        assert "job probes is already running" in driven.said
+        assert "job probes is already running" in driven.toasts
         assert "running" not in driven.line("! probes")
 
 
 async def test_job_is_turned_off_and_on_and_a_topic_is_edited_instead(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with scheduled(run) as driven:
+    async with open_jobs(run) as driven:
         await driven.press("o")
-        assert "index is off; commit a81f2c0" in driven.said
+        assert "index is off; commit a81f2c0" in driven.toasts
         await driven.press("o")
-        assert [call[1:] for call in engine.asked("change")] == [
+        assert [call[1:] for call in engine.calls_of("change")] == [
             ("lifecycle.schedule", {"index": "off"}), ("lifecycle.schedule", None),
         ]  # fmt: skip
         await driven.press("e", "G", "o")
         assert (
-            "does not belong to a topic" in driven.said and "its schedule is set in its topic" in driven.said
+            "does not belong to a topic" in driven.toasts
+            and "its schedule is set in its topic" in driven.toasts
         )
         edited: list[str] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append(path))
@@ -108,24 +109,24 @@ async def test_job_is_turned_off_and_on_and_a_topic_is_edited_instead(
 
 
 async def test_log_gets_the_focus_and_esc_returns(run: Run) -> None:
-    async with scheduled(run, (80, 18)) as driven:
+    async with open_jobs(run, (80, 18)) as driven:
         await driven.press("l")
-        assert driven.in_use() == "runs" and not driven.screen.jobs.display and "2.1 s" in driven.text
+        assert driven.focused_panel() == "runs" and not driven.screen.jobs.display and "2.1 s" in driven.text
         await driven.press("escape")
-        assert driven.in_use() == "jobs" and "✓ index" in driven.text
+        assert driven.focused_panel() == "jobs" and "✓ index" in driven.text
         await driven.press("escape")
         assert not driven.is_open()
 
 
 async def test_read_only_runs_nothing_and_errors_can_be_retried(run: Run, engine: FakeEngine) -> None:
-    async with scheduled(run, status_value=status_view(read_only=True)) as driven:
+    async with open_jobs(run, status_value=status_view(read_only=True)) as driven:
         await driven.press("r", "o")
-        assert "the workspace is read-only" in driven.said and not engine.asked("run")
+        assert "the workspace is read-only" in driven.toasts and not engine.calls_of("run")
     engine.failing["rows"] = JobError("the log cannot be read")
-    async with scheduled(run) as driven:
+    async with open_jobs(run) as driven:
         assert "cannot read the schedule" in driven.text and "the log cannot be read" in driven.text
         await driven.press("r", "l")
-        assert "no job is selected" in driven.said
+        assert "no job is selected" in driven.toasts
         del engine.failing["rows"]
         await driven.press("ctrl+r")
         assert "✓ index" in driven.text
@@ -138,11 +139,11 @@ async def test_hostile_text_is_shown_as_text(run: Run, engine: FakeEngine) -> No
     engine.schedule.table = (
         replace(first, name=hostile, does=hostile, schedule=hostile, last=replace(first.last, said=hostile)),
     )
-    async with scheduled(run) as driven:
+    async with open_jobs(run) as driven:
         assert "\x1b" not in driven.text and "[@click=app.quit]x[/]" in driven.text
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x40"])
 async def test_pictures(run: Run, picture: Callable[[Driven, str], None], size: str) -> None:
-    async with scheduled(run, SIZES[size]) as driven:
+    async with open_jobs(run, SIZES[size]) as driven:
         picture(driven, f"jobs/{size}")

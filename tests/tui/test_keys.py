@@ -94,11 +94,11 @@ async def test_esc_and_q_back_out_one_level_at_a_time_and_q_quits_at_the_top(run
         await driven.press("escape")
         assert driven.following()
         await driven.press("ctrl+r")
-        assert len(driven.engine.asked("rescan")) == 1
+        assert len(driven.engine.calls_of("rescan")) == 1
         assert "rescanned all files" in driven.text
         driven.app.post_message(AppFocus())
         await driven.settle()
-        assert len(driven.engine.asked("rescan")) == 2
+        assert len(driven.engine.calls_of("rescan")) == 2
         await driven.press("question_mark", "q")
         assert len(driven.app.screen_stack) == 1
         await driven.press("plus", "q")
@@ -107,12 +107,12 @@ async def test_esc_and_q_back_out_one_level_at_a_time_and_q_quits_at_the_top(run
         assert driven.app.return_code == 0 and driven.app._exit
 
 
-async def test_what_cannot_be_done_says_why(run: Run, engine: FakeEngine) -> None:
+async def test_refused_commands_say_why(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with run() as driven:
         await driven.press("2", "y")
         assert "the workspace is read-only" in driven.text
-        assert not driven.engine.asked("label")
+        assert not driven.engine.calls_of("label")
 
 
 async def test_the_theme_changes_and_is_remembered(run: Run, home: Path) -> None:
@@ -165,7 +165,7 @@ async def test_copying_and_editing_apply_to_the_selection(
         assert "cannot run an editor" in driven.text
 
 
-async def test_copying_too_much_says_so(run: Run) -> None:
+async def test_a_truncated_copy_is_reported(run: Run) -> None:
     async with run(entries=[FeedEntry(NOW, "user", "x" * 150_000, "", "a#0")]) as driven:
         await driven.press("Y")
         assert len(driven.app.clipboard) == 100_000

@@ -13,8 +13,8 @@ import pytest
 from engine.engine import Engine
 from engine.knowledge.category_files import entries
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.knowledge_driven import Knowing
-from tests.tui.test_review_engine import StillEngine, subjects
+from tests.tui.knowledge_driven import KnowledgeDriven
+from tests.tui.test_review_engine import ThreadlessEngine, subjects
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -24,23 +24,23 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
-def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives git a name to commit with."""
+def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the name that git commits with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Knowing]:
-    """The knowledge screen over the real engine."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[KnowledgeDriven]:
+    """Opens the knowledge screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Knowing(app, pilot, cast("FakeEngine", engine))
+            driven = KnowledgeDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("K")
             yield driven
@@ -51,7 +51,7 @@ async def test_groups_match_the_files_and_the_digest_is_switched(sample: Path) -
     digest = (sample / "knowledge/digest.md").read_text(encoding="utf-8")
     with Engine.open(sample, clock=lambda: NOW) as engine:
         scan = engine.knowledge_entries.scan()
-    async with opened(sample) as driven:
+    async with open_screen(sample) as driven:
         assert driven.counts()["facts"] == str(len(facts)) and driven.selected() == facts[-1].text
         inside = [text for sign, text in driven.listed() if sign == "●"]
         assert inside and all(text[:40] in digest for text in inside)
@@ -62,12 +62,12 @@ async def test_groups_match_the_files_and_the_digest_is_switched(sample: Path) -
         sections = [each for each in driven.screen.pieces.items if isinstance(each, DigestPiece)]
         assert digest.count("\n- ") == sum(each.inside for each in sections)
         await driven.press("D", "right", "enter")
-        await driven.until(lambda: "the digest is off" in driven.said)
+        await driven.until(lambda: "the digest is off" in driven.toasts)
         await driven.settle()
         assert driven.counts()["digest"] == "off" and not (sample / "knowledge/digest.md").exists()
         assert "memory: digest turned off" in subjects(sample)
         await driven.press("R")
-        await driven.until(lambda: "digest regenerated" in driven.said)
+        await driven.until(lambda: "digest regenerated" in driven.toasts)
         await driven.settle()
         assert (sample / "knowledge/digest.md").is_file() and driven.counts()["digest"] != "off"
 
@@ -82,12 +82,12 @@ async def test_unclear_notes_are_assigned(sample: Path) -> None:
     (sample / "scripts/copy_a.py").write_text(text)
     (sample / "scripts/copy_b.py").write_text(text)
     old.unlink()
-    async with opened(sample) as driven:
+    async with open_screen(sample) as driven:
         await driven.settle()
         await driven.group("notes")
         assert driven.listed()[0] == ("?", "scripts/rates.py")
         await driven.press("b", "right", "enter")
-        await driven.until(lambda: "notes of scripts/copy_" in driven.said)
+        await driven.until(lambda: "notes of scripts/copy_" in driven.toasts)
         await driven.settle()
         assert not any(sign == "?" and text == "scripts/rates.py" for sign, text in driven.listed())
     assert "moved to scripts/copy_" in subjects(sample)
@@ -95,7 +95,7 @@ async def test_unclear_notes_are_assigned(sample: Path) -> None:
 
 async def test_read_only_shows_and_changes_nothing(sample: Path) -> None:
     before = (sample / "knowledge/digest.md").read_bytes()
-    async with opened(sample, read_only=True) as driven:
+    async with open_screen(sample, read_only=True) as driven:
         await driven.press("D", "R")
-        assert "the workspace is read-only" in driven.said and driven.listed()
+        assert "the workspace is read-only" in driven.toasts and driven.listed()
     assert (sample / "knowledge/digest.md").read_bytes() == before

@@ -1,4 +1,4 @@
-"""Hostile text in lines, notes, entries, digest and errors: shown as plain text by the knowledge screen."""
+"""Hostile text in lines, notes, entries, digest and errors is shown only as text on the knowledge screen."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.knowledge.whereabouts import Candidate
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view
-from tests.tui.knowledge_driven import knowing
-from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless
+from tests.tui.knowledge_driven import open_knowledge
+from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_harmless
 from tui.screens.knowledge.groups import TITLES
 
 
 def poison(engine: FakeEngine, text: str) -> None:
-    """Puts a text wherever the screen shows one."""
+    """Puts a text in every field that the screen displays."""
     data = text.encode("utf-8", "surrogatepass")
     for name in ("facts", "decisions", "questions", "playbooks"):
         (engine.root / f"knowledge/{name}.md").write_bytes(
@@ -26,14 +26,14 @@ def poison(engine: FakeEngine, text: str) -> None:
     (engine.root / "knowledge/deploying/KNOWLEDGE.md").write_bytes(
         b"---\nname: '" + data + b"'\ndescription: '" + data + b"'\n---\n" + data
     )
-    held = entries(b"- " + data, text)
-    engine.knowledge.notes.files = (FileNotes(text, text, held, is_here=False),)
+    notes = entries(b"- " + data, text)
+    engine.knowledge.notes.files = (FileNotes(text, text, notes, is_here=False),)
     engine.knowledge.notes.unclear = (Rebinding(text, text, text, (Candidate(text, text, text),) * 2),)
     engine.digest_view = replace(digest_view(f"## Facts\n\n- {text}\n"), problem="")
 
 
-async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
-    async with knowing(run, (80, 24)) as driven:
+async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
+    async with open_knowledge(run, (80, 24)) as driven:
         engine = driven.engine
         for text in HOSTILE:
             poison(engine, text)
@@ -41,7 +41,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             for group in ("facts", "notes", "skills"):
                 await driven.group(group)
                 assert_harmless(driven)
-        for text in TOGETHER:
+        for text in COMBINED:
             poison(engine, text)
             await driven.press("ctrl+r")
             for group in TITLES:
@@ -56,7 +56,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             await driven.press("b")
             assert_harmless(driven)
             await driven.press("right", "enter")
-            assert engine.asked("rebind")[-1][1] == text and driven.is_open()
+            assert engine.calls_of("rebind")[-1][1] == text and driven.is_open()
             assert_harmless(driven)
             await driven.resize(80, 24)
         for text in HOSTILE:

@@ -1,4 +1,4 @@
-"""Pictures of the knowledge screen; update them with ``pytest --snapshot-update``."""
+"""Snapshots of the knowledge screen; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.knowledge_driven import knowing
+from tests.tui.knowledge_driven import open_knowledge
 from tui.screens.knowledge.groups import TITLES
 
 Picture = Callable[[Driven, str], None]
 
 
 async def test_full_and_every_group(run: Run, picture: Picture) -> None:
-    async with knowing(run, SIZES["80x24"]) as driven:
+    async with open_knowledge(run, SIZES["80x24"]) as driven:
         picture(driven, "knowledge/full-80x24-dark")
         for group in TITLES:
             await driven.group(group)
@@ -30,25 +30,25 @@ async def test_full_and_every_group(run: Run, picture: Picture) -> None:
 
 
 async def test_sizes(run: Run, picture: Picture) -> None:
-    async with knowing(run, SIZES["120x40"]) as driven:
+    async with open_knowledge(run, SIZES["120x40"]) as driven:
         picture(driven, "knowledge/full-120x40-dark")
         await driven.resize(*SIZES["200x60"])
         picture(driven, "knowledge/full-200x60-dark")
         await driven.resize(60, 16)
         picture(driven, "knowledge/groups-60x16")
         await driven.press("2")
-        assert driven.in_use() == "pieces" and driven.screen.pieces.display
+        assert driven.focused_panel() == "pieces" and driven.screen.pieces.display
         await driven.press("3")
-        assert driven.in_use() == "reading" and not driven.screen.pieces.display
+        assert driven.focused_panel() == "reading" and not driven.screen.pieces.display
 
 
-async def test_nothing_is_known(run: Run, picture: Picture) -> None:
-    async with knowing(run, SIZES["120x40"], empty=True) as driven:
+async def test_empty(run: Run, picture: Picture) -> None:
+    async with open_knowledge(run, SIZES["120x40"], empty=True) as driven:
         picture(driven, "knowledge/empty-120x40")
 
 
 async def test_error(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError("cannot be read (Input/output error)", where="knowledge/files", hint="look")
-    async with knowing(run, SIZES["80x24"], failing={"notes": broken}) as driven:
+    async with open_knowledge(run, SIZES["80x24"], failing={"notes": broken}) as driven:
         await driven.group("notes")
         picture(driven, "knowledge/error-80x24")

@@ -21,19 +21,19 @@ from tui.kit.lanes import Lane
 
 
 class Worker:
-    """Work that can be held up, and what came of it."""
+    """Work that blocks until released; records its requests, answers and errors."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
-        self.begun = threading.Event()
+        self.started = threading.Event()
         self.asked: list[str] = []
         self.delivered: list[tuple[str, str]] = []
         self.refused: list[tuple[str, str]] = []
 
     def work(self, question: str) -> str:
-        """Waits for ``go``."""
+        """Waits for ``go``, then answers or fails."""
         self.asked.append(question)
-        self.begun.set()
+        self.started.set()
         assert self.go.wait(10)
         if question == "bad":
             raise AutopoiesisError("refused")
@@ -53,7 +53,7 @@ class Worker:
 
 
 def finish(lane: Lane[str, str]) -> None:
-    """Waits until the lane rests."""
+    """Waits until the lane is idle."""
     thread = lane._thread
     while lane.busy and thread is not None:
         thread.join(10)
@@ -64,7 +64,7 @@ def test_newest_request_wins_and_replaced_ones_are_not_delivered() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
-    assert worker.begun.wait(10)
+    assert worker.started.wait(10)
     for question in "bcd":
         lane.ask(question)
     worker.go.set()
@@ -77,7 +77,7 @@ def test_merged_requests_are_all_processed() -> None:
     worker = Worker()
     lane = worker.lane(merging=True)
     lane.ask("a")
-    assert worker.begun.wait(10)
+    assert worker.started.wait(10)
     for question in "bcd":
         lane.ask(question)
     worker.go.set()
@@ -89,7 +89,7 @@ def test_requests_in_turn_are_all_processed_despite_errors() -> None:
     worker = Worker()
     lane = worker.lane(in_turn=True)
     lane.ask("a")
-    assert worker.begun.wait(10)
+    assert worker.started.wait(10)
     for question in ("b", "bad", "c"):
         lane.ask(question)
     worker.go.set()
@@ -131,7 +131,7 @@ def test_stop_drops_waiting_requests() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
-    assert worker.begun.wait(10)
+    assert worker.started.wait(10)
     lane.ask("b")
     lane.stop(0.0)
     worker.go.set()

@@ -14,7 +14,7 @@ import pytest
 
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.ledger_driven import Audited, Harvesting
+from tests.tui.ledger_driven import HarvestDriven, LedgerDriven
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -23,24 +23,24 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 CALL = "conversations/2026-06-11-vestrand-gateway-call.md"
 
 
-class StillEngine(Engine):
+class ThreadlessEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
-        """Watches nothing."""
+        """Starts no watchers."""
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Audited]:
-    """The ledger screen over the real engine."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[LedgerDriven]:
+    """Opens the ledger screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Audited(app, pilot, cast("FakeEngine", engine))
+            driven = LedgerDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("L")
             await driven.settle()
@@ -48,8 +48,8 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Audite
 
 
 @pytest.fixture
-def rested(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The sample, with conversations that nobody has written to for hours."""
+def workspace(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample workspace, with conversations last written hours ago."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
     hours_ago = NOW.timestamp() - 3 * 3600
@@ -58,16 +58,16 @@ def rested(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sample
 
 
-def harvest_of(driven: Audited) -> Harvesting:
-    """The harvest screen over it."""
-    return Harvesting(driven.app, driven.pilot, driven.engine)
+def harvest_of(driven: LedgerDriven) -> HarvestDriven:
+    """The harvest screen on top of the ledger screen."""
+    return HarvestDriven(driven.app, driven.pilot, driven.engine)
 
 
-async def test_entries_are_read_and_a_truncated_ledger_is_rebuilt(rested: Path) -> None:
-    with Engine.open(rested, clock=lambda: NOW) as engine:
+async def test_entries_are_read_and_a_truncated_ledger_is_rebuilt(workspace: Path) -> None:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         known = engine.knowledge.ledger.entries()
         checked = {each.sha256: each for each in engine.knowledge.verify()}
-    async with opened(rested) as driven:
+    async with open_screen(workspace) as driven:
         assert {each.sha256 for each in driven.screen.entries.items} == set(known)
         await driven.press("s", "2")
         view = driven.screen.record.view
@@ -76,20 +76,20 @@ async def test_entries_are_read_and_a_truncated_ledger_is_rebuilt(rested: Path) 
         place = next(each for each in view.check.entry.lines if each.number)
         assert f"{place.path}:{place.number}" in driven.text
 
-        file = rested / "knowledge/ledger.json"
+        file = workspace / "knowledge/ledger.json"
         file.write_bytes(file.read_bytes()[:300])
         await driven.press("escape", "ctrl+r")
         assert "cannot be read as a ledger" in " ".join(driven.text.replace("│", " ").split())
         await driven.press("R", "right", "enter")
         await driven.until(lambda: driven.screen.entries.row_count == len(known))
-    with Engine.open(rested, clock=lambda: NOW) as engine:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         assert engine.knowledge.ledger.entries() == known
 
 
-async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(rested: Path) -> None:
-    data = (rested / CALL).read_bytes()
+async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(workspace: Path) -> None:
+    data = (workspace / CALL).read_bytes()
     sha256 = hashlib.sha256(data).hexdigest()
-    async with opened(rested) as driven:
+    async with open_screen(workspace) as driven:
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
@@ -100,7 +100,7 @@ async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(rested:
         await harvest.press("space", "2", "j", "space", "j", "space", "enter", "enter")
         await harvest.until(lambda: harvest.step == "result")
         assert "harvested   1 conversation" in harvest.text and "in 1 conversation" in harvest.text
-        assert not (rested / CALL).exists()
+        assert not (workspace / CALL).exists()
         await harvest.press("escape")
         await driven.settle()
         assert driven.selected() and sha256 in [each.sha256 for each in driven.screen.entries.items]
@@ -108,20 +108,20 @@ async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(rested:
         await driven.settle()
         assert "in the trash" in driven.text
         await driven.press("r", "right", "enter")
-        await driven.until(lambda: (rested / CALL).exists())
+        await driven.until(lambda: (workspace / CALL).exists())
         await driven.settle()
-        assert (rested / CALL).read_bytes() == data
+        assert (workspace / CALL).read_bytes() == data
         assert "restored by a person" in driven.text
-    with Engine.open(rested, clock=lambda: NOW) as engine:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         entry = engine.knowledge.ledger.entries()[sha256]
         assert entry.restored and entry.lines
         assert engine.knowledge.check(sha256).source == "there"
 
 
-async def test_large_move_waits_for_the_number(rested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_move_waits_for_the_number(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.knowledge.harvest.reclaim.FEW", 2)
-    before = sorted(path.name for path in (rested / "conversations").iterdir())
-    async with opened(rested) as driven:
+    before = sorted(path.name for path in (workspace / "conversations").iterdir())
+    async with open_screen(workspace) as driven:
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
@@ -129,30 +129,34 @@ async def test_large_move_waits_for_the_number(rested: Path, monkeypatch: pytest
         await harvest.until(lambda: harvest.step == "result")
         await harvest.settle()
         progress = harvest.screen.state.progress
-        assert progress is not None and progress.brake == 3 and harvest.in_use() == "number"
-        assert sorted(path.name for path in (rested / "conversations").iterdir()) == before
+        assert progress is not None and progress.brake == 3 and harvest.focused_panel() == "number"
+        assert sorted(path.name for path in (workspace / "conversations").iterdir()) == before
         await harvest.type("3")
         await harvest.press("enter")
         await harvest.until(lambda: harvest.step == "result" and not harvest.screen.state.running)
         assert "in 3 conversations" in harvest.text
     assert not [
-        path for path in (rested / "conversations").iterdir() if path.suffix in (".md", ".txt", ".jsonl")
+        path for path in (workspace / "conversations").iterdir() if path.suffix in (".md", ".txt", ".jsonl")
     ]
 
 
-async def test_read_only_shows_and_changes_nothing(rested: Path) -> None:
+async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
     before = {
-        path: path.read_bytes() for path in rested.rglob("*") if path.is_file() and ".git" not in path.parts
+        path: path.read_bytes()
+        for path in workspace.rglob("*")
+        if path.is_file() and ".git" not in path.parts
     }
-    async with opened(rested, read_only=True) as driven:
+    async with open_screen(workspace, read_only=True) as driven:
         await driven.press("v")
         await driven.until(lambda: "verified" in driven.text)
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
         await harvest.press("enter", "enter", "enter")
-        assert "the workspace is read-only" in harvest.said
+        assert "the workspace is read-only" in harvest.toasts
     after = {
-        path: path.read_bytes() for path in rested.rglob("*") if path.is_file() and ".git" not in path.parts
+        path: path.read_bytes()
+        for path in workspace.rglob("*")
+        if path.is_file() and ".git" not in path.parts
     }
     assert after == before

@@ -1,4 +1,4 @@
-"""Hostile text in paths, errors, lines, reasons and models: shown as plain text by ledger and harvest."""
+"""Hostile text in paths, errors, lines, reasons and models is shown only as text by ledger and harvest."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from engine.knowledge.harvest.report import Report, Result, Survey
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.ledger_data import CANDIDATES, FAILED, HARVESTED, harvested
-from tests.tui.ledger_driven import Prepare, auditing, harvesting
-from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
+from tests.tui.ledger_data import CANDIDATES, FAILED, HARVESTED, harvest_result
+from tests.tui.ledger_driven import Prepare, open_harvest, open_ledger
+from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_each_harmless, assert_harmless
 
 
 def poisoned(text: str) -> Prepare:
-    """A ledger and a harvest that hold a text wherever they can."""
+    """Fills a ledger and a harvest with a text in every field."""
 
     def prepare(engine: FakeEngine) -> None:
         ledger = engine.knowledge.ledger
@@ -36,7 +36,7 @@ def poisoned(text: str) -> Prepare:
             Report(
                 (
                     Result(bad[0].path, 3, "failed", ledger.known[FAILED], error=text),
-                    harvested(bad[2].path, 4, entry=entry, kept=text),
+                    harvest_result(bad[2].path, 4, entry=entry, kept=text),
                 ),
                 recovered=(text,),
                 stopped=text,
@@ -46,14 +46,14 @@ def poisoned(text: str) -> Prepare:
     return prepare
 
 
-async def test_the_ledger_shows_it_as_text(run: Run) -> None:
-    async with auditing(run, (80, 24)) as driven:
+async def test_the_ledger_shows_hostile_text_as_text(run: Run) -> None:
+    async with open_ledger(run, (80, 24)) as driven:
         for size in ((80, 24), (200, 60)):
             await driven.resize(*size)
-            await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+            await assert_each_harmless(driven, lambda text: poisoned(text)(driven.engine))
         await driven.resize(80, 24)
-        driven.ledger.sources[HARVESTED] = "in trash"  # so that r asks
-        for text in TOGETHER:
+        driven.ledger.sources[HARVESTED] = "in trash"  # so that r asks for confirmation
+        for text in COMBINED:
             poisoned(text)(driven.engine)
             await driven.press("ctrl+r")
             assert driven.screen.entries.row_count == 2
@@ -73,20 +73,20 @@ async def test_the_ledger_shows_it_as_text(run: Run) -> None:
             assert driven.is_open(), repr(text)
 
 
-async def test_a_harvest_shows_it_as_text(run: Run) -> None:
-    async with harvesting(run, (80, 24)) as driven:
+async def test_a_harvest_shows_hostile_text_as_text(run: Run) -> None:
+    async with open_harvest(run, (80, 24)) as driven:
         for size in ((80, 24), (200, 60)):
             await driven.resize(*size)
-            await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+            await assert_each_harmless(driven, lambda text: poisoned(text)(driven.engine))
         await driven.resize(80, 24)
-        for text in TOGETHER:
+        for text in COMBINED:
             driven.ledger.reported.clear()
             poisoned(text)(driven.engine)
             await driven.press("ctrl+r")
             for key in ("enter", "enter", "enter", "Y"):
                 await driven.press(key)
                 assert_harmless(driven)
-            assert driven.step == "result" and len(driven.wishes()) == TOGETHER.index(text) + 1
+            assert driven.step == "result" and len(driven.requests()) == COMBINED.index(text) + 1
             await driven.press("H")
             assert driven.step == "survey"
         for text in HOSTILE:

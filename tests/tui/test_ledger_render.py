@@ -1,4 +1,4 @@
-"""Drawing of ledger and harvest: widths and wording."""
+"""Drawing of ledger and harvest: width and content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tui.ledger_data import (
     LOST,
     PARSER,
     entries,
-    harvested,
+    harvest_result,
     results,
 )
 from tui.render.roles import PLAIN
@@ -48,7 +48,7 @@ def test_rows_fit_their_width(text: str, width: int) -> None:
     assert all(row.cells <= width for row, _line in page)
     choice = Choice(replace(CANDIDATES[0], path=text, why=text), True)
     assert draw_choice(choice, [choice], width, PLAIN, query="", chosen=False).cells <= width
-    result = harvested(text, 4, kept=text, error=text, entry=entry)
+    result = harvest_result(text, 4, kept=text, error=text, entry=entry)
     stage = stage_item(text, result, current=False, stopping=False, running=True)
     assert draw_stage(stage, width, PLAIN, chosen=True).cells <= width
     progress = Progress({text: result}, ended=True, report=Report((result,), (text,), (text,), text))
@@ -85,7 +85,7 @@ def test_second_run_keeps_the_results_of_the_first() -> None:
         {each.path: each for each in results(BRAKE, 2)}, ended=True, report=Report(results(BRAKE, 2))
     )
     run = HarvestRun(HarvestState().request, CANDIDATES, 0.0, first)
-    run.add_result(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
+    run.add_result(harvest_result(DEPLOY, 14_200, commit="", reclaimed=True))
     run.end(Report(()))
     after = run.progress.results
     assert after[DEPLOY].reclaimed and after[DEPLOY].commit == "c" * 40 and not after[DEPLOY].kept

@@ -38,9 +38,9 @@ ASKED = GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules for cod
 
 
 def turn(number: int) -> TurnArrived:
-    """A turn that arrives."""
-    said = Turn("user", "18:47", (Text(f"turn {number}"),))
-    return TurnArrived(NOW, f"t#{number}", "t", "ses", said)
+    """A newly arrived turn."""
+    content = Turn("user", "18:47", (Text(f"turn {number}"),))
+    return TurnArrived(NOW, f"t#{number}", "t", "ses", content)
 
 
 async def test_changes_are_read_once_and_shown(run: Run) -> None:
@@ -51,8 +51,8 @@ async def test_changes_are_read_once_and_shown(run: Run) -> None:
         engine.publish(*(turn(number) for number in range(500)))
         engine.entries = [*engine.entries, FeedEntry(NOW, "user", "turn 499", "", "t#499")]
         await driven.settle()
-        assert len(engine.asked("feed")) == 1, step
-        assert not engine.asked("ledger"), step
+        assert len(engine.calls_of("feed")) == 1, step
+        assert not engine.calls_of("ledger"), step
         assert "turn 499" in driven.text, step
 
         step = "events arrive from any thread"
@@ -63,7 +63,7 @@ async def test_changes_are_read_once_and_shown(run: Run) -> None:
         for thread in threads:
             thread.join()
         await driven.settle()
-        assert 1 <= len(engine.asked("feed")) <= 2, step
+        assert 1 <= len(engine.calls_of("feed")) <= 2, step
 
         step = "a new trace of the selected message is fetched"
         key = bench.shown.key
@@ -71,7 +71,7 @@ async def test_changes_are_read_once_and_shown(run: Run) -> None:
         engine.traces[key] = replace(review_trace(), rows=review_trace().rows[:1])
         engine.publish(TurnTraced("other#1", review_trace()), TurnTraced(key, review_trace()))
         await driven.settle()
-        assert [call[1] for call in engine.asked("trace_of")] == [key], step
+        assert [call[1] for call in engine.calls_of("trace_of")] == [key], step
         assert bench.activation.row_count == 1, step
 
         step = "a new prompt changes the gauge"
@@ -188,7 +188,7 @@ async def test_questions_are_asked_answered_and_time_out(run: Run) -> None:
         await driven.press("3", "y")
         assert "does deploy apply" in driven.text, step
         await driven.press("n")
-        assert engine.asked("answer") == [("answer", "q1", True), ("answer", "q2", False)], step
+        assert engine.calls_of("answer") == [("answer", "q1", True), ("answer", "q2", False)], step
         assert "the gate asks" not in driven.text, step
 
         step = "a letter with a meaning here does not answer a question"
@@ -198,9 +198,9 @@ async def test_questions_are_asked_answered_and_time_out(run: Run) -> None:
         await driven.settle()
         assert "ctrl+y yes" in driven.text, step
         await driven.press("n")
-        assert engine.asked("label") and not engine.asked("answer"), step
+        assert engine.calls_of("label") and not engine.calls_of("answer"), step
         await driven.press("ctrl+n")
-        assert engine.asked("answer") == [("answer", ASKED.question_id, False)], step
+        assert engine.calls_of("answer") == [("answer", ASKED.question_id, False)], step
 
         step = "a question answered elsewhere disappears"
         engine.calls.clear()
@@ -235,12 +235,12 @@ async def test_questions_are_asked_answered_and_time_out(run: Run) -> None:
         bench.questions._tick()
         await driven.settle()
         assert "the gate asks" not in driven.text, step
-        assert not engine.asked("answer"), step
+        assert not engine.calls_of("answer"), step
 
 
-async def test_a_key_meant_for_something_else_is_not_an_answer(run: Run) -> None:
+async def test_a_key_pressed_within_the_grace_period_is_not_an_answer(run: Run) -> None:
     async with run(grace_s=0.4) as driven:
         driven.engine.publish(ASKED)
         await driven.settle()
         await driven.press("y")
-        assert not driven.engine.asked("answer")
+        assert not driven.engine.calls_of("answer")

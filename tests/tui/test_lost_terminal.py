@@ -10,7 +10,7 @@ from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 from tui.kit.terminal_input import Output
 
 
-class _Gone(io.StringIO):
+class _LostTerminal(io.StringIO):
     def write(self, text: str, /) -> int:
         raise BrokenPipeError(text)
 
@@ -21,7 +21,7 @@ class _Gone(io.StringIO):
 
 @pytest.mark.timeout(30)
 def test_drawing_continues_for_a_lost_terminal() -> None:
-    thread = WriterThread(Output(_Gone()))  # type: ignore[arg-type]
+    thread = WriterThread(Output(_LostTerminal()))  # type: ignore[arg-type]
     thread.start()
     for _ in range(10 * MAX_QUEUED_WRITES):
         thread.write("drawn\n")

@@ -52,7 +52,7 @@ def test_the_digest_says_that_it_is_off_and_why() -> None:
     assert digest_state(off) == ("off", False)
 
 
-def test_the_digest_says_what_is_wrong() -> None:
+def test_the_digest_reports_problems() -> None:
     assert "is a folder" in text(digest_lines(DigestView(False, 0, 4096, "", "is a folder"), 60, PLAIN))
     assert digest_state(replace(ON, size=5120)) == ("5.0/4.0 KB · too large", True)
     assert digest_state(ON) == ("3.1/4.0 KB · on", False)
@@ -84,7 +84,7 @@ def test_ledger_rows_fit(width: int) -> None:
         assert ledger_row(row, width, PLAIN).strip(width).cell_length == width
 
 
-def test_the_ledger_is_summed_up() -> None:
+def test_the_ledger_is_summarised() -> None:
     view = LedgerView(ledger_rows())
     assert ledger_line(view) == "8, 1 failed"
     assert ledger_summary(view)[:2] == [("✓", 5, "harvested"), ("!", 1, "failed")]
@@ -165,6 +165,6 @@ def test_the_folded_panel_has_a_line_per_panel(width: int) -> None:
     assert memory_lines(None, None, None, width, PLAIN)[0].text.endswith("reading …")
 
 
-def test_the_folded_panel_says_what_is_wrong() -> None:
+def test_the_folded_panel_reports_problems() -> None:
     rows = memory_lines(replace(ON, problem="unreadable"), LedgerView((), "broken"), None, 76, PLAIN)
     assert "unreadable" in rows[0].text and "! broken" in rows[1].text

@@ -55,12 +55,12 @@ async def test_empty(run: Run, picture: Picture, engine: FakeEngine) -> None:
 
 
 async def test_loading(run: Run, picture: Picture, engine: FakeEngine) -> None:
-    still = threading.Event()
-    engine.gates["feed"] = still
+    release = threading.Event()
+    engine.blocked["feed"] = release
     async with run(settle=False) as driven:
-        await driven.until(lambda: driven.engine.asked("feed"))
+        await driven.until(lambda: driven.engine.calls_of("feed"))
         picture(driven, "workbench/loading-120x40")
-        still.set()
+        release.set()
 
 
 async def test_error(run: Run, picture: Picture, engine: FakeEngine) -> None:

@@ -1,4 +1,4 @@
-"""Every picture in ``snapshots/`` belongs to a test; a missing one fails the test that draws it."""
+"""Every picture in ``snapshots/`` belongs to a test; a missing picture fails the test that draws it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ VALUES = {
     "group": "decisions|skills|notes|digest",
     "name": "why|ledger-entry|prompt|gate-said-no|steering",
 }
-"""The expressions in a name's braces."""
+"""The possible values of the expressions in f-string names."""
 
 
-def drawn(path: Path) -> list[re.Pattern[str]]:
-    """The names of the pictures that a test file draws."""
+def patterns_in(path: Path) -> list[re.Pattern[str]]:
+    """Patterns for the names of the pictures that a test file draws."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "picture":
@@ -29,7 +29,7 @@ def drawn(path: Path) -> list[re.Pattern[str]]:
 
 
 def pattern(part: ast.expr) -> str:
-    """The possible values of a part of a name."""
+    """A pattern for the possible values of a part of a name."""
     if isinstance(part, ast.Constant):
         return re.escape(str(part.value))
     assert isinstance(part, ast.FormattedValue)
@@ -37,7 +37,7 @@ def pattern(part: ast.expr) -> str:
 
 
 def test_every_picture_is_drawn_by_a_test() -> None:
-    patterns = [each for path in Path(__file__).parent.glob("test_*.py") for each in drawn(path)]
+    patterns = [each for path in Path(__file__).parent.glob("test_*.py") for each in patterns_in(path)]
     pictures = [str(path.relative_to(SNAPSHOTS).with_suffix("")) for path in SNAPSHOTS.rglob("*.svg")]
     assert pictures
     assert not [name for name in pictures if not any(each.fullmatch(name) for each in patterns)]

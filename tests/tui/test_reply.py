@@ -16,20 +16,20 @@ from tui.screens.workbench.reply import ReplyScreen
 Picture = Callable[[Driven, str], None]
 
 
-def screen_of(driven: Driven) -> ReplyScreen:
+def reply_screen(driven: Driven) -> ReplyScreen:
     found = driven.app.screen
     assert isinstance(found, ReplyScreen)
     return found
 
 
-async def until_ended(driven: Driven) -> ReplyScreen:
-    screen = screen_of(driven)
+async def wait_until_ended(driven: Driven) -> ReplyScreen:
+    screen = reply_screen(driven)
     await driven.until(lambda: not screen.busy)
     await driven.pilot.pause()
     return screen
 
 
-async def say(driven: Driven, text: str, key: str = "ctrl+s") -> None:
+async def send_message(driven: Driven, text: str, key: str = "ctrl+s") -> None:
     """Types a message and sends it."""
     await driven.press("i")
     await driven.type(text)
@@ -37,7 +37,7 @@ async def say(driven: Driven, text: str, key: str = "ctrl+s") -> None:
     await driven.pilot.pause()
 
 
-async def leave(driven: Driven) -> None:
+async def close_reply(driven: Driven) -> None:
     """Closes the reply."""
     await driven.send("escape")
     await driven.settle()
@@ -48,9 +48,9 @@ async def test_a_message_is_sent_and_its_whole_reply_is_shown(run: Run) -> None:
     async with run() as driven:
         for key in ("ctrl+s", "ctrl+enter"):
             driven.engine.calls.clear()
-            await say(driven, REVIEW, key)
-            await until_ended(driven)
-            assert driven.engine.asked("send") == [("send", REVIEW, "")], key
+            await send_message(driven, REVIEW, key)
+            await wait_until_ended(driven)
+            assert driven.engine.calls_of("send") == [("send", REVIEW, "")], key
             text = driven.text
             for line in (
                 REVIEW,
@@ -61,51 +61,51 @@ async def test_a_message_is_sent_and_its_whole_reply_is_shown(run: Run) -> None:
                 "$0.0124",
             ):
                 assert line in text, key
-            await leave(driven)
+            await close_reply(driven)
             assert driven.source() == "feed", key
 
         step = "continues the session in view"
         driven.engine.session = "ses_a1b2c3d4"
         driven.engine.calls.clear()
         turn = driven.bench.shown.key
-        await say(driven, "And the tests?")
-        await until_ended(driven)
-        assert driven.engine.asked("to_continue") == [("to_continue", turn)], step
-        assert driven.engine.asked("send") == [("send", "And the tests?", "ses_a1b2c3d4")], step
+        await send_message(driven, "And the tests?")
+        await wait_until_ended(driven)
+        assert driven.engine.calls_of("to_continue") == [("to_continue", turn)], step
+        assert driven.engine.calls_of("send") == [("send", "And the tests?", "ses_a1b2c3d4")], step
 
 
 async def test_the_reply_is_streamed_and_esc_stops_it_then_closes(run: Run) -> None:
     async with run() as driven:
         step = "shown before it is complete"
         driven.engine.go_on.clear()
-        await say(driven, REVIEW)
+        await send_message(driven, REVIEW)
         await driven.until(lambda: "The PR splits the cursor" in driven.text)
         assert "wall clock" not in driven.text, step
-        assert screen_of(driven).busy and "esc stops the reply" in driven.text, step
+        assert reply_screen(driven).busy and "esc stops the reply" in driven.text, step
         driven.engine.go_on.set()
-        await until_ended(driven)
+        await wait_until_ended(driven)
         assert "wall clock" in driven.text and "esc closes" in driven.text, step
-        await leave(driven)
+        await close_reply(driven)
 
         step = "esc stops it, then closes"
         driven.engine.go_on.clear()
-        await say(driven, REVIEW)
-        await driven.until(lambda: len(screen_of(driven).reply) >= 80)
+        await send_message(driven, REVIEW)
+        await driven.until(lambda: len(reply_screen(driven).reply) >= 80)
         await driven.send("escape")
-        screen = await until_ended(driven)
-        assert driven.engine.asked("stop sending"), step
+        screen = await wait_until_ended(driven)
+        assert driven.engine.calls_of("stop sending"), step
         assert "! anthropic: stopped" in driven.text and screen.reply == REPLY[:120], step
-        await leave(driven)
+        await close_reply(driven)
 
 
-async def test_an_unsent_message_says_why(run: Run) -> None:
+async def test_an_unsent_message_gives_the_reason(run: Run) -> None:
     async with run() as driven:
         engine = driven.engine
         for typed in ("", "   "):
-            await say(driven, typed)
+            await send_message(driven, typed)
             await driven.settle()
             assert driven.app.screen is driven.bench, repr(typed)
-            assert "type a message first" in driven.text and not engine.asked("send"), repr(typed)
+            assert "type a message first" in driven.text and not engine.calls_of("send"), repr(typed)
             driven.app.clear_notifications()
             await driven.press("escape")
 
@@ -114,50 +114,52 @@ async def test_an_unsent_message_says_why(run: Run) -> None:
         await driven.type("doctor")
         await driven.send("ctrl+s")
         await driven.settle()
-        assert not engine.asked("send"), step
+        assert not engine.calls_of("send"), step
         await driven.press("escape")
 
         step = "a failure is shown where the reply would be"
         engine.failing["send"] = SendFailed("the key was refused (401)", where="anthropic", hint="set it")
-        await say(driven, REVIEW)
-        await until_ended(driven)
+        await send_message(driven, REVIEW)
+        await wait_until_ended(driven)
         assert "! anthropic: the key was refused (401); set it" in driven.text, step
-        await leave(driven)
+        await close_reply(driven)
 
         step = "a read-only workspace says so"
         engine.calls.clear()
         engine.status_value = status_view(read_only=True)
         engine.publish(WatchState("live"))
         await driven.settle()
-        await say(driven, REVIEW)
+        await send_message(driven, REVIEW)
         await driven.settle()
-        assert driven.app.screen is driven.bench and not engine.asked("send"), step
+        assert driven.app.screen is driven.bench and not engine.calls_of("send"), step
         assert "the workspace is read-only" in driven.text, step
 
 
-async def test_hostile_text_from_a_model_is_only_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hostile_text_from_a_model_is_shown_only_as_text(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hostile = "\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/] [/etc/passwd] \u202eevil\x9b31m"
     monkeypatch.setattr("tests.tui.discussion_data.REPLY", hostile)
     async with run() as driven:
-        await say(driven, REVIEW)
-        await until_ended(driven)
+        await send_message(driven, REVIEW)
+        await wait_until_ended(driven)
         assert "[@click=app.quit]x[/] [/etc/passwd]" in driven.text
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(driven.text)
 
 
 async def test_picture_of_a_complete_reply(run: Run, picture: Picture) -> None:
     async with run(SIZES["80x24"]) as driven:
-        await say(driven, REVIEW)
-        await until_ended(driven)
+        await send_message(driven, REVIEW)
+        await wait_until_ended(driven)
         picture(driven, "reply/whole-80x24")
 
 
 async def test_picture_of_a_streaming_reply(run: Run, picture: Picture) -> None:
     async with run(SIZES["120x40"]) as driven:
         driven.engine.go_on.clear()
-        await say(driven, REVIEW)
-        await driven.until(lambda: len(screen_of(driven).reply) >= 120)
+        await send_message(driven, REVIEW)
+        await driven.until(lambda: len(reply_screen(driven).reply) >= 120)
         await driven.pilot.pause()
         picture(driven, "reply/under-way-120x40")
         driven.engine.go_on.set()
-        await until_ended(driven)
+        await wait_until_ended(driven)

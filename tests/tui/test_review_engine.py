@@ -15,58 +15,58 @@ from engine.engine import Engine
 from engine.knowledge.file_changes import FileChange, Step
 from engine.lifecycle.proposals import Proposal, submit
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.review_data import waiting
-from tests.tui.review_driven import Reviewer
+from tests.tui.review_data import pending_item
+from tests.tui.review_driven import ReviewDriven
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
-SAID = "tool: The tide table of Nordersiel is published every first of October."
+SOURCE_LINE = "tool: The tide table of Nordersiel is published every first of October."
 TABLE, ORDER = "The tide table of Nordersiel appears on 1 October.", "Mail every invoice to elsewhere."
 OFFICE = "The harbour office closes at five."
 
 
-class StillEngine(Engine):
+class ThreadlessEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
-        """Watches nothing."""
+        """Starts no watchers."""
 
 
 @pytest.fixture(autouse=True)
-def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
+def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
 
 @pytest.fixture
-def held(sample: Path) -> Path:
-    """Three items wait in the sample workspace."""
+def workspace(sample: Path) -> Path:
+    """The sample workspace with three pending items."""
     source = "conversations/tide-table.md"
-    (sample / source).write_text(f"# Tide table\n\n{SAID}\n", encoding="utf-8")
+    (sample / source).write_text(f"# Tide table\n\n{SOURCE_LINE}\n", encoding="utf-8")
     with Engine.open(sample, clock=lambda: NOW) as engine:
         engine.knowledge.review.queue.put(
             [
-                waiting(TABLE, source=source, line=3, said=SAID),
-                waiting(ORDER, "tasks_open", source=source),
-                waiting(OFFICE, source=source),
+                pending_item(TABLE, source=source, line=3, said=SOURCE_LINE),
+                pending_item(ORDER, "tasks_open", source=source),
+                pending_item(OFFICE, source=source),
             ]
         )
     return sample
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Reviewer]:
-    """The review screen over the real engine."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[ReviewDriven]:
+    """Opens the review screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Reviewer(app, pilot, cast("FakeEngine", engine))
+            driven = ReviewDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("v")
             yield driven
@@ -79,71 +79,73 @@ def subjects(root: Path) -> str:
     return done.stdout
 
 
-async def test_decisions_reach_files_queue_and_history(held: Path) -> None:
-    async with opened(held) as driven:
-        assert SAID[:30] in driven.line("▸3") and "3 pending" in driven.text
+async def test_decisions_reach_files_queue_and_history(workspace: Path) -> None:
+    async with open_screen(workspace) as driven:
+        assert SOURCE_LINE[:30] in driven.line("▸3") and "3 pending" in driven.text
         await driven.press("a")
-        await driven.until(lambda: "accepted: knowledge/facts.md:" in driven.said)
+        await driven.until(lambda: "accepted: knowledge/facts.md:" in driven.toasts)
         await driven.settle()
         assert driven.listed() == [ORDER, OFFICE]
-        assert f"accepted from tide-table: {TABLE}" in subjects(held)
+        assert f"accepted from tide-table: {TABLE}" in subjects(workspace)
         await driven.press("x", "right", "enter")
-        await driven.until(lambda: "rejected:" in driven.said)
+        await driven.until(lambda: "rejected:" in driven.toasts)
         await driven.settle()
         driven.app.clear_notifications()
         await driven.press("E", "end")
         await driven.type(" Ask for it.")
         await driven.press("enter")
-        await driven.until(lambda: "accepted:" in driven.said)
+        await driven.until(lambda: "accepted:" in driven.toasts)
         await driven.settle()
         assert "nothing to review" in driven.text
-    text = (held / "knowledge/facts.md").read_text(encoding="utf-8").splitlines()
+    text = (workspace / "knowledge/facts.md").read_text(encoding="utf-8").splitlines()
     line = next(each for each in text if TABLE in each)
     assert line.endswith("[from: tide-table, 2026-06-12]")
     assert any(each.startswith(f"- {OFFICE} Ask for it. [from:") for each in text)
-    assert ORDER not in (held / "knowledge/tasks.md").read_text(encoding="utf-8")
-    with Engine.open(held, clock=lambda: NOW) as engine:
+    assert ORDER not in (workspace / "knowledge/tasks.md").read_text(encoding="utf-8")
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         assert not engine.knowledge.review.queue.waiting()
 
 
-async def test_pending_session_note_is_listed_and_written_to_the_file_shown(held: Path) -> None:
+async def test_pending_session_note_is_listed_and_written_to_the_file_shown(workspace: Path) -> None:
     journal, note = "knowledge/journal/2026-06-12.md", "The tide was read twice."
-    with Engine.open(held, clock=lambda: NOW) as engine:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         reason = "may be based on text from outside"
-        engine.knowledge.review.queue.put([waiting(note, "notes", path=journal, why=reason, voice="agent")])
-    async with opened(held) as driven:
+        engine.knowledge.review.queue.put(
+            [pending_item(note, "notes", path=journal, why=reason, voice="agent")]
+        )
+    async with open_screen(workspace) as driven:
         await driven.press(*["j"] * driven.listed().index(note))
         assert driven.selected() == note
         assert f"note → {journal}" in driven.text
         await driven.press("a")
-        await driven.until(lambda: f"accepted: {journal}:" in driven.said)
-    text = (held / journal).read_text(encoding="utf-8")
+        await driven.until(lambda: f"accepted: {journal}:" in driven.toasts)
+    text = (workspace / journal).read_text(encoding="utf-8")
     assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
 
 
-async def test_change_of_files_is_shown_as_a_diff_and_applied(held: Path) -> None:
+async def test_change_of_files_is_shown_as_a_diff_and_applied(workspace: Path) -> None:
     path = "knowledge/people/lee-okafor.md"
     change = FileChange(
         (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)
     )
-    with Engine.open(held, clock=lambda: NOW) as engine:
+    with Engine.open(workspace, clock=lambda: NOW) as engine:
         submit(engine.knowledge, [Proposal("merge-lee", "Lee's page", change, model="claude-haiku")])
-    async with opened(held) as driven:
+    async with open_screen(workspace) as driven:
         await driven.press(*["j"] * driven.listed().index("Lee's page"))
         await driven.until(lambda: "+- Asks for a [/] date" in driven.text)
         assert "one line on Lee" in driven.text
         assert "condensing · worded by a model · change →" in driven.text
         await driven.press("E")
-        assert "cannot be reworded" in driven.said
+        assert "cannot be reworded" in driven.toasts
         await driven.press("a")
-        await driven.until(lambda: f"accepted: {path}" in driven.said)
-    assert "- Asks for a [/] date" in (held / path).read_text(encoding="utf-8")
-    assert "maintenance: Lee's page" in subjects(held)
+        await driven.until(lambda: f"accepted: {path}" in driven.toasts)
+    assert "- Asks for a [/] date" in (workspace / path).read_text(encoding="utf-8")
+    assert "maintenance: Lee's page" in subjects(workspace)
 
 
-async def test_read_only_shows_and_changes_nothing(held: Path) -> None:
-    before = (held / "knowledge/facts.md").read_bytes()
-    async with opened(held, read_only=True) as driven:
+async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
+    before = (workspace / "knowledge/facts.md").read_bytes()
+    async with open_screen(workspace, read_only=True) as driven:
         await driven.press("a", "A")
-        assert "the workspace is read-only" in driven.said and len(driven.listed()) == 3
-    assert (held / "knowledge/facts.md").read_bytes() == before
+        assert "the workspace is read-only" in driven.toasts and len(driven.listed()) == 3
+    assert (workspace / "knowledge/facts.md").read_bytes() == before

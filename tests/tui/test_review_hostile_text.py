@@ -1,26 +1,26 @@
-"""Hostile text in items, reasons, conversations and errors: shown as plain text by the review screen."""
+"""Hostile text in items, reasons, conversations and errors is shown only as text on the review screen."""
 
 from __future__ import annotations
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Run
-from tests.tui.review_data import INBOX, waiting
-from tests.tui.review_driven import reviewing
-from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
+from tests.tui.review_data import INBOX, pending_item
+from tests.tui.review_driven import open_review
+from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_each_harmless, assert_harmless
 
 
 def poisoned(text: str) -> tuple[PendingItem, ...]:
-    """Items that hold a text wherever they can."""
-    held = waiting(text, why=text, line=3, said=text, path=text, sha256=text, at=text)
-    return held, waiting(f"before {text}", source=text, line=1, said=text)
+    """Items with a text in every field."""
+    first = pending_item(text, why=text, line=3, said=text, path=text, sha256=text, at=text)
+    return first, pending_item(f"before {text}", source=text, line=1, said=text)
 
 
-async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
-    async with reviewing(run, (80, 24)) as driven:
+async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
+    async with open_review(run, (80, 24)) as driven:
         engine, review = driven.engine, driven.review
-        await each_alone(driven, lambda text: setattr(review, "items", poisoned(text)))
-        for text in TOGETHER:
+        await assert_each_harmless(driven, lambda text: setattr(review.queue, "items", poisoned(text)))
+        for text in COMBINED:
             review.queue.items = poisoned(text)
             (engine.root / INBOX).write_bytes(f"{text}\n{text}\n{text}\n".encode("utf-8", "surrogatepass"))
             await driven.press("ctrl+r", "g", "j", "k")
@@ -31,12 +31,12 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
                 assert_harmless(driven)
             await driven.resize(200, 60)
             assert_harmless(driven)
-            asked = len(engine.asked("accept"))
-            await driven.press("s", "g", "a")  # a reason that is not ours counts as dangerous, which asks
+            before = len(engine.calls_of("accept"))
+            await driven.press("s", "g", "a")  # an unknown reason counts as risky and asks first
             assert_harmless(driven)
             await driven.press("right", "enter")
             assert_harmless(driven)
-            assert len(engine.asked("accept")) > asked and driven.is_open()
+            assert len(engine.calls_of("accept")) > before and driven.is_open()
             await driven.resize(80, 24)
         engine.failing["review all"] = AutopoiesisError("closed")
         await driven.press("escape", "v")

@@ -1,4 +1,4 @@
-"""The rules screen with the real engine: rules, mentions, and decisions down to the history."""
+"""The rules screen with the real engine: rules, mentions, and decisions that reach files and history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tui.conftest import SIZES, Driven
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.test_ledger_engine import StillEngine
+from tests.tui.test_ledger_engine import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -48,50 +48,50 @@ SESSIONS = (
     ("2026-06-09", "gauges", "Squashed into one.", "we always squash before we merge"),
     ("2026-06-11", "harbour-map", PUSHED, "as a draft PR, please"),
 )
-"""Day, project, what the agent had done, and what the person said then."""
+"""Day, project, the agent's turn, and the user's turn after it."""
 DRAFT, BRANCH, SQUASH = "draft PR", "cut a branch", "squash"
 Picture = Callable[[Driven, str], None]
 
 
-class Told(ScreenDriven[RulesScreen]):
-    """A running rules screen and the hand that drives it."""
+class RulesDriven(ScreenDriven[RulesScreen]):
+    """Drives a running rules screen."""
 
     kind = RulesScreen
 
     def listed(self) -> list[Rule]:
-        """The rules in the list."""
+        """The listed rules."""
         rules = self.screen.rules
         return [rules.item_at(row).rule for row in range(rules.row_count)]
 
     def rule(self, words: str) -> Rule:
-        """The first rule of the list that holds some words."""
+        """The first listed rule that contains ``words``."""
         return next(rule for rule in self.listed() if words in rule.text)
 
-    async def choose(self, words: str) -> Rule:
-        """Selects that rule, by keys."""
+    async def select(self, words: str) -> Rule:
+        """Selects the first rule that contains ``words``, by keys."""
         rule = self.rule(words)
         await self.press("1", "g", *["j"] * self.listed().index(rule))
         assert self.screen.selected() == rule
         return rule
 
-    async def done(self, word: str) -> None:
-        """Waits until something was said to be done, and the list shows it."""
-        await self.until(lambda: word in self.said)
+    async def wait_for_toast(self, word: str) -> None:
+        """Waits until a notification contains ``word`` and the list is up to date."""
+        await self.until(lambda: word in self.toasts)
         await self.settle()
         self.app.clear_notifications()
         await self.settle()
 
     def flat(self) -> str:
-        """What stands on the screen, free of frames and line ends."""
+        """The screen's text without frames and line breaks."""
         return " ".join(self.text.replace("│", " ").split())
 
 
 @asynccontextmanager
-async def opened(
+async def open_screen(
     root: Path, size: tuple[int, int] = (120, 40), *, theme: str = "", read_only: bool = False
-) -> AsyncIterator[Told]:
-    """The rules screen of a workspace."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+) -> AsyncIterator[RulesDriven]:
+    """Opens the rules screen of a workspace."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
@@ -99,27 +99,27 @@ async def opened(
             theme=theme,
         )
         async with app.run_test(size=size, notifications=True) as pilot:
-            driven = Told(app, pilot, cast("FakeEngine", engine))
+            driven = RulesDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("R")
             yield driven
 
 
 def write(root: Path, sessions: Sequence[tuple[str, str, str, str]]) -> None:
-    """Writes transcripts: the agent does something, and the person says how to work."""
-    for day, project, did, said in sessions:
+    """Writes transcripts: a turn of the agent, and the user's instruction after it."""
+    for day, project, agent_turn, user_turn in sessions:
         folder = root / f"raw/conversations/{day.replace('-', '/')}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"1012-{project}.md").write_text(
             f"---\nsession_id: {day}\nstarted: {day}T10:12:00Z\ncwd: /home/robin/{project}\n"
             "channel: claude-code\n---\n\n# Work\n\n## 10:12 — user\n\nGo on with it.\n\n"
-            f"## 10:14 — agent\n\n{did}\n\n## 10:15 — user\n\n{said}\n",
+            f"## 10:14 — agent\n\n{agent_turn}\n\n## 10:15 — user\n\n{user_turn}\n",
             errors="surrogatepass",
         )
 
 
 @pytest.fixture(scope="module")
-def _learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("rules") / "memory"
     with pytest.MonkeyPatch.context() as patch:
         for name, value in GIT_IDENTITY.items():
@@ -135,15 +135,15 @@ def _learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def root(_learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A memory in the person's home folder, of which rules were learned."""
+def root(_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory in the user's home folder, with rules learned from its sessions."""
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
     monkeypatch.setenv("HOME", str(tmp_path))
-    return Path(shutil.copytree(_learned, tmp_path / "memory"))
+    return Path(shutil.copytree(_template, tmp_path / "memory"))
 
 
-def book(root: Path) -> dict[str, Rule]:
-    """The rules of the file by their ids."""
+def rules_by_id(root: Path) -> dict[str, Rule]:
+    """The rules in the file by id."""
     with Engine.open(root) as engine:
         return {rule.id: rule for rule in engine.rules.book().rules}
 
@@ -151,7 +151,7 @@ def book(root: Path) -> dict[str, Rule]:
 async def test_rules_are_listed_with_their_mentions_and_context(
     root: Path, picture: Picture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         counts = [rule.told for rule in driven.listed() if rule.counts]
         assert counts == sorted(counts, reverse=True) and counts[0] == 4
         assert "you told your agents 4 things more than once · 3 pending" in driven.text
@@ -166,8 +166,8 @@ async def test_rules_are_listed_with_their_mentions_and_context(
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append((path, line)))
         await driven.press("e", "2", "G", "e")  # the last mention, then the first
         assert [path.split("/")[-1] for path, _ in edited] == ["1012-harbour-map.md", "1012-gauges.md"]
-        said = (root / edited[1][0]).read_text().split("\n")
-        assert said[edited[1][1] - 1] == "## 10:15 — user" and "/04/02/" in edited[1][0]
+        transcript = (root / edited[1][0]).read_text().split("\n")
+        assert transcript[edited[1][1] - 1] == "## 10:15 — user" and "/04/02/" in edited[1][0]
         await driven.press("escape", "s")
         assert {rule.state for rule in driven.listed()} == {"said"} and "only pending" in driven.text
         await driven.press("s")
@@ -182,38 +182,38 @@ async def test_rules_are_listed_with_their_mentions_and_context(
         await driven.press("escape", "escape")
         assert not driven.is_open()
         assert "R 3 repeated instructions to review" in driven.text
-    async with opened(root, SIZES["120x40"], theme="light") as driven:
-        await driven.choose("every fix")
+    async with open_screen(root, SIZES["120x40"], theme="light") as driven:
+        await driven.select("every fix")
         picture(driven, "rules/120x40-light")
 
 
 async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
-    async with opened(root) as driven:
-        draft = await driven.choose(DRAFT)
+    async with open_screen(root) as driven:
+        draft = await driven.select(DRAFT)
         await driven.press("a")
-        await driven.done("accepted: ")
-        assert "✓" in driven.line(DRAFT) and book(root)[draft.id].accepted == "2026-06-12"
+        await driven.wait_for_toast("accepted: ")
+        assert "✓" in driven.line(DRAFT) and rules_by_id(root)[draft.id].accepted == "2026-06-12"
         following = driven.screen.selected()
-        assert following is not None and following.state == "said"  # the next that waits
+        assert following is not None and following.state == "said"  # the next pending rule
         await driven.press("1", "g", "a")
-        assert "the rule is already accepted" in driven.said
+        assert "the rule is already accepted" in driven.toasts
 
-        branch = await driven.choose(BRANCH)
+        branch = await driven.select(BRANCH)
         await driven.press("x")
-        await driven.done("turned down: ")
-        assert book(root)[branch.id].state == "turned down" and not driven.listed()[-1].counts
-        squash = await driven.choose(SQUASH)
+        await driven.wait_for_toast("turned down: ")
+        assert rules_by_id(root)[branch.id].state == "turned down" and not driven.listed()[-1].counts
+        squash = await driven.select(SQUASH)
         await driven.press("E", "ctrl+u")
         await driven.type("Squash before a merge.")
         await driven.press("enter")
-        await driven.done("in force: Squash before a merge.")
-        await driven.choose("Squash")
+        await driven.wait_for_toast("in force: Squash before a merge.")
+        await driven.select("Squash")
         await driven.press("p")
-        await driven.done("limited to gauges")
-        assert (book(root)[squash.id].project, book(root)[squash.id].own) == ("gauges", True)
+        await driven.wait_for_toast("limited to gauges")
+        assert (rules_by_id(root)[squash.id].project, rules_by_id(root)[squash.id].own) == ("gauges", True)
         await driven.press("p")
-        await driven.done("applies everywhere")
-        assert not book(root)[squash.id].project
+        await driven.wait_for_toast("applies everywhere")
+        assert not rules_by_id(root)[squash.id].project
     assert [each.split(":")[1].strip() for each in git(root, "log", "--format=%s", "-5").split("\n")] == [
         "rule widened to everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
         "rule accepted",
@@ -221,43 +221,43 @@ async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
 
 
 async def test_scope_of_a_rule_is_typed(root: Path) -> None:
-    async with opened(root, SIZES["80x24"]) as driven:
-        squash = await driven.choose(SQUASH)
+    async with open_screen(root, SIZES["80x24"]) as driven:
+        squash = await driven.select(SQUASH)
         await driven.press("P")
         assert "where the rule applies: everywhere" in driven.text
         await driven.type("project=gauges tool=Bash path=tests/,*.tsx for")
         assert "for: expected project=…, agent=…, tool=… or path=…" in driven.text
         await driven.press("enter")
-        assert "nothing was changed" in driven.said and not book(root)[squash.id].where
+        assert "nothing was changed" in driven.toasts and not rules_by_id(root)[squash.id].where
         await driven.press("P", "up", *["backspace"] * 4)
         assert "where the rule applies: gauges Bash tests/,*.tsx" in driven.text
         await driven.press("enter")
-        await driven.done("limited to gauges Bash tests/,*.tsx")
-        rule = book(root)[squash.id]
+        await driven.wait_for_toast("limited to gauges Bash tests/,*.tsx")
+        rule = rules_by_id(root)[squash.id]
         assert (rule.project, rule.agent, rule.tool, rule.path) == ("gauges", "", "Bash", "tests/,*.tsx")
-        await driven.choose(SQUASH)
+        await driven.select(SQUASH)
         await driven.press("P", "home", *["delete"] * len("project=gauges "))
         await driven.press("enter")
-        await driven.done("limited to Bash tests/,*.tsx")
-        await driven.choose(SQUASH)
+        await driven.wait_for_toast("limited to Bash tests/,*.tsx")
+        await driven.select(SQUASH)
         await driven.press("P", "ctrl+u", "enter")
-        await driven.done("applies everywhere")
-        assert not book(root)[squash.id].where
+        await driven.wait_for_toast("applies everywhere")
+        assert not rules_by_id(root)[squash.id].where
 
 
 async def test_unused_rules_are_shown_and_rested(root: Path) -> None:
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         await driven.press("F", "ctrl+u")
         await driven.type("soon")
         await driven.press("enter")
-        assert "not a number of days" in driven.said
+        assert "not a number of days" in driven.toasts
         await driven.press("F", "ctrl+u", "4", "enter")
         await driven.until(lambda: "unused for 4 days" in driven.text)
         assert "2026-05-19  make sure every fix" in driven.text and "a rests them" in driven.text
-        assert "draft PR" not in driven.text  # said yesterday
+        assert "draft PR" not in driven.text  # stated yesterday
         await driven.press("a")
-        await driven.done("resting: ")
-        resting = [rule for rule in book(root).values() if rule.state == "resting"]
+        await driven.wait_for_toast("resting: ")
+        resting = [rule for rule in rules_by_id(root).values() if rule.state == "resting"]
         assert "make sure every fix comes with a test" in " ".join(rule.text for rule in resting)
         await driven.press("F", "ctrl+u", "9", "9", "enter")
         await driven.until(lambda: "0 rules unused for 99 days" in driven.text)
@@ -265,13 +265,13 @@ async def test_unused_rules_are_shown_and_rested(root: Path) -> None:
 
 
 async def test_custom_pattern_is_watched_for(root: Path) -> None:
-    async with opened(root, SIZES["80x24"]) as driven:
-        branch = await driven.choose(BRANCH)
+    async with open_screen(root, SIZES["80x24"]) as driven:
+        branch = await driven.select(BRANCH)
         topic = root / f"topics/rule-{branch.id}.md"
         await driven.press("b")
         await driven.type("(")
         await driven.press("enter")
-        await driven.until(lambda: "pattern" in driven.said)
+        await driven.until(lambda: "pattern" in driven.toasts)
         assert not topic.exists()
         await driven.press("b", "ctrl+u")
         await driven.type("git push .*main")
@@ -279,42 +279,40 @@ async def test_custom_pattern_is_watched_for(root: Path) -> None:
         await driven.until(lambda: "watches for git push .*main" in driven.text)
         assert not topic.exists()
         await driven.press("a")
-        await driven.done("watching for git push .*main")
+        await driven.wait_for_toast("watching for git push .*main")
         assert "git push .*main" in topic.read_text()
 
 
-async def test_own_rule_is_added_and_the_last_change_undone(root: Path) -> None:
-    async with opened(root) as driven:
+async def test_user_rule_is_added_and_the_last_change_undone(root: Path) -> None:
+    async with open_screen(root) as driven:
         await driven.press("i")
         await driven.type("Answer briefly.")
         await driven.press("enter")
-        await driven.done("in force: Answer briefly.")
+        await driven.wait_for_toast("in force: Answer briefly.")
         assert driven.rule("Answer").accepted == "2026-06-12"
-        await driven.until(
-            lambda: "· not stated in any session" in driven.text
-        )  # it is the one that is selected
+        await driven.until(lambda: "· not stated in any session" in driven.text)  # the new rule is selected
         await driven.press("z")
         assert "rule added: 'Answer briefly.'" in driven.flat()
         await driven.press("enter")  # Cancel has the focus
         assert driven.rule("Answer")
         await driven.press("z", "right", "enter")
-        await driven.done("undone: ")
+        await driven.wait_for_toast("undone: ")
         assert not any("Answer" in rule.text for rule in driven.listed())
-        await driven.choose(BRANCH)
+        await driven.select(BRANCH)
         await driven.press("r")
-        await driven.done("resting: ")
+        await driven.wait_for_toast("resting: ")
         assert driven.rule(BRANCH).state == "resting" and not driven.listed()[-1].counts
         await driven.press("z", "right", "enter")
-        await driven.done("undone: ")
+        await driven.wait_for_toast("undone: ")
         await driven.press("z")
         assert "rules learned" in driven.flat() and "not learned again" in driven.flat()
         (root / PATH).write_text((root / PATH).read_text() + "\nA line of mine.\n")
         await driven.press("right", "enter")
-        await driven.until(lambda: "has uncommitted changes" in driven.said)
+        await driven.until(lambda: "has uncommitted changes" in driven.toasts)
 
 
 async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> None:
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("A")
         assert "sessions: 1 rule" in driven.text and driven.screen.prompt.line.value == "3"
         await driven.press("backspace")
@@ -322,27 +320,27 @@ async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> N
         await driven.type("2")
         assert "sessions: 4 rules" in driven.text
         await driven.press("enter")
-        await driven.done("accepted: 4 rules")
-        assert {rule.told >= 2 for rule in book(root).values() if rule.accepted} == {True}
+        await driven.wait_for_toast("accepted: 4 rules")
+        assert {rule.told >= 2 for rule in rules_by_id(root).values() if rule.accepted} == {True}
         assert "pending" not in driven.lines[1]
         await driven.press("A", "ctrl+u")
         await driven.type("9")
         await driven.press("enter")
-        assert "no pending rule was stated that often" in driven.said
+        assert "no pending rule was stated that often" in driven.toasts
 
-        branch = await driven.choose(BRANCH)
+        branch = await driven.select(BRANCH)
         await driven.press("m")
         assert "m on the rule whose words to keep" in driven.text and "+" in driven.line(BRANCH)
         await driven.press("escape")
         assert "whose words to keep" not in driven.text and driven.is_open()
         await driven.press("m")
-        squash = await driven.choose(SQUASH)
+        squash = await driven.select(SQUASH)
         await driven.press("m")
-        await driven.done("merged: we always squash")
-        found = book(root)
+        await driven.wait_for_toast("merged: we always squash")
+        found = rules_by_id(root)
         assert found[squash.id].also == (branch.id,) and found[squash.id].told == 3
         assert found[branch.id].by == squash.id
-        await driven.choose(SQUASH)
+        await driven.select(SQUASH)
         await driven.until(lambda: "1 other merged into it" in driven.flat())
         assert "let's cut a branch first" in driven.flat()
 
@@ -351,26 +349,26 @@ async def test_new_sessions_are_learned_from(root: Path) -> None:
     (root / PATH).unlink()
     shutil.rmtree(root / "logs")
     shutil.rmtree(root / "scratch")
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         assert "no rules yet" in driven.text
         await driven.press("a", "p")
-        assert "no rule is selected" in driven.said
+        assert "no rule is selected" in driven.toasts
         await driven.press("w")
-        assert "no model is set; run: autopoiesis config set rules.provider" in driven.said
+        assert "no model is set; run: autopoiesis config set rules.provider" in driven.toasts
         await driven.press("l")
-        await driven.done(f"{len(SESSIONS)} sessions read, 8 rules learned")
+        await driven.wait_for_toast(f"{len(SESSIONS)} sessions read, 8 rules learned")
         assert len(driven.listed()) == 8
         write(root, [("2026-06-12", "gauges", PUSHED, "open a draft PR please")])
         await driven.press("l")
-        await driven.done("1 session read, 0 rules learned")
+        await driven.wait_for_toast("1 session read, 0 rules learned")
         assert driven.rule(DRAFT).told == 5 and "2026-06-12" in driven.text
-        await driven.choose(DRAFT)
+        await driven.select(DRAFT)
         await driven.press("a")
-        await driven.done("accepted: ")
+        await driven.wait_for_toast("accepted: ")
         write(root, [("2026-06-13", "gauges", PUSHED, "open a draft PR please")])
         await driven.press("l")
-        await driven.done("1 session read, 0 rules learned, 1 repeated")
-        await driven.choose(DRAFT)
+        await driven.wait_for_toast("1 session read, 0 rules learned, 1 repeated")
+        await driven.select(DRAFT)
         assert "! 6×  06-13" in driven.line(DRAFT)
         assert (
             "accepted 2026-06-12, but repeated once since; no prompt recorded in this session"
@@ -384,19 +382,19 @@ async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_p
     file.write_text("Never amend commits.\n")
     for path in root.glob("raw/conversations/**/*gauges.md"):
         path.write_text(path.read_text().replace("/home/robin/gauges", str(file.parent)))
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         await driven.press("K")
         await driven.until(lambda: "1 file read, 1 rule found" in driven.text)
         assert "please don't amend commits" in driven.text and "CLAUDE.md:1" in driven.text
         await driven.press("escape")
-        await driven.until(lambda: book(root)[driven.rule("amend").id].known == "CLAUDE.md")
+        await driven.until(lambda: rules_by_id(root)[driven.rule("amend").id].known == "CLAUDE.md")
 
         await driven.press("A", "enter")
-        await driven.done("accepted: ")
+        await driven.wait_for_toast("accepted: ")
         await driven.press("W")
         await driven.until(lambda: "repetitions per week" in driven.text)
         assert "(0 in 0)" in driven.line(DRAFT) and "no accepted rule has enough weeks" in driven.flat()
-        await driven.press("a", "escape")  # nothing is offered there
+        await driven.press("a", "escape")  # nothing can be applied there
 
         await driven.press("X")
         await driven.type("~/gauges/CLAUDE.md")
@@ -408,34 +406,34 @@ async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_p
         await driven.press("X", "up", "enter")
         await driven.until(lambda: "a writes it" in driven.text)
         await driven.press("a")
-        await driven.done("wrote 1 rule to ~/gauges/CLAUDE.md")
+        await driven.wait_for_toast("wrote 1 rule to ~/gauges/CLAUDE.md")
         assert driven.rule(DRAFT).text in file.read_text()
 
-        await driven.choose(BRANCH)
+        await driven.select(BRANCH)
         await driven.settle()
         await driven.press("t")
-        assert "no violation can be derived from its text; b asks for a pattern" in driven.said
-        amend = await driven.choose("amend")
+        assert "no violation can be derived from its text; b asks for a pattern" in driven.toasts
+        amend = await driven.select("amend")
         await driven.until(lambda: "t watches agents for: git commit --amend" in driven.flat())
         await driven.press("t")
         await driven.until(lambda: "a turns it on" in driven.text)
         assert "  match: " in driven.text and not (root / f"topics/rule-{amend.id}.md").exists()
         await driven.press("a")
-        await driven.done("watching for git commit --amend")
+        await driven.wait_for_toast("watching for git commit --amend")
         await driven.until(lambda: "◉ agents are watched for: git commit --amend" in driven.flat())
         await driven.press("t")
-        assert "agents are already watched for it" in driven.said
+        assert "agents are already watched for it" in driven.toasts
     assert git(root, "log", "-1", "--format=%s").startswith("maintenance: an output trigger for the rule")
 
 
 async def test_read_only_and_unreadable_rules(root: Path) -> None:
-    async with opened(root, read_only=True) as driven:
+    async with open_screen(root, read_only=True) as driven:
         await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "b", "F")
-        assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
+        assert set(driven.toasts.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
         assert len(driven.listed()) == 8
     (root / PATH).unlink()
     (root / PATH).mkdir()
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         assert "cannot read the rules" in driven.text and not driven.listed()
         (root / PATH).rmdir()
         await driven.press("ctrl+r")
@@ -450,7 +448,7 @@ async def test_hostile_text_is_shown_as_text(root: Path) -> None:
     )
     text = (root / PATH).read_text().replace("## In force\n", f"## In force\n\n{lines}")
     (root / PATH).write_bytes(text.encode("utf-8", "surrogatepass"))
-    async with opened(root, SIZES["80x24"]) as driven:
+    async with open_screen(root, SIZES["80x24"]) as driven:
         await driven.press("l")
         await driven.settle()
         assert_harmless(driven)

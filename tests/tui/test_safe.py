@@ -20,8 +20,8 @@ from tui.render.safe import MAX_MARKS, first_line, json_text, visible, visible_l
 BLACK = Color(0, 0, 0)
 
 
-def steers(text: str) -> bool:
-    """Whether a terminal would do something else than show the text."""
+def controls_terminal(text: str) -> bool:
+    """Whether a terminal would do anything other than show the text."""
     return any(
         unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
         or unicodedata.bidirectional(character)
@@ -74,7 +74,7 @@ def test_lines_and_first_line() -> None:
 @settings(max_examples=80, deadline=None)
 def test_any_text_becomes_harmless_and_encodable(text: str) -> None:
     shown = visible(text)
-    assert not steers(shown)
+    assert not controls_terminal(shown)
     shown.encode("utf-8")
     assert visible(shown) == shown
 
@@ -82,7 +82,7 @@ def test_any_text_becomes_harmless_and_encodable(text: str) -> None:
 def test_filter_cleans_unsafe_text_and_keeps_its_width() -> None:
     segments = [Segment("ab\x1b]52;c;x\x07cd\u202e", Style(bold=True)), Segment("fine")]
     cleaned = ControlFilter().apply(segments, BLACK)
-    assert not any(steers(segment.text) for segment in cleaned)
+    assert not any(controls_terminal(segment.text) for segment in cleaned)
     assert sum(segment.cell_length for segment in cleaned) == sum(segment.cell_length for segment in segments)
     assert cleaned[1].text == "fine"
 
@@ -99,7 +99,7 @@ def test_the_filter_leaves_clean_lines_alone() -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=40))
 @settings(max_examples=80, deadline=None)
-def test_the_filter_stops_anything(text: str) -> None:
+def test_the_filter_removes_every_control_character(text: str) -> None:
     cleaned = ControlFilter().apply([Segment(text)], BLACK)
     assert not any(re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff]", segment.text) for segment in cleaned)
 

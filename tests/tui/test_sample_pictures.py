@@ -1,4 +1,4 @@
-"""The workbench on the sample workspace with the real engine: what a newcomer sees."""
+"""The workbench on the sample workspace with the real engine, as a new user sees it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TURNS = (
 )
 
 
-class SteadyEngine(Engine):
+class DeterministicEngine(Engine):
     """The real engine without its background threads and with fixed times."""
 
     def start(self) -> None:
@@ -49,24 +49,24 @@ class SteadyEngine(Engine):
 
     def trace_of(self, key: str) -> Trace | None:
         found = super().trace_of(key)
-        return found and steady(found)
+        return found and with_fixed_times(found)
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         trace, compiled = super().try_message(text, ask=ask)
-        return steady(trace), compiled
+        return with_fixed_times(trace), compiled
 
     def status(self) -> StatusView:
         return replace(super().status(), watch_mode="live")
 
 
-def steady(trace: Trace) -> Trace:
+def with_fixed_times(trace: Trace) -> Trace:
     rows = tuple(replace(row, gate=row.gate and replace(row.gate, latency_ms=0.1)) for row in trace.rows)
     return replace(trace, rows=rows, tier1_ms=0.3, tier2_ms=0.1, gate_ms=0.1 if trace.gate_ms else 0.0)
 
 
 @asynccontextmanager
-async def opened(root: Path, size: tuple[int, int], theme: str = "") -> AsyncIterator[Driven]:
-    with SteadyEngine.open(root, clock=lambda: NOW) as engine:
+async def open_workbench(root: Path, size: tuple[int, int], theme: str = "") -> AsyncIterator[Driven]:
+    with DeterministicEngine.open(root, clock=lambda: NOW) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
@@ -95,14 +95,14 @@ def root(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sample
 
 
-async def test_what_a_newcomer_sees(root: Path, picture: Callable[[Driven, str], None]) -> None:
-    async with opened(root, SIZES["120x40"]) as driven:
+async def test_the_sample_workspace(root: Path, picture: Callable[[Driven, str], None]) -> None:
+    async with open_workbench(root, SIZES["120x40"]) as driven:
         assert "github-pr-review" in driven.text
         picture(driven, "workbench/sample-120x40-dark")
 
 
 async def test_a_message_typed_in_the_line_changes_trace_and_gauge(root: Path) -> None:
-    async with opened(root, SIZES["120x40"]) as driven:
+    async with open_workbench(root, SIZES["120x40"]) as driven:
         before = driven.text
         await driven.press("i")
         await driven.type("Der Pegel NSL-04 zeigt seit heute Nacht keine Werte.")
@@ -112,8 +112,8 @@ async def test_a_message_typed_in_the_line_changes_trace_and_gauge(root: Path) -
         assert gauge not in after and "P2 topics" in after
 
 
-async def test_deleting_the_index_under_the_workbench_loses_nothing(root: Path) -> None:
-    async with opened(root, SIZES["120x40"]) as driven:
+async def test_the_workbench_survives_a_deleted_index(root: Path) -> None:
+    async with open_workbench(root, SIZES["120x40"]) as driven:
         for path in root.glob("memory.db*"):
             path.unlink()
         await driven.press("i")

@@ -12,7 +12,7 @@ import pytest
 
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.search_driven import Searched
+from tests.tui.search_driven import SearchDriven
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -21,7 +21,7 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 QUERY = "replication slot retained WAL"
 
 
-class StillEngine(Engine):
+class ThreadlessEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
@@ -30,31 +30,31 @@ class StillEngine(Engine):
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Searched]:
-    """The search screen over the real engine."""
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[SearchDriven]:
+    """Opens the search screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Searched(app, pilot, cast("FakeEngine", engine))
+            driven = SearchDriven(app, pilot, cast("FakeEngine", engine))
             await driven.settle()
             await driven.press("s")
             yield driven
 
 
 @pytest.fixture
-def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives git a name to commit with."""
+def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the name that git commits with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
 
-@pytest.mark.usefixtures("quiet_git")
+@pytest.mark.usefixtures("git_identity")
 async def test_results_are_shown_in_their_file_and_can_be_added_to_a_preset(sample: Path) -> None:
-    async with opened(sample) as driven:
+    async with open_screen(sample) as driven:
         await driven.type(QUERY)
         await driven.press("enter")
         assert driven.screen.results.row_count > 10
@@ -75,28 +75,28 @@ async def test_results_are_shown_in_their_file_and_can_be_added_to_a_preset(samp
         await driven.press("a")
         await driven.type("wal")
         await driven.press("enter")
-        await driven.until(lambda: "to preset wal" in driven.said)
+        await driven.until(lambda: "to preset wal" in driven.toasts)
         hit = driven.screen.results.selected
         preset = (sample / "presets" / "wal.md").read_text(encoding="utf-8")
         assert hit is not None and hit.result.path in preset
         await driven.press("a")
         await driven.type("../wal")
         await driven.press("enter")
-        await driven.until(lambda: "is not a valid preset name" in driven.said)
+        await driven.until(lambda: "is not a valid preset name" in driven.toasts)
 
 
 async def test_read_only_searches_and_refuses_presets(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.refresh_index()
-    async with opened(sample, read_only=True) as driven:
+    async with open_screen(sample, read_only=True) as driven:
         await driven.type(QUERY)
         await driven.press("enter", "a")
-        assert driven.state.hits and "the workspace is read-only" in driven.said
+        assert driven.state.hits and "the workspace is read-only" in driven.toasts
         assert not (sample / "presets" / "wal.md").exists()
 
 
 async def test_a_missing_index_is_reported_and_rebuilt(sample: Path) -> None:
-    async with opened(sample) as driven:
+    async with open_screen(sample) as driven:
         (sample / "memory.db").unlink()
         await driven.type(QUERY)
         await driven.until(lambda: driven.state.status is not None and driven.state.status.state == "ready")

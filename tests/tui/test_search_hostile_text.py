@@ -9,8 +9,8 @@ from engine.search.reports import Skipped
 from engine.search.results import SearchResult
 from tests.tui.conftest import Run
 from tests.tui.search_data import READY, RESULTS, SESSION
-from tests.tui.search_driven import searching
-from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
+from tests.tui.search_driven import open_search
+from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_each_harmless, assert_harmless
 
 
 def poisoned(text: str) -> tuple[SearchResult, ...]:
@@ -33,14 +33,14 @@ def poisoned(text: str) -> tuple[SearchResult, ...]:
 
 
 async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
-    async with searching(run, (80, 24), query="pool") as driven:
-        finding = driven.finding
+    async with open_search(run, (80, 24), query="pool") as driven:
+        fake_search = driven.fake_search
         for size in ((80, 24), (120, 40)):
             await driven.resize(*size)
-            await each_alone(driven, lambda text: setattr(finding, "results", poisoned(text)))
+            await assert_each_harmless(driven, lambda text: setattr(fake_search, "results", poisoned(text)))
         await driven.resize(80, 24)
-        for text in TOGETHER:
-            finding.results = poisoned(text)
+        for text in COMBINED:
+            fake_search.results = poisoned(text)
             await driven.press("ctrl+r")
             assert driven.screen.results.row_count == 3
             for keys in (["1", "j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
@@ -52,13 +52,13 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
         # markup is shown as text
         await driven.resize(200, 60)
         for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
-            finding.results = poisoned(text)
+            fake_search.results = poisoned(text)
             await driven.press("ctrl+r")
             assert driven.text.count(text) >= 10, text
             await driven.press("y")
-            assert text in driven.app.clipboard and text in driven.said
-        # in a file it is shown with its words marked
-        finding.results = RESULTS
+            assert text in driven.app.clipboard and text in driven.toasts
+        # in a file, the query words are marked in it
+        fake_search.results = RESULTS
         await driven.resize(120, 40)
         path = driven.engine.root / SESSION
         lines = [path.read_text(encoding="utf-8"), *(f"pool {text} pool" for text in HOSTILE)]
@@ -71,21 +71,21 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
             assert f"pool {text} pool" in driven.text
         # as a query, and as an error
         for text in HOSTILE:
-            finding.failing.clear()
+            fake_search.failing.clear()
             driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
             await driven.settle()
             assert_harmless(driven)
-            finding.failing["search"] = AutopoiesisError(text, where=text, hint=text)
+            fake_search.failing["search"] = AutopoiesisError(text, where=text, hint=text)
             await driven.press("ctrl+r")
             assert "The search failed." in driven.text, repr(text)
             assert_harmless(driven)
-        # in the state of the index
-        finding.failing.clear()
+        # in the index status
+        fake_search.failing.clear()
         driven.screen.prompt.input.value = ""
 
         def poison(text: str) -> None:
-            finding.state = replace(
+            fake_search.state = replace(
                 READY, state="broken", why=text, error=text, skipped=(Skipped(text, text),)
             )
 
-        await each_alone(driven, poison)
+        await assert_each_harmless(driven, poison)

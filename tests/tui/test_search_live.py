@@ -11,8 +11,8 @@ from engine.events import FileChanged, IndexProgress
 from engine.search.reports import IndexStatus
 from tests.tui.conftest import FASTER, Run
 from tests.tui.fake_engine import NOW
-from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
-from tests.tui.search_driven import searching
+from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many_results
+from tests.tui.search_driven import open_search
 from tui.screens.search.layout import POLL_S
 from tui.screens.search.searching import Answer, Search
 from tui.screens.search.state import SearchState
@@ -21,21 +21,21 @@ QUERY = "connection pool timeout"
 
 
 async def test_a_late_answer_to_an_older_query_is_dropped_and_typing_never_waits(run: Run) -> None:
-    still, never = threading.Event(), threading.Event()
-    async with searching(run, held={"pool": still, "a": never}) as driven:
+    release, never = threading.Event(), threading.Event()
+    async with open_search(run, blocked_queries={"pool": release, "a": never}) as driven:
         await driven.send(*"pool")
-        await driven.until(lambda: bool(driven.finding.asked("search")))
+        await driven.until(lambda: bool(driven.fake_search.calls_of("search")))
         await driven.send(*" moorings", "backspace")
         await driven.until(lambda: driven.screen._typing is None)
         assert "found" not in driven.text
-        still.set()
+        release.set()
         await driven.settle()
         assert driven.state.answer is not None and driven.state.answer.search.query == "pool mooring"
-        assert [call[1] for call in driven.finding.asked("search")] == ["pool", "pool mooring"]
+        assert [call[1] for call in driven.fake_search.calls_of("search")] == ["pool", "pool mooring"]
         await driven.press("ctrl+u")
-        driven.finding.calls.clear()
+        driven.fake_search.calls.clear()
         await driven.send("a")
-        await driven.until(lambda: bool(driven.finding.asked("search")))
+        await driven.until(lambda: bool(driven.fake_search.calls_of("search")))
         await driven.send(*"connection pool timeout")
         await driven.pilot.pause()
         assert driven.screen.prompt.input.value == "aconnection pool timeout"
@@ -55,24 +55,24 @@ def test_an_answer_to_any_other_search_is_dropped() -> None:
 
 
 async def test_no_searches_run_while_nothing_changes(run: Run) -> None:
-    still = threading.Event()
-    async with searching(run, query=QUERY) as driven:
-        before = list(driven.finding.calls)
+    release = threading.Event()
+    async with open_search(run, query=QUERY) as driven:
+        before = list(driven.fake_search.calls)
         await asyncio.sleep(2 * POLL_S / FASTER)
         await driven.settle()
-        assert driven.finding.calls == before and not driven.watching()
-        # nor by a key that changes nothing
-        searches, reads = len(driven.finding.asked("search")), len(driven.finding.asked("read"))
+        assert driven.fake_search.calls == before and not driven.watching()
+        # keys that change nothing do not search either
+        searches, reads = len(driven.fake_search.calls_of("search")), len(driven.fake_search.calls_of("read"))
         await driven.press("g", "k", "slash", "left", "end", "enter", "1")
-        assert len(driven.finding.asked("search")) == searches
-        assert len(driven.finding.asked("read")) == reads
+        assert len(driven.fake_search.calls_of("search")) == searches
+        assert len(driven.fake_search.calls_of("read")) == reads
         # a late preview of another result is dropped
-        driven.finding.gates["read"] = still
+        driven.fake_search.blocked["read"] = release
         await driven.send("j", "j")
-        await driven.until(lambda: len(driven.finding.asked("read")) > reads)
+        await driven.until(lambda: len(driven.fake_search.calls_of("read")) > reads)
         shown = driven.screen.preview.passage
         assert shown is not None and shown.hit.result.path == SESSION
-        still.set()
+        release.set()
         await driven.settle()
         shown = driven.screen.preview.passage
         assert shown is not None and shown.hit == driven.screen.results.selected
@@ -83,34 +83,34 @@ async def test_no_searches_run_while_nothing_changes(run: Run) -> None:
         for blanks in ("   ", "\t"):
             driven.screen.prompt.input.value = blanks
             await driven.settle()
-            assert len(driven.finding.asked("search")) == searches and "312 passages" in driven.text
+            assert len(driven.fake_search.calls_of("search")) == searches and "312 passages" in driven.text
 
 
 async def test_changed_files_are_found_and_the_selection_stays(run: Run) -> None:
     refused = AutopoiesisError("is larger than 8 MiB", where=SESSION)
-    async with searching(run, query=QUERY, failing={"read": refused}) as driven:
+    async with open_search(run, query=QUERY, failing={"read": refused}) as driven:
         assert "cannot be read" in driven.text and "The backfill opens a transaction" in driven.text
-        driven.finding.failing.clear()
+        driven.fake_search.failing.clear()
         # a deleted selected result is replaced by its neighbour
         await driven.press("j")
-        driven.finding.results = (RESULTS[0], *RESULTS[2:])
+        driven.fake_search.results = (RESULTS[0], *RESULTS[2:])
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
         await driven.settle()
         assert driven.screen.results.cursor == 1 and driven.selected().startswith("knowledge/projects")
         shown = driven.screen.preview.passage
         assert shown is not None and shown.hit == driven.screen.results.selected
-        driven.finding.results = RESULTS
+        driven.fake_search.results = RESULTS
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
         await driven.settle()
         await driven.press("k")
-        searches = len(driven.finding.asked("search"))
+        searches = len(driven.fake_search.calls_of("search"))
         new = replace(RESULTS[0], path="knowledge/facts.md", heading="Facts", score=0.97)
-        driven.finding.results = (new, *RESULTS)
+        driven.fake_search.results = (new, *RESULTS)
         driven.engine.publish(*(FileChanged(NOW, "knowledge/facts.md", "changed") for _each in range(50)))
         await driven.settle()
         assert driven.selected() == f"{DECISIONS}:4" and driven.screen.results.cursor == 2
         assert "9 found" in driven.text
-        assert len(driven.finding.asked("search")) == searches + 1
+        assert len(driven.fake_search.calls_of("search")) == searches + 1
         # a file that has changed is shown as it was indexed
         (driven.engine.root / DECISIONS).write_text("# Other\n" * 9, encoding="utf-8")
         await driven.press("j", "k")
@@ -118,7 +118,7 @@ async def test_changed_files_are_found_and_the_selection_stays(run: Run) -> None
 
 
 async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> None:
-    async with searching(run, query=QUERY, state=BUILDING) as driven:
+    async with open_search(run, query=QUERY, state=BUILDING) as driven:
         assert "the search index is being built: searching files by keyword" in driven.text
         assert "found by ripgrep" in driven.text
         driven.engine.publish(IndexProgress(25, 110))
@@ -129,14 +129,14 @@ async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> Non
         assert driven.watching()
         await driven.press("escape")
         assert len(driven.engine.handlers) == handlers - 1
-        calls = len(driven.finding.calls)
+        calls = len(driven.fake_search.calls)
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
         await asyncio.sleep(2 * POLL_S / FASTER)
         await driven.settle()
-        assert len(driven.finding.calls) == calls
+        assert len(driven.fake_search.calls) == calls
         await driven.press("s")
         assert driven.watching() and "being built" in driven.text
-        driven.finding.state = READY
+        driven.fake_search.state = READY
         await driven.until(lambda: "from the index" in driven.text)
         assert "being built" not in driven.text
         assert not driven.watching()
@@ -144,39 +144,39 @@ async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> Non
 
 async def test_an_index_that_cannot_be_built_or_lacks_vectors_is_explained(run: Run) -> None:
     broken = IndexStatus("broken", "the search index cannot be read (malformed)", error="the disk is full")
-    async with searching(run, query=QUERY, state=broken) as driven:
+    async with open_search(run, query=QUERY, state=broken) as driven:
         assert "malformed" in driven.text and "the disk is full" in driven.text
         assert not driven.watching(), "it is not polled forever"
-        driven.finding.state = WITHOUT_VECTORS
+        driven.fake_search.state = WITHOUT_VECTORS
         await driven.press("slash", "ctrl+u", "ctrl+r")
         assert "keyword search only: no embedding model is set up" in driven.text
         assert "Every form of a word matches" in driven.text
         assert "What means the same" not in driven.text
 
 
-async def test_what_is_shown_without_results(run: Run) -> None:
+async def test_empty_results_and_failed_searches_are_explained(run: Run) -> None:
     broken = AutopoiesisError("the disk cannot be read", where="memory.db", hint="check the disk")
-    async with searching(run, query="pool", failing={"search": broken}) as driven:
+    async with open_search(run, query="pool", failing={"search": broken}) as driven:
         assert "memory.db: the disk cannot be read; check the disk" in driven.text
         await driven.press("j", "y", "w", "a", "e", "n")
         assert driven.is_open() and not driven.app.clipboard
-        driven.finding.failing.clear()
+        driven.fake_search.failing.clear()
         await driven.press("ctrl+r")
         assert "8 found" in driven.text
-        driven.finding.failing["search"] = broken
+        driven.fake_search.failing["search"] = broken
         await driven.press("ctrl+r")
         assert "ctrl+r tries again" in driven.text
-        driven.finding.failing.clear()
-        # nothing of a kind: how many there are in all
+        driven.fake_search.failing.clear()
+        # a kind without results: the total is shown
         await driven.press("c")
         assert "8 found" in driven.text
-        driven.finding.results = many(200)
+        driven.fake_search.results = many_results(200)
         await driven.press("ctrl+r")
         assert "50+ found" in driven.text
         await driven.press("escape")
         assert "first 50" in driven.text
-        driven.finding.results = RESULTS
-        # nothing at all: what to try
+        driven.fake_search.results = RESULTS
+        # no results at all: suggestions are shown
         await driven.press("slash", "ctrl+u")
         await driven.type("zeppelin")
         assert "No results for zeppelin" in driven.text and "fewer or different words" in driven.text
@@ -184,14 +184,14 @@ async def test_what_is_shown_without_results(run: Run) -> None:
         # a slow search is reported while the last results stay
         await driven.press("ctrl+u")
         await driven.type("pool")
-        still = driven.finding.held["pool timeout"] = threading.Event()
+        release = driven.fake_search.blocked_queries["pool timeout"] = threading.Event()
         await driven.send(*" timeout")
         await driven.until(lambda: "searching …" in driven.text)
         assert "8 found" in driven.text and driven.selected()
-        still.set()
+        release.set()
         await driven.settle()
         assert "searching …" not in driven.text
-        # nothing to search: how things get here
+        # nothing to search: how to import is explained
         for path in driven.engine.root.rglob("*.md"):
             path.unlink()
         await driven.press("ctrl+u", "ctrl+r")

@@ -8,20 +8,20 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.search_data import BUILDING, many
-from tests.tui.search_driven import searching
+from tests.tui.search_data import BUILDING, many_results
+from tests.tui.search_driven import open_search
 
 Picture = Callable[[Driven, str], None]
 QUERY = "connection pool timeout"
 
 
 async def test_before_typing(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["80x24"]) as driven:
+    async with open_search(run, SIZES["80x24"]) as driven:
         picture(driven, "search/empty-80x24")
 
 
 async def test_nothing_to_search(run: Run, picture: Picture) -> None:
-    async with searching(run) as driven:
+    async with open_search(run) as driven:
         for path in driven.engine.root.rglob("*.md"):
             path.unlink()
         await driven.press("tab", "ctrl+r")
@@ -32,12 +32,12 @@ async def test_nothing_to_search(run: Run, picture: Picture) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_results(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY) as driven:
+    async with open_search(run, SIZES[size], query=QUERY) as driven:
         picture(driven, f"search/results-{size}-dark")
 
 
 async def test_smallest(run: Run, picture: Picture) -> None:
-    async with searching(run, (60, 16), query=QUERY) as driven:
+    async with open_search(run, (60, 16), query=QUERY) as driven:
         picture(driven, "search/results-60x16")
         await driven.press("enter")
         assert driven.shows("preview") and not driven.shows("results")
@@ -46,7 +46,7 @@ async def test_smallest(run: Run, picture: Picture) -> None:
 
 
 async def test_the_preview(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["80x24"], query=QUERY) as driven:
+    async with open_search(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("j", "j", "enter")
         picture(driven, "search/preview-80x24")
         await driven.press("plus")
@@ -54,19 +54,19 @@ async def test_the_preview(run: Run, picture: Picture) -> None:
 
 
 async def test_why(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["120x40"], query=QUERY) as driven:
+    async with open_search(run, SIZES["120x40"], query=QUERY) as driven:
         await driven.press("j", "3")
         picture(driven, "search/why-120x40")
 
 
 async def test_no_results(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["80x24"]) as driven:
+    async with open_search(run, SIZES["80x24"]) as driven:
         await driven.type("zeppelin moorings")
         picture(driven, "search/nothing-80x24")
 
 
 async def test_the_index_is_being_built(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["80x24"], query=QUERY, state=BUILDING) as driven:
+    async with open_search(run, SIZES["80x24"], query=QUERY, state=BUILDING) as driven:
         picture(driven, "search/index-building-80x24")
 
 
@@ -74,26 +74,26 @@ async def test_error(run: Run) -> None:
     broken = AutopoiesisError(
         "the disk cannot be read (Input/output error)", where="memory.db", hint="check the disk"
     )
-    async with searching(run, SIZES["120x40"], query="pool", failing={"search": broken}) as driven:
+    async with open_search(run, SIZES["120x40"], query="pool", failing={"search": broken}) as driven:
         assert "The search failed." in driven.text and "ctrl+r tries again" in driven.text
         assert "memory.db: the disk cannot be read" in driven.text
 
 
 async def test_one_kind_only(run: Run) -> None:
-    async with searching(run, SIZES["120x40"], query="pool") as driven:
+    async with open_search(run, SIZES["120x40"], query="pool") as driven:
         await driven.press("c", "c", "c")
         assert "results  2 found · only journal" in driven.text
         assert "knowledge/journal/2026-06-10.md:8        journal" in driven.text
 
 
 async def test_the_preset_line(run: Run, picture: Picture) -> None:
-    async with searching(run, SIZES["80x24"], query=QUERY) as driven:
+    async with open_search(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("a")
         await driven.type("pools")
         picture(driven, "search/preset-80x24")
 
 
 async def test_more_results_than_shown(run: Run, picture: Picture) -> None:
-    async with searching(run, query="pool", results=many(120)) as driven:
+    async with open_search(run, query="pool", results=many_results(120)) as driven:
         await driven.press("G")
         picture(driven, "search/more-120x40")

@@ -57,7 +57,7 @@ def test_results_fit_their_lines_and_width(result: SearchResult, width: int, lin
 def test_all_forms_of_a_word_are_marked() -> None:
     rows = hit_rows(hit_of(1, RESULTS[1], WORDS), 60, 3, PLAIN)
     assert marked_in(rows) and {word.rstrip("s") for word in marked_in(rows)} <= {"connection", "pool"}
-    assert "…" in rows[-1].text  # the words stand behind what has room
+    assert "…" in rows[-1].text  # the other matches are beyond the last line
 
 
 def test_a_session_is_named_by_its_id_and_subject() -> None:
@@ -104,7 +104,7 @@ def test_bars_add_up_to_the_score(width: int, tight: bool) -> None:
     assert "✓ timeout" in text_of(rows) and "lacks" not in text_of(rows)
 
 
-def test_penalties_lead_back() -> None:
+def test_penalties_draw_the_bar_back() -> None:
     rows = draw_why(hit_of(1, RESULTS[1], WORDS), 76, PLAIN)
     last = next(row.text for row in rows if row.text.startswith("recency"))
     before = next(row.text for row in rows if row.text.startswith("use"))
@@ -125,8 +125,8 @@ def test_very_many_words_are_cut_and_counted() -> None:
 
 
 def test_only_a_conversation_is_called_a_session() -> None:
-    said = draw_why(hit_of(1, RESULTS[0], WORDS), 110, PLAIN)
-    assert "the whole session" in text_of(said)
+    session = draw_why(hit_of(1, RESULTS[0], WORDS), 110, PLAIN)
+    assert "the whole session" in text_of(session)
     part = RESULTS[0].shares[0]._replace(name="session")
     note = replace(RESULTS[1], shares=(*RESULTS[1].shares, part))
     rows = text_of(draw_why(hit_of(1, note, WORDS), 110, PLAIN))
@@ -235,7 +235,7 @@ def test_files_that_cannot_be_indexed_are_counted() -> None:
     )
 
 
-def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
+def test_search_help_mentions_meaning_only_with_vectors() -> None:
     assert "same meaning" in text_of(draw_help(76, PLAIN, meaning=True))
     assert "same meaning" not in text_of(draw_help(76, PLAIN, meaning=False))
 
@@ -265,8 +265,8 @@ def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
 def test_the_notice_says_what_affects_the_results(
     status: IndexStatus | None, read_only: bool, words: str, urgent: bool
 ) -> None:
-    said = notice(status, read_only=read_only)
-    assert words in said[0] and bool(words) == bool(said[0]) and said[1] is urgent
+    text, is_urgent = notice(status, read_only=read_only)
+    assert words in text and bool(words) == bool(text) and is_urgent is urgent
 
 
 def test_punctuation_alone_is_not_a_query() -> None:

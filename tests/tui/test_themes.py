@@ -19,7 +19,7 @@ INKS = [*GROUPS["text"], *GROUPS["roles"], *GROUPS["slots"]]
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance after WCAG 2."""
+    """Relative luminance according to WCAG 2."""
     channels = [
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
         for part in (Color.parse(colour).r / 255, Color.parse(colour).g / 255, Color.parse(colour).b / 255)
@@ -28,7 +28,7 @@ def luminance(colour: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast after WCAG 2, 1 to 21."""
+    """Contrast ratio according to WCAG 2, 1 to 21."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -47,10 +47,10 @@ def test_text_has_enough_contrast(name: str) -> None:
     strict = name == "high-contrast"
     for ground in ("background", "bar", "raised", "selection"):
         for ink in INKS:
-            least = 7.0 if strict and ground != "selection" else 2.5 if ink in quiet else 4.5
+            minimum = 7.0 if strict and ground != "selection" else 2.5 if ink in quiet else 4.5
             if ground == "selection" and ink not in quiet:
-                least = 4.0
-            assert contrast(colours[ink], colours[ground]) >= least, f"{ink} on {ground}"
+                minimum = 4.0
+            assert contrast(colours[ink], colours[ground]) >= minimum, f"{ink} on {ground}"
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -111,10 +111,10 @@ def test_later_folders_win_and_bad_files_are_skipped(tmp_path: Path) -> None:
 
 
 async def test_custom_theme_is_offered_and_a_bad_one_reported(run: Run, home: Path) -> None:
-    own = home / ".config" / "autopoiesis" / "themes"
-    own.mkdir(parents=True)
-    (own / "mine.yaml").write_text(DARK.replace("name: dark", "name: mine"), encoding="utf-8")
-    (own / "bad.yaml").write_text("name: bad\n", encoding="utf-8")
+    folder = home / ".config" / "autopoiesis" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(DARK.replace("name: dark", "name: mine"), encoding="utf-8")
+    (folder / "bad.yaml").write_text("name: bad\n", encoding="utf-8")
     async with run(theme="mine") as driven:
         assert driven.app.theme == "mine"
         assert "bad.yaml:1" in driven.text

@@ -1,4 +1,4 @@
-"""The question whether to trust a workspace's settings."""
+"""The question of whether to trust a workspace's settings."""
 
 from __future__ import annotations
 

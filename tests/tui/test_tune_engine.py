@@ -16,7 +16,7 @@ from engine.activation.policy import Thresholds
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.tune_driven import Tuned
+from tests.tui.tune_driven import TuneDriven
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -26,7 +26,7 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TOPIC = "dashboard-frontend"
 
 
-class StillEngine(Engine):
+class ThreadlessEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
@@ -46,14 +46,14 @@ def root(sample: Path) -> Path:
         for number in range(100):
             useful = number % 2 == 0
             score = min(0.98, max(0.05, random.gauss(0.75 if useful else 0.45, 0.12)))
-            trace = traced(f"message {number}", score, NOW - timedelta(minutes=100 - number))
+            trace = make_trace(f"message {number}", score, NOW - timedelta(minutes=100 - number))
             engine.decision_log.record(trace, {})
             if number < 80:
                 engine.decision_log.label(engine.decision_log.ensure(trace, TOPIC), useful)
     return sample
 
 
-def traced(text: str, score: float, at: datetime) -> Trace:
+def make_trace(text: str, score: float, at: datetime) -> Trace:
     """A trace of one message in which the topic has a score."""
     row = TopicTrace(
         TOPIC, "medium", "gated", (), (Score("probability", score), Score("tfidf", score / 2)), score,
@@ -67,15 +67,16 @@ def git(root: Path, *words: str) -> str:
 
 
 @asynccontextmanager
-async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Tuned]:
-    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[TuneDriven]:
+    """Opens the tune screen with the real engine."""
+    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
         )
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = Tuned(app, pilot, cast(FakeEngine, engine))
+            driven = TuneDriven(app, pilot, cast(FakeEngine, engine))
             await driven.settle()
             app.push_screen(TuneScreen(app.bench, TOPIC))
             await pilot.pause()
@@ -86,7 +87,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Tuned]
 async def test_a_moved_threshold_is_written_committed_and_undone(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, head = path.read_bytes(), git(root, "rev-parse", "HEAD")
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         today = driven.now
         await driven.press("L", "right", "c", "right")
         assert driven.state.moved and path.read_bytes() == before
@@ -97,7 +98,7 @@ async def test_a_moved_threshold_is_written_committed_and_undone(root: Path) -> 
         assert f"activation_threshold: {wanted.activate}" in written
         assert f"similarity_threshold: {wanted.gate}" in written
         commit = git(root, "rev-parse", "HEAD")
-        assert commit != head and f"commit {commit[:7]}" in driven.said
+        assert commit != head and f"commit {commit[:7]}" in driven.toasts
         assert (
             git(root, "show", "--stat", "--format=%s", "HEAD")
             .splitlines()[0]
@@ -114,20 +115,20 @@ async def test_a_moved_threshold_is_written_committed_and_undone(root: Path) -> 
 async def test_the_last_change_can_be_undone_on_another_day(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before = path.read_bytes()
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("H", "enter")
         assert path.read_bytes() != before
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("z")
         assert "Undo the last threshold change" in driven.text
         await driven.press("right", "enter")
         assert path.read_bytes() == before
         await driven.press("z", "right", "enter")
-        assert "no threshold change to undo" in driven.said
+        assert "no threshold change to undo" in driven.toasts
 
 
 async def test_a_label_is_logged_and_can_be_undone(root: Path) -> None:
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         first, second, third = (item.id for item in driven.screen.decisions.items[:3])
         labelled = driven.state.overview[TOPIC].labelled
         await driven.press("y", "n")
@@ -145,11 +146,11 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
     root: Path,
 ) -> None:
     path = root / "topics" / f"{TOPIC}.md"
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("L")
         before = driven.state.overview[TOPIC].decisions
         engine = cast(Engine, driven.engine)
-        engine.decision_log.record(traced("brand new", 0.62, NOW), {})
+        engine.decision_log.record(make_trace("brand new", 0.62, NOW), {})
         driven.screen.look()
         await driven.settle()
         assert driven.state.overview[TOPIC].decisions == before + 1
@@ -161,12 +162,12 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         )
         path.write_text(mine, encoding="utf-8")
         await driven.press("z", "right", "enter")
-        assert "now has other thresholds" in driven.said
+        assert "now has other thresholds" in driven.toasts
         assert path.read_text(encoding="utf-8") == mine
 
 
 async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         await driven.press("f")
         proposal = driven.state.proposals[TOPIC]
         assert proposal.thresholds is not None and proposal.held_out is not None
@@ -175,12 +176,12 @@ async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
         assert driven.state.today == proposal.thresholds
 
 
-async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: Path) -> None:
+async def test_the_screen_says_that_an_unproven_score_activates_nothing(root: Path) -> None:
     config = root / "memory-config.yaml"
     config.write_text(config.read_text().replace("  similarity_alone: always\n", ""), encoding="utf-8")
-    async with opened(root) as driven:
+    async with open_screen(root) as driven:
         assert "without a trigger hit: never active until your labels prove its" in driven.text
-        assert driven.screen.decisions.items, "they are listed all the same, to be labelled"
+        assert driven.screen.decisions.items, "decisions are still listed, to be labelled"
         await driven.press("f")
         assert "until your labels prove it" in driven.state.proposals[TOPIC].refused
 
@@ -188,7 +189,7 @@ async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: 
 async def test_a_read_only_workspace_is_not_changed(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, log = path.read_bytes(), sum(each.stat().st_size for each in (root / "logs").rglob("*.jsonl"))
-    async with opened(root, read_only=True) as driven:
+    async with open_screen(root, read_only=True) as driven:
         await driven.press("L", "enter", "y", "n", "z")
         assert "the workspace is read-only" in driven.text
     assert path.read_bytes() == before

@@ -14,7 +14,7 @@ from engine.events import GateAsked
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
-from tests.tui.tune_driven import Tuned, tuning
+from tests.tui.tune_driven import TuneDriven, open_tune
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.page import PageScreen
 from tui.screens.tune.topics import cost_per_day, per_day
@@ -33,13 +33,13 @@ async def test_t_opens_the_screen_on_the_topic_selected_in_the_trace(run: Run) -
     async with run() as driven:
         await driven.press("2", "j")
         assert driven.bench.activation.selected is not None
-        tuned = Tuned(driven.app, driven.pilot, driven.engine)
-        await tuned.press("t")
-        assert tuned.state.topic == "code-style" and "2 scores  code-style" in tuned.text
+        tune = TuneDriven(driven.app, driven.pilot, driven.engine)
+        await tune.press("t")
+        assert tune.state.topic == "code-style" and "2 scores  code-style" in tune.text
 
 
 async def test_an_unknown_topic_falls_back_to_the_worst(run: Run) -> None:
-    async with tuning(run, topic="nobody-knows-me") as driven:
+    async with open_tune(run, topic="nobody-knows-me") as driven:
         assert driven.state.topic == "release-notes"
 
 
@@ -53,7 +53,7 @@ MOVES = {
 
 
 async def test_keys_move_the_held_threshold_whatever_has_the_focus(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         for panel in ("1", "2", "3"):
             await driven.press(panel)
             for key, after in MOVES.items():
@@ -69,11 +69,11 @@ async def test_keys_move_the_held_threshold_whatever_has_the_focus(run: Run) -> 
         # moving back to the current value is not a move
         await driven.press("escape", *["right"] * 7, *["left"] * 7)
         assert not driven.state.moved and "◂▸" not in driven.text
-        assert not driven.tuning.asked("apply")
+        assert not driven.tuning.calls_of("apply")
 
 
 async def test_figures_and_flips_update_and_moves_of_other_topics_are_kept(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         before = len(driven.tuning.calls)
         nearest = driven.line("3 decisions")
         await driven.press("L", "L")
@@ -82,7 +82,7 @@ async def test_figures_and_flips_update_and_moves_of_other_topics_are_kept(run: 
         await driven.press("H", "H")
         assert driven.now == TODAY and not driven.state.moved
         assert driven.line("3 decisions") == nearest and "current ▸ new" not in driven.text
-        assert len(driven.tuning.calls) == before, "the engine is asked for none of it"
+        assert len(driven.tuning.calls) == before, "the engine is not called"
         # fast keys act on the topic selected before them
         other = driven.state.names[driven.state.names.index("code-style") + 1]
         await driven.send("j", "right", "k", "left", "left")
@@ -98,9 +98,9 @@ async def test_figures_and_flips_update_and_moves_of_other_topics_are_kept(run: 
 
 
 async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         await driven.press("L", "enter")
-        assert driven.tuning.asked("apply") == [("apply", "code-style", MORE)]
+        assert driven.tuning.calls_of("apply") == [("apply", "code-style", MORE)]
         assert not driven.state.moved and driven.state.today == MORE
         assert "code-style: applied, gate .25, active .65" in driven.text and "a81f2c0" in driven.text
         assert "z undoes it" in driven.text and "active at     .65" in driven.text
@@ -108,7 +108,7 @@ async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "gate .25, active .65 ▸ gate .25, active .60" in driven.text
         await driven.press("enter")
-        assert not driven.tuning.asked("undo")
+        assert not driven.tuning.calls_of("undo")
         for keys in (
             ("z", "escape"),
             ("z", "right", "left", "enter"),
@@ -116,18 +116,18 @@ async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
             ("z", "n"),
         ):
             await driven.press(*keys)
-            assert not driven.tuning.asked("undo") and driven.is_open()
+            assert not driven.tuning.calls_of("undo") and driven.is_open()
         await driven.press("z", "y")
         assert isinstance(driven.app.screen, ConfirmScreen)
         await driven.press("right", "enter")
-        assert len(driven.tuning.asked("undo")) == 1
+        assert len(driven.tuning.calls_of("undo")) == 1
         assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
         assert "no threshold change to undo" in driven.text
 
 
-async def test_what_cannot_be_done_says_why(run: Run) -> None:
-    async with tuning(run) as driven:
+async def test_refused_commands_say_why(run: Run) -> None:
+    async with open_tune(run) as driven:
         await driven.press("enter", "u")
         assert "no threshold is moved" in driven.text and "no label to undo" in driven.text
         driven.tuning.failing["apply"] = AutopoiesisError(
@@ -138,75 +138,82 @@ async def test_what_cannot_be_done_says_why(run: Run) -> None:
         (driven.engine.root / "topics" / "code-style.md").unlink()
         await driven.press("enter")
         assert "the topic's file no longer exists" in driven.text
-        assert len(driven.tuning.asked("apply")) == 1
+        assert len(driven.tuning.calls_of("apply")) == 1
 
 
 async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         await driven.press("L")
         assert "read-only: cannot apply" in driven.text
         for key in ("enter", "y", "n", "z"):
             driven.app.clear_notifications()
             await driven.press(key)
             assert "the workspace is read-only" in driven.text, key
-        assert not driven.tuning.asked("apply") and not driven.tuning.asked("label")
+        assert not driven.tuning.calls_of("apply") and not driven.tuning.calls_of("label")
         await driven.press("f")
-        assert driven.tuning.asked("propose")
+        assert driven.tuning.calls_of("propose")
 
 
 async def test_keys_never_wait_for_writes_or_fits(run: Run) -> None:
-    async with tuning(run) as driven:
-        still = driven.tuning.gates["apply"] = threading.Event()
+    async with open_tune(run) as driven:
+        release = driven.tuning.blocked["apply"] = threading.Event()
         await driven.send("L", "enter", "right", "j")
         await driven.until(lambda: driven.state.topic != "code-style")
-        still.set()
+        release.set()
         await driven.settle()
         assert driven.state.table is not None and driven.state.table.today("code-style") == MORE
-        assert driven.state.moves == {"code-style": Thresholds(0.25, 0.66)}, "it was moved on meanwhile"
+        assert driven.state.moves == {"code-style": Thresholds(0.25, 0.66)}, (
+            "it was moved again in the meantime"
+        )
         # labels are shown before they are saved
-        still = driven.tuning.gates["label"] = threading.Event()
+        release = driven.tuning.blocked["label"] = threading.Event()
         await driven.send("y", "y", "n")
         await driven.until(lambda: driven.screen.decisions.cursor == 3)
         assert [item.useful for item in driven.screen.decisions.items[:3]] == [True, True, False]
         assert all(item.saving for item in driven.screen.decisions.items[:3])
-        still.set()
+        release.set()
         await driven.settle()
-        assert len(driven.tuning.asked("label")) == 3
+        assert len(driven.tuning.calls_of("label")) == 3
         assert not any(item.saving for item in driven.screen.decisions.items)
         # a fit does not move thresholds of a topic that is no longer selected
-        still = driven.tuning.gates["propose"] = threading.Event()
+        release = driven.tuning.blocked["propose"] = threading.Event()
         fitted = driven.state.topic
         await driven.send("f")
         await driven.until(lambda: "fitting the thresholds" in driven.text)
         await driven.send("f", "1", "j", "right")
         await driven.until(lambda: driven.state.topic != fitted and driven.state.moved)
-        still.set()
+        release.set()
         await driven.settle()
         assert driven.state.topic != fitted and fitted not in driven.state.moves
-        assert list(driven.state.proposals) == [fitted] and len(driven.tuning.asked("propose")) == 1
+        assert list(driven.state.proposals) == [fitted] and len(driven.tuning.calls_of("propose")) == 1
 
 
 # Labels.
 
 
 async def test_y_and_n_label_the_selected_decision_and_u_undoes(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         first, second = (item.id for item in driven.screen.decisions.items[:2])
         labelled = driven.state.overview["code-style"].labelled
         await driven.press("y", "n")
         table = driven.state.table
         assert table is not None and driven.screen.decisions.cursor == 2
-        assert [call[2] for call in driven.tuning.asked("label")] == [True, False]
-        said = {each.id: each.useful for each in driven.tuning.log if each.id in (first, second)}
-        assert said == {first: True, second: False}
+        assert [call[2] for call in driven.tuning.calls_of("label")] == [True, False]
+        labels = {each.id: each.useful for each in driven.tuning.log if each.id in (first, second)}
+        assert labels == {first: True, second: False}
         assert driven.state.overview["code-style"].labelled == labelled + 2
         assert [item.id for item in driven.screen.decisions.items[:2]] == [first, second]
         assert "labelled decisions" in driven.text and f"{labelled + 2} labelled" in driven.text
         rows = [line for line in driven.lines if line.count("you")]
         assert any("useful you" in line for line in rows) and any("noise  you" in line for line in rows)
         await driven.press("u", "u")
-        assert [useful for _name, _index, useful in driven.tuning.asked("label")] == [True, False, None, None]
+        assert [useful for _name, _index, useful in driven.tuning.calls_of("label")] == [
+            True,
+            False,
+            None,
+            None,
+        ]
         again = driven.screen.decisions.selected
         assert again is not None and (again.id, again.useful) == (first, None)
         await driven.press("u")
@@ -219,13 +226,13 @@ async def test_y_and_n_label_the_selected_decision_and_u_undoes(run: Run) -> Non
 
 
 async def test_u_restores_the_previous_label(run: Run) -> None:
-    async with tuning(run, log=decisions({"code-style": Kind(4, 4, 1)})) as driven:
+    async with open_tune(run, log=decisions({"code-style": Kind(4, 4, 1)})) as driven:
         await driven.press("y", "g", "3", "g", "n", "u")
-        assert driven.tuning.asked("label")[-1][2] is True
+        assert driven.tuning.calls_of("label")[-1][2] is True
 
 
 async def test_a_label_changes_the_kind_of_a_flip_in_place(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         await driven.press("L", "3")
         item = driven.screen.decisions.items[0]
         assert item.kind == "fixed" and item.useful is False
@@ -243,20 +250,20 @@ async def test_a_label_changes_the_kind_of_a_flip_in_place(run: Run) -> None:
 
 
 async def test_leaving_trains_the_gate_only_on_new_labels_and_frees_the_log(run: Run) -> None:
-    gc.unfreeze()  # what the tests share is frozen as well
-    async with tuning(run) as driven:
+    gc.unfreeze()  # data shared by the tests is frozen too
+    async with open_tune(run) as driven:
         assert gc.get_freeze_count()
         await driven.press("escape")
-        assert not driven.engine.asked("learn") and not gc.get_freeze_count()
+        assert not driven.engine.calls_of("learn") and not gc.get_freeze_count()
         await driven.press("t", "y", "escape")
-        assert len(driven.engine.asked("learn")) == 1
+        assert len(driven.engine.calls_of("learn")) == 1
 
 
 # Fitting.
 
 
 async def test_f_toggles_between_fitted_and_previous_thresholds(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         driven.tuning.failing["propose"] = AutopoiesisError("out of memory")
         await driven.press("f")
         assert "! out of memory" in driven.text and not driven.state.fitting
@@ -267,26 +274,26 @@ async def test_f_toggles_between_fitted_and_previous_thresholds(run: Run) -> Non
         await driven.press("f")
         assert driven.now == Thresholds(0.25, 0.61) and "f shows the fit" in driven.text
         await driven.press("f")
-        assert driven.now == proposal.thresholds and len(driven.tuning.asked("propose")) == 2
+        assert driven.now == proposal.thresholds and len(driven.tuning.calls_of("propose")) == 2
         # a new label makes the fit out of date
         await driven.press("y")
         assert "code-style" not in driven.state.proposals
         await driven.press("f", "enter")
-        assert len(driven.tuning.asked("propose")) == 3
-        assert driven.tuning.asked("apply") == [("apply", "code-style", driven.state.today)]
+        assert len(driven.tuning.calls_of("propose")) == 3
+        assert driven.tuning.calls_of("apply") == [("apply", "code-style", driven.state.today)]
         assert driven.state.today not in (TODAY, Thresholds(0.25, 0.61))
 
 
 async def test_a_fit_is_reported_once_and_a_refusal_moves_nothing(run: Run) -> None:
-    async with tuning(run, (80, 24)) as driven:
+    async with open_tune(run, (80, 24)) as driven:
         await driven.press("f")
-        assert "fit held out" in driven.text and not driven.said
+        assert "fit held out" in driven.text and not driven.toasts
         await driven.press("escape", "slash")
         await driven.type("journal")
         await driven.press("enter")
         await driven.resize(60, 16)
         await driven.press("f")
-        assert "! no proposal: " in driven.said
+        assert "! no proposal: " in driven.toasts
         driven.app.clear_notifications()
         await driven.resize(120, 40)
         assert driven.state.topic == "journal-daily" and not driven.state.moved
@@ -303,7 +310,7 @@ CAUTION = "! hardly any message"
 
 
 async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -> None:
-    async with tuning(run, (80, 24), **SWITCHES_OFF) as driven:
+    async with open_tune(run, (80, 24), **SWITCHES_OFF) as driven:
         for size in ((80, 24), (120, 40)):
             await driven.resize(*size)
             assert CAUTION not in driven.text
@@ -319,12 +326,14 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert driven.now == OFF and CAUTION in driven.text
             await driven.press("escape", "c")
             assert driven.now == TODAY and CAUTION not in driven.text
-        assert not driven.said
+        assert not driven.toasts
         # a notification if its panel is hidden
         for size, enlarged in (((60, 16), ()), ((80, 24), ("1", "plus")), ((80, 24), ("3", "plus"))):
             await driven.resize(*size)
             await driven.press(*enlarged, "f")
-            assert CAUTION in driven.said and "40 of 40 noise decisions kept out, today 0 · " in driven.said
+            assert (
+                CAUTION in driven.toasts and "40 of 40 noise decisions kept out, today 0 · " in driven.toasts
+            )
             driven.app.clear_notifications()
             await driven.press("enter")
             assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
@@ -333,9 +342,9 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert driven.now == TODAY and driven.zoomed() is None
         # applying asks with the focus on cancel; thresholds moved away from the fit need no question
         await driven.resize(120, 40)
-        assert not driven.tuning.asked("apply")
+        assert not driven.tuning.calls_of("apply")
         await driven.press("f", "c", "H", "enter")
-        assert driven.tuning.asked("apply") == [("apply", "smalltalk", Thresholds(0.95, 1.0))]
+        assert driven.tuning.calls_of("apply") == [("apply", "smalltalk", Thresholds(0.95, 1.0))]
         await driven.press("z", "right", "enter")
         assert driven.state.today == TODAY
         driven.tuning.calls.clear()
@@ -349,17 +358,17 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
         for keys in (("enter",), ("enter", "escape"), ("enter", "right", "left", "enter")):
             await driven.press(*keys)
             assert "▸ Cancel ◂" not in driven.text and driven.now == OFF
-        assert not driven.tuning.asked("apply")
+        assert not driven.tuning.calls_of("apply")
         await driven.press("enter", "right", "enter")
-        assert driven.tuning.asked("apply") == [("apply", "smalltalk", OFF)]
+        assert driven.tuning.calls_of("apply") == [("apply", "smalltalk", OFF)]
         assert driven.state.today == OFF and CAUTION not in driven.text
 
 
-# Moving about.
+# Navigation.
 
 
 async def test_numbers_tab_and_motions_select_panels_topics_and_decisions(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         seen = []
         for key in ("1", "2", "3", "tab", "tab", "shift+tab"):
             await driven.press(key)
@@ -378,7 +387,7 @@ async def test_numbers_tab_and_motions_select_panels_topics_and_decisions(run: R
             await driven.press("j")
         await driven.press("3", "j", "j", "k")
         assert driven.screen.decisions.cursor == 1 and driven.state.topic == driven.state.names[-1]
-        # so does the mouse
+        # the mouse selects them too
         await driven.pilot.click("#topics", offset=(10, 2))
         await driven.settle()
         assert driven.state.topic == driven.state.names[0]
@@ -388,15 +397,15 @@ async def test_numbers_tab_and_motions_select_panels_topics_and_decisions(run: R
 
 
 async def test_s_cycles_the_sort_order_and_a_filter_narrows_the_list(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         titles = []
         for _press in range(5):
             await driven.press("s")
             titles.append(driven.lines[1][:40].split("topics  ")[1].split(" ─")[0])
         assert titles == ["most gate calls", "highest cost", "most labels", "by name", "worst first"]
-        assert driven.state.topic == "code-style" and not driven.said
+        assert driven.state.topic == "code-style" and not driven.toasts
         await driven.press("3", "plus", "s")
-        assert "topics: most gate calls" in driven.said, "where no title says it"
+        assert "topics: most gate calls" in driven.toasts, "no title shows the order"
         await driven.press("s", "s", "s", "s", "underscore", "2")
         # a filter narrows the list while typing, and esc backs out
         await driven.press("slash")
@@ -406,7 +415,7 @@ async def test_s_cycles_the_sort_order_and_a_filter_narrows_the_list(run: Run) -
         await driven.send("slash", *"re")
         await driven.settle()
         assert driven.state.names == ("release-notes", "github-pr-review")
-        assert driven.state.topic == "release-notes" and not driven.state.moved, "letters stay letters"
+        assert driven.state.topic == "release-notes" and not driven.state.moved, "letters do not act as keys"
         await driven.press("enter")
         assert driven.screen.panel_in_use == "scores" and "/re" in driven.text
         await driven.press("slash", "escape")
@@ -422,7 +431,7 @@ async def test_s_cycles_the_sort_order_and_a_filter_narrows_the_list(run: Run) -
 
 
 async def test_on_a_small_terminal_everything_is_reachable(run: Run) -> None:
-    async with tuning(run, (80, 24)) as driven:
+    async with open_tune(run, (80, 24)) as driven:
         assert "? help" in driven.lines[-1]
         figures = driven.state.overview["code-style"]
         calls, cost = per_day(figures.gate_calls_per_day), cost_per_day(figures.cost_usd_per_day)
@@ -450,7 +459,7 @@ async def test_on_a_small_terminal_everything_is_reachable(run: Run) -> None:
 
 
 async def test_every_size_is_usable_and_a_too_small_one_says_so(run: Run) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         await driven.press("L", "c", "H")
         for size in ((60, 16), (72, 20), (80, 24), (99, 31), (100, 32), (160, 45), (200, 60)):
             await driven.resize(*size)
@@ -465,9 +474,9 @@ async def test_every_size_is_usable_and_a_too_small_one_says_so(run: Run) -> Non
         assert driven.now == Thresholds(0.21, 0.65) and "needs 60×16" not in driven.text
 
 
-async def test_common_commands_work_here_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_common_commands_work_on_this_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
-    async with tuning(run, (120, 60)) as driven:
+    async with open_tune(run, (120, 60)) as driven:
         await driven.press("3", "o")
         page = driven.app.screen
         assert isinstance(page, PageScreen) and "label     none" in driven.text
@@ -492,15 +501,15 @@ async def test_common_commands_work_here_too(run: Run, monkeypatch: pytest.Monke
         await driven.settle()
         assert "does code-style apply to" in driven.text
         await driven.press("ctrl+y")
-        assert driven.engine.asked("answer") == [("answer", "q1", True)]
-        assert not driven.tuning.asked("label") and "does code-style" not in driven.text
+        assert driven.engine.calls_of("answer") == [("answer", "q1", True)]
+        assert not driven.tuning.calls_of("label") and "does code-style" not in driven.text
 
 
-async def test_topic_names_and_messages_from_the_log_are_only_text(run: Run) -> None:
+async def test_topic_names_and_messages_from_the_log_are_shown_only_as_text(run: Run) -> None:
     name = "[@x=y]z[/]\x1b]0;\x07"
     log = decisions({name: Kind(5, 5, 5)})
     log = [each._replace(message="[/etc/passwd] \x1b[2J ‮abc") for each in log]
-    async with tuning(run, topic=name, log=log, topics=[topic("deploy")]) as driven:
+    async with open_tune(run, topic=name, log=log, topics=[topic("deploy")]) as driven:
         await driven.press("1", "g", "L", "enter", "3", "o")
         assert "[@x=y]z[/]" in driven.text and "[/etc/passwd]" in driven.text
         assert "\x1b" not in driven.text and "\u202e" not in driven.text

@@ -10,7 +10,7 @@ from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
-from tests.tui.tune_driven import tuning
+from tests.tui.tune_driven import open_tune
 
 Picture = Callable[[Driven, str], None]
 
@@ -24,61 +24,61 @@ def topic_files(engine: FakeEngine) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_full(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
+    async with open_tune(run, SIZES[size]) as driven:
         picture(driven, f"tune/full-{size}-dark")
 
 
 async def test_mid_drag(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["120x40"]) as driven:
+    async with open_tune(run, SIZES["120x40"]) as driven:
         await driven.press("L", "right", "right", "c", "H", "3", "j")
         picture(driven, "tune/mid-drag-120x40-dark")
 
 
 async def test_smallest(run: Run, picture: Picture) -> None:
-    async with tuning(run, (60, 16)) as driven:
+    async with open_tune(run, (60, 16)) as driven:
         await driven.press("L")
         picture(driven, "tune/mid-drag-60x16")
 
 
 async def test_empty(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["120x40"], log=[]) as driven:
+    async with open_tune(run, SIZES["120x40"], log=[]) as driven:
         picture(driven, "tune/empty-120x40")
 
 
 async def test_no_topics(run: Run) -> None:
-    async with tuning(run, log=[], topics=[]) as driven:
+    async with open_tune(run, log=[], topics=[]) as driven:
         assert "topic" in driven.text
 
 
-async def test_thin(run: Run, picture: Picture) -> None:
+async def test_few_decisions(run: Run, picture: Picture) -> None:
     kinds = {"code-style": Kind(6, 5, 14), "deploy": Kind(0, 0, 9), "incident": Kind(2, 0, 3)}
-    async with tuning(
+    async with open_tune(
         run, SIZES["80x24"], log=decisions(kinds), topics=[topic(name) for name in kinds]
     ) as driven:
         picture(driven, "tune/thin-80x24")
 
 
 async def test_after_apply(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["80x24"]) as driven:
+    async with open_tune(run, SIZES["80x24"]) as driven:
         await driven.press("L", "right", "right", "enter")
         picture(driven, "tune/after-apply-80x24")
 
 
 async def test_fit_shown(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["80x24"]) as driven:
+    async with open_tune(run, SIZES["80x24"]) as driven:
         await driven.press("f")
         picture(driven, "tune/fit-shown-80x24")
 
 
 async def test_fit_refused(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["120x40"], topic="journal-daily") as driven:
+    async with open_tune(run, SIZES["120x40"], topic="journal-daily") as driven:
         await driven.press("f")
         picture(driven, "tune/fit-refused-120x40")
 
 
 async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
     kinds = {**TOPICS, "smalltalk": SMALLTALK}
-    async with tuning(
+    async with open_tune(
         run, SIZES["80x24"], topic="smalltalk", log=decisions(kinds), topics=[topic(name) for name in kinds]
     ) as driven:
         await driven.press("f")
@@ -88,7 +88,7 @@ async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
 
 
 async def test_undo_question(run: Run, picture: Picture) -> None:
-    async with tuning(run, SIZES["120x40"]) as driven:
+    async with open_tune(run, SIZES["120x40"]) as driven:
         await driven.press("L", "enter")
         driven.app.clear_notifications()
         await driven.press("z")
@@ -101,19 +101,19 @@ async def test_error(run: Run, picture: Picture) -> None:
         where="logs/decisions/2026-06.jsonl",
         hint="check its permissions",
     )
-    async with tuning(run, SIZES["80x24"], failing={"table": broken}) as driven:
+    async with open_tune(run, SIZES["80x24"], failing={"table": broken}) as driven:
         picture(driven, "tune/error-80x24")
 
 
 async def test_enlarged(run: Run) -> None:
-    async with tuning(run, SIZES["80x24"]) as driven:
+    async with open_tune(run, SIZES["80x24"]) as driven:
         for panel in ("1", "2", "3"):
             await driven.press(panel, "plus")
-            assert driven.zoomed() == driven.in_use()
+            assert driven.zoomed() == driven.focused_panel()
             await driven.press("underscore")
 
 
 async def test_a_decision_in_full(run: Run, picture: Picture) -> None:
-    async with tuning(run) as driven:
+    async with open_tune(run) as driven:
         await driven.press("L", "3", "o")
         picture(driven, "tune/decision-120x40")

@@ -39,14 +39,14 @@ def test_useful_bars_rise_and_noise_bars_hang() -> None:
     assert "8" in drawn[0][:GUTTER] and "8" in drawn[-2][:GUTTER]
 
 
-def test_bars_have_eighths() -> None:
+def test_bars_are_drawn_in_eighths() -> None:
     numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     lines = draw_plot(plot(numbers, (0,) * 10, Thresholds(None, None)), 10 + GUTTER + 1, 6, ROLES)
     tops = {sign for line in lines[:-1] for sign in line.text[GUTTER:] if sign in RISING[1:8]}
     assert len(tops) >= 4
 
 
-def test_a_hanging_bar_is_a_reversed_rising_one_and_without_colour_none_is_reversed() -> None:
+def test_hanging_bars_are_reversed_rising_bars_unless_without_colour() -> None:
     numbers = tuple(range(1, 11))
     coloured = draw_plot(plot((0,) * 10, numbers), 40, 8, ROLES)
     assert any(style.reverse for line in coloured for _text, style in line.pieces)

@@ -19,17 +19,17 @@ from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordere
 TODAY = Thresholds(0.25, 0.6)
 
 
-def some(**changes: object) -> Figures:
+def sample_figures(**changes: object) -> Figures:
     base = Figures(0.71, 0.88, 0.79, 551, 311, 148, 163, 60, 200, 51, 434, 14.2, 0.0028)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def listed(**changes: object) -> TopicList:
+def topic_list(**changes: object) -> TopicList:
     found = {
-        "code-style": some(),
-        "deploy": some(f1=0.6, gate_calls_per_day=0.04, cost_usd_per_day=0.0, labelled=400),
-        "quiet": some(precision=None, recall=None, f1=None, labelled=0, useful=0, noise=0),
-        "good": some(f1=0.99, gate_calls_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
+        "code-style": sample_figures(),
+        "deploy": sample_figures(f1=0.6, gate_calls_per_day=0.04, cost_usd_per_day=0.0, labelled=400),
+        "quiet": sample_figures(precision=None, recall=None, f1=None, labelled=0, useful=0, noise=0),
+        "good": sample_figures(f1=0.99, gate_calls_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
     }
     base = TopicList(ordered(found, "worst"), found, total(found.values()), loading=False)
     return replace(base, **changes)  # type: ignore[arg-type]
@@ -42,18 +42,18 @@ def text_of(view: TopicList, width: int = 60, height: int = 20) -> str:
 
 
 def test_the_worst_come_first_and_undefined_ones_last() -> None:
-    assert listed().names == ("deploy", "code-style", "good", "quiet")
+    assert topic_list().names == ("deploy", "code-style", "good", "quiet")
 
 
 @pytest.mark.parametrize(
     ("sorting", "first"), [("calls", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
 )
-def test_other_orders(sorting: str, first: str) -> None:
-    assert ordered(listed().figures, sorting)[0] == first  # type: ignore[arg-type]
+def test_other_sort_orders(sorting: str, first: str) -> None:
+    assert ordered(topic_list().figures, sorting)[0] == first  # type: ignore[arg-type]
 
 
 def test_the_filter_matches_part_of_the_name() -> None:
-    assert ordered(listed().figures, "name", "STYLE") == ("code-style",)
+    assert ordered(topic_list().figures, "name", "STYLE") == ("code-style",)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_the_filter_matches_part_of_the_name() -> None:
     ],
 )
 def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None:
-    found = {"a-topic-of-18-cells": some()}
-    heading = text_of(replace(listed(), names=tuple(found), figures=found), width).splitlines()[0]
+    found = {"a-topic-of-18-cells": sample_figures()}
+    heading = text_of(replace(topic_list(), names=tuple(found), figures=found), width).splitlines()[0]
     assert heading.split() == ["topic", *columns]
 
 
@@ -82,25 +82,25 @@ def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None
     ],
 )
 def test_the_column_sorted_by_is_always_shown(sorting: str, columns: list[str]) -> None:
-    text = text_of(listed(sorting=sorting), 29)
+    text = text_of(topic_list(sorting=sorting), 29)
     assert text.splitlines()[0].split() == ["topic", *columns]
-    wide = text_of(listed(sorting=sorting), 72).splitlines()[0].split()
+    wide = text_of(topic_list(sorting=sorting), 72).splitlines()[0].split()
     assert wide == ["topic", "prec", "rec", "F1", "gate/d", "cost/d", "labels"]
 
 
 def test_the_totals_add_up_and_name_the_label_sources() -> None:
-    text = text_of(listed(left_out=7), 72)
+    text = text_of(topic_list(left_out=7), 72)
     assert "all 4" in text and "of 2,204 decisions · 7 not replayed" in text
     assert "you 240 · gate 800 · use 204" in text
 
 
 def test_a_topic_with_moved_thresholds_is_marked() -> None:
-    text = text_of(listed(moved=frozenset({"deploy"})))
+    text = text_of(topic_list(moved=frozenset({"deploy"})))
     assert "deploy ◂▸" in text and "code-style ◂▸" not in text
 
 
 def test_a_long_list_scrolls_as_little_as_possible() -> None:
-    found = {f"topic-{number:03}": some() for number in range(100)}
+    found = {f"topic-{number:03}": sample_figures() for number in range(100)}
     view = TopicList(tuple(found), found, total(found.values()), selected=60, loading=False)
     drawn = draw_topics(view, 0, 60, 20, PLAIN, focused=True)
     assert "topic-060" in drawn.lines[drawn.chosen].text
@@ -121,25 +121,27 @@ def test_cost_fits_its_column(value: float) -> None:
     assert len(cost_per_day(value)) <= 7
 
 
-def test_names_from_the_log_are_only_text() -> None:
+def test_names_from_the_log_are_shown_only_as_text() -> None:
     name = "[red]x[/red]\x1b[2J\n"
-    found = {name: some()}
-    text = text_of(TopicList((name,), found, some(), loading=False), 60)
+    found = {name: sample_figures()}
+    text = text_of(TopicList((name,), found, sample_figures(), loading=False), 60)
     assert "[red]x[/red]" in text and "\x1b" not in text
 
 
-# What changes.
+# The comparison.
 
 
-def changes(**more: object) -> Changes:
-    base = Changes(TODAY, Thresholds(0.25, 0.68), "activate", some(), None)
+def sample_changes(**more: object) -> Changes:
+    base = Changes(TODAY, Thresholds(0.25, 0.68), "activate", sample_figures(), None)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [36, 42, 64, 120])
 def test_the_comparison_fits_and_shows_differences(width: int) -> None:
-    after = some(precision=0.83, recall=0.86, f1=0.84, gate_calls_per_day=17.1, cost_usd_per_day=0.0034)
-    rows = draw_changes(changes(after=after), width, PLAIN)
+    after = sample_figures(
+        precision=0.83, recall=0.86, f1=0.84, gate_calls_per_day=17.1, cost_usd_per_day=0.0034
+    )
+    rows = draw_changes(sample_changes(after=after), width, PLAIN)
     assert all(row.cells <= width for row in rows) and len(rows) == 4
     if width >= 42:
         text = "\n".join(row.text for row in rows)
@@ -151,41 +153,47 @@ def test_fewer_gate_calls_are_better_and_less_recall_is_worse() -> None:
     from tui.render.roles import Roles
 
     roles = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
-    after = some(recall=0.7, gate_calls_per_day=4.0)
-    rows = draw_changes(changes(after=after), 64, roles)
+    after = sample_figures(recall=0.7, gate_calls_per_day=4.0)
+    rows = draw_changes(sample_changes(after=after), 64, roles)
     styles = {text: style for row in rows for text, style in row.pieces}
     assert styles["−10"] == roles.active and styles["−.18"] == roles.error
 
 
 @pytest.mark.parametrize("width", [42, 44])
 def test_long_figures_take_room_from_short_names(width: int) -> None:
-    before = some(labelled=12_345, cost_usd_per_day=0.004, gate_calls_per_day=1234.0)
-    text = "\n".join(row.text for row in draw_changes(changes(before=before), width, PLAIN))
+    before = sample_figures(labelled=12_345, cost_usd_per_day=0.004, gate_calls_per_day=1234.0)
+    text = "\n".join(row.text for row in draw_changes(sample_changes(before=before), width, PLAIN))
     assert "12,345" in text and "cost/d $0.0040" in text and "calls/d  1,234" in text and "…" not in text
 
 
 def test_without_a_move_there_is_nothing_to_compare() -> None:
-    text = "\n".join(row.text for row in draw_changes(changes(now=TODAY), 64, PLAIN))
+    text = "\n".join(row.text for row in draw_changes(sample_changes(now=TODAY), 64, PLAIN))
     assert "▸" not in text and ".71" in text
 
 
 def test_never_has_no_difference() -> None:
-    rows = draw_changes(changes(now=Thresholds(0.25, None), after=some()), 64, PLAIN)
+    rows = draw_changes(sample_changes(now=Thresholds(0.25, None), after=sample_figures()), 64, PLAIN)
     assert rows[0].text.split()[:5] == ["active", "at", ".60", "▸", "never"]
 
 
 def test_the_fit_is_shown_below() -> None:
     held_out = HeldOut(5, 0.83, 0.03, 0.82, 0.85, 0.79)
-    fit = Proposal("code-style", TODAY, Thresholds(0.3, 0.64), "", some(), some(), held_out)
-    at = draw_changes(changes(now=Thresholds(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
+    fit = Proposal(
+        "code-style", TODAY, Thresholds(0.3, 0.64), "", sample_figures(), sample_figures(), held_out
+    )
+    at = draw_changes(
+        sample_changes(now=Thresholds(0.3, 0.64), after=sample_figures(), proposal=fit), 64, PLAIN
+    )[4:]
     assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
-    moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
+    moved_on = draw_changes(sample_changes(after=sample_figures(), proposal=fit), 64, PLAIN)[4:]
     assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows the fit"]
     refused = replace(fit, thresholds=None, refused="8 labelled decisions, at least 10 needed")
-    said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
-    assert said.startswith("! no proposal: 8 labelled decisions")
-    assert "fitting" in draw_changes(changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
-    assert "! disk" in draw_changes(changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
+    text = " ".join(
+        row.text for row in draw_changes(sample_changes(now=TODAY, proposal=refused), 42, PLAIN)[4:]
+    )
+    assert text.startswith("! no proposal: 8 labelled decisions")
+    assert "fitting" in draw_changes(sample_changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
+    assert "! disk" in draw_changes(sample_changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
 
 
 @pytest.mark.parametrize("width", [32, 44, 64, 120])
@@ -203,18 +211,18 @@ def test_a_caution_is_shown_in_full_before_the_fit(width: int) -> None:
         gate_calls=3,
         today_gate_calls=9,
     )
-    fit = Proposal("smalltalk", TODAY, Thresholds(1.0, 1.0), "", some(), some(), held_out)
-    view = changes(now=Thresholds(1.0, 1.0), after=some(), proposal=fit, caution=fit.caution)
+    fit = Proposal("smalltalk", TODAY, Thresholds(1.0, 1.0), "", sample_figures(), sample_figures(), held_out)
+    view = sample_changes(now=Thresholds(1.0, 1.0), after=sample_figures(), proposal=fit, caution=fit.caution)
     rows = draw_changes(view, width, PLAIN)[4:]
     assert fit.caution and len(rows) <= 5 and all(row.cells <= width for row in rows)
-    said = " ".join(" ".join(row.text for row in rows).split())
-    assert said.startswith(f"! {fit.caution} fit held out")
+    text = " ".join(" ".join(row.text for row in rows).split())
+    assert text.startswith(f"! {fit.caution} fit held out")
 
 
 # Decisions.
 
 
-def item(**more: object) -> DecisionItem:
+def decision_item(**more: object) -> DecisionItem:
     base = DecisionItem(0, "abc", "2026-06-12T18:47:00+00:00", "is this idiomatic?", 0.57, "asked", "asked")
     return replace(base, **more)  # type: ignore[arg-type]
 
@@ -222,21 +230,23 @@ def item(**more: object) -> DecisionItem:
 @pytest.mark.parametrize("width", [28, 42, 60, 100])
 @pytest.mark.parametrize("kind", ["", "fixed", "lost", "changed"])
 def test_a_row_fits_and_shows_its_kind_by_a_sign(width: int, kind: str) -> None:
-    row = decision_row(item(kind=kind, after="dropped"), width, PLAIN)
+    row = decision_row(decision_item(kind=kind, after="dropped"), width, PLAIN)
     assert row.cells <= width
     assert row.text.lstrip()[0] == {"": ".", "fixed": "+", "lost": "−", "changed": "~"}[kind]
 
 
-def test_messages_are_only_text() -> None:
-    row = decision_row(item(message="\x1b]0;x\x07[bold]\nsecond line"), 100, PLAIN)
+def test_messages_are_shown_only_as_text() -> None:
+    row = decision_row(decision_item(message="\x1b]0;x\x07[bold]\nsecond line"), 100, PLAIN)
     assert "[bold]" in row.text and "\x1b" not in row.text and "second" not in row.text
-    wide = decision_row(item(message="日本語のメッセージもあります" * 9), 61, PLAIN)
+    wide = decision_row(decision_item(message="日本語のメッセージもあります" * 9), 61, PLAIN)
     assert wide.cells <= 61
 
 
 def test_a_decision_in_full() -> None:
     full = decision("code-style", 3, 0.4, True, "gate")
-    rows = decision_detail(full._replace(message="one\n[two]\x1b"), item(useful=True, by="gate"), 60, PLAIN)
+    rows = decision_detail(
+        full._replace(message="one\n[two]\x1b"), decision_item(useful=True, by="gate"), 60, PLAIN
+    )
     text = "\n".join(row.text for row in rows)
     assert all(row.cells <= 60 for row in rows)
     for words in (
@@ -254,12 +264,12 @@ def test_a_decision_in_full() -> None:
 # Which decisions are listed.
 
 
-def tuned(kinds: dict[str, Kind]) -> FakeTuning:
+def tuning_of(kinds: dict[str, Kind]) -> FakeTuning:
     return FakeTuning(decisions(kinds), [topic(name) for name in kinds], CALIBRATED)
 
 
 def test_unlabelled_decisions_come_first_nearest_to_a_threshold() -> None:
-    table = tuned({"deploy": Kind(30, 30, 40)}).table()
+    table = tuning_of({"deploy": Kind(30, 30, 40)}).table()
     listing = nearest(table, "deploy", TODAY, {})
     assert listing.total == len(listing.items) == 100
     far = [min(abs(item.score - 0.25), abs(item.score - 0.6)) for item in listing.items]
@@ -269,12 +279,12 @@ def test_unlabelled_decisions_come_first_nearest_to_a_threshold() -> None:
 
 
 def test_the_list_is_limited_and_shows_the_total() -> None:
-    listing = nearest(tuned({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, limit=50)
+    listing = nearest(tuning_of({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, limit=50)
     assert len(listing.items) == 50 and listing.total == 600
 
 
-def test_no_distance_matters_if_no_threshold_is_reachable() -> None:
-    listing = nearest(tuned({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {})
+def test_decisions_are_sorted_by_score_if_no_threshold_is_reachable() -> None:
+    listing = nearest(tuning_of({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {})
     scores = [item.score for item in listing.items if item.useful is None]
     assert scores == sorted(scores, reverse=True)
     assert {item.before for item in listing.items} == {"dropped"}
@@ -286,7 +296,7 @@ def test_a_decision_unaffected_by_thresholds_is_not_listed() -> None:
 
 
 def test_flips_are_listed_as_the_engine_found_them() -> None:
-    table = tuned({"deploy": Kind(60, 60, 60)}).table()
+    table = tuning_of({"deploy": Kind(60, 60, 60)}).table()
     found = flips(table, "deploy", TODAY, Thresholds(0.4, 0.7), limit=20)
     listing = flipped(table, found, {})
     assert listing.total == found.fixed + found.lost + found.changed
@@ -295,7 +305,7 @@ def test_flips_are_listed_as_the_engine_found_them() -> None:
 
 
 def test_a_label_being_saved_is_already_shown() -> None:
-    table = tuned({"deploy": Kind(0, 0, 3)}).table()
+    table = tuning_of({"deploy": Kind(0, 0, 3)}).table()
     name = table.decision(0).id
     items = nearest(table, "deploy", TODAY, {name: False}).items
     shown = next(each for each in items if each.id == name)
@@ -303,5 +313,5 @@ def test_a_label_being_saved_is_already_shown() -> None:
 
 
 def test_the_figures_in_the_list_are_those_of_the_replay() -> None:
-    table = tuned({"deploy": Kind(30, 30, 0)}).table()
+    table = tuning_of({"deploy": Kind(30, 30, 0)}).table()
     assert overview(table)["deploy"] == figures(table, "deploy", TODAY)

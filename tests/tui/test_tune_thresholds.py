@@ -33,7 +33,7 @@ MARK = st.one_of(st.none(), st.floats(0, 1))
         (0.57, STEP, 0.58),
     ],
 )
-def test_a_step(threshold: float | None, steps: int, after: float | None) -> None:
+def test_a_step_moves_a_threshold(threshold: float | None, steps: int, after: float | None) -> None:
     assert stepped(threshold, steps) == after
 
 
@@ -43,7 +43,7 @@ def test_the_thresholds_stop_at_each_other() -> None:
     assert moved(Thresholds(0.58, 0.6), "activate", -FAST) == Thresholds(0.58, 0.58)
 
 
-def test_a_gate_that_is_never_asked_holds_nothing_back() -> None:
+def test_a_gate_that_is_never_asked_does_not_limit_the_other_threshold() -> None:
     assert moved(Thresholds(None, 0.6), "activate", -STEP) == Thresholds(None, 0.59)
     assert moved(Thresholds(None, 0.6), "gate", -STEP) == Thresholds(0.6, 0.6)
     assert moved(Thresholds(None, 0.6), "gate", STEP) == Thresholds(None, 0.6)

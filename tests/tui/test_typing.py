@@ -27,14 +27,14 @@ async def test_a_draft_is_tried_after_a_pause_in_typing(run: Run) -> None:
         driven.bench.prompt.input.value = "re"
         driven.bench.prompt.input.value = "rev"
         await driven.settle()
-        assert [call[1] for call in driven.engine.asked("try_message")] == ["rev"]
+        assert [call[1] for call in driven.engine.calls_of("try_message")] == ["rev"]
         await driven.press("escape")
         driven.engine.calls.clear()
 
         await driven.press("i")
         driven.bench.prompt.input.value = "review"
         await driven.press("escape")
-        assert not driven.engine.asked("try_message")
+        assert not driven.engine.calls_of("try_message")
         assert driven.source() == "feed"
 
         await driven.press("i")
@@ -53,31 +53,31 @@ async def test_a_draft_is_tried_after_a_pause_in_typing(run: Run) -> None:
 
 async def test_a_slow_try_is_superseded_by_the_newest(run: Run) -> None:
     async with run() as driven:
-        still = threading.Event()
-        driven.engine.gates["try_message"] = still
+        release = threading.Event()
+        driven.engine.blocked["try_message"] = release
         driven.bench.try_draft("one")
-        await driven.until(lambda: driven.engine.asked("try_message"))
+        await driven.until(lambda: driven.engine.calls_of("try_message"))
         for text in ("two", "three"):
             driven.bench.try_draft(text)
-        still.set()
+        release.set()
         await driven.settle()
-        assert [call[1] for call in driven.engine.asked("try_message")] == ["one", "three"]
+        assert [call[1] for call in driven.engine.calls_of("try_message")] == ["one", "three"]
         assert driven.bench.activation.shown.text == "three"
         assert driven.bench.activation.shown.trace is not None
 
 
 async def test_enter_keeps_a_message_and_asks_the_gate_and_esc_follows_again(run: Run) -> None:
     async with run() as driven:
-        driven.engine.gate_is_silent = True
+        driven.engine.gate_only_on_request = True
         await driven.press("i")
         await driven.type("review")
         await driven.settle()
-        assert driven.engine.asked("try_message")[-1] == ("try_message", "review")
+        assert driven.engine.calls_of("try_message")[-1] == ("try_message", "review")
         await driven.press("enter")
         await driven.settle()
-        assert driven.engine.asked("try_message")[-1] == ("try_message", "review", "asked")
+        assert driven.engine.calls_of("try_message")[-1] == ("try_message", "review", "asked")
         await driven.press("i", "escape", "escape")
-        driven.engine.gate_is_silent = False
+        driven.engine.gate_only_on_request = False
 
         await driven.press("i")
         await driven.type("review")
@@ -103,10 +103,10 @@ async def test_type_ahead_ends_up_in_the_line(run: Run) -> None:
         await driven.send("i", *"yes no quit")
         await driven.settle()
         assert driven.bench.prompt.input.value == "yes no quit"
-        assert not driven.engine.asked("label") and driven.app.is_running
+        assert not driven.engine.calls_of("label") and driven.app.is_running
         await driven.send("escape", ":", *"doctor", "enter")
         await driven.settle()
-        assert driven.engine.asked("run_command") == [("run_command", "doctor")]
+        assert driven.engine.calls_of("run_command") == [("run_command", "doctor")]
         await driven.send("escape", "1", "/", *"mail", "enter", "escape", "3", "+", "escape", "4")
         await driven.settle()
         assert driven.panel() == "ledger" and driven.zoomed() is None
@@ -118,7 +118,7 @@ async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
         await driven.press("colon")
         await driven.type("topics check")
         await driven.press("enter")
-        assert driven.engine.asked("run_command") == [("run_command", "topics check")]
+        assert driven.engine.calls_of("run_command") == [("run_command", "topics check")]
         page = driven.app.screen
         assert isinstance(page, PageScreen)
         assert "42 topics, 0 problems" in driven.text
@@ -126,14 +126,14 @@ async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
         assert driven.bench.prompt.input.value == "topics check"
         await driven.press("escape")
 
-        still = threading.Event()
-        driven.engine.gates["run_command"] = still
+        release = threading.Event()
+        driven.engine.blocked["run_command"] = release
         driven.bench.run_command("autopoiesis doctor")
         await driven.pilot.pause()
         await driven.pilot.pause()
         assert "running …" in driven.text and ":doctor" in driven.text
         driven.engine.output = "topic   score\n    indented  .5\n\nlast"
-        still.set()
+        release.set()
         await driven.settle()
         page = driven.app.screen
         assert isinstance(page, PageScreen)
@@ -156,11 +156,11 @@ async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
 async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run: Run) -> None:
     async with run() as driven:
         bench, line = driven.bench, "reindex"
-        ends, stops = threading.Event(), []
+        release, stops = threading.Event(), []
 
         def reindex(_line: str, stop: threading.Event) -> str:
             stops.append(stop)
-            ends.wait(10)
+            release.wait(10)
             return "a third of it\nstopped\n"
 
         bench.conductor._run_line = reindex
@@ -169,18 +169,18 @@ async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run:
         bench.conductor._run_line = driven.engine.run_command
         await driven.send("q")
         await driven.until(lambda: len(driven.app.screen_stack) == 1)
-        bench.run_command("doctor")  # while the other runs
+        bench.run_command("doctor")  # while the first is running
         await driven.until(lambda: "42 topics" in driven.text)
-        await driven.send("ctrl+c")  # has nothing to stop any more
+        await driven.send("ctrl+c")  # there is nothing left to stop
         assert "42 topics" in driven.text and not stops[0].is_set()
         await driven.send("escape")
         await driven.until(lambda: len(driven.app.screen_stack) == 1)
-        ends.set()
+        release.set()
         await driven.settle()
         assert f":{line} finished" in driven.text and not bench.outputs
 
         for key in ("escape", "ctrl+c"):
-            ends.clear()
+            release.clear()
             stops.clear()
             bench.conductor._run_line = reindex
             bench.run_command(line)
@@ -188,7 +188,7 @@ async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run:
             await driven.send(key)
             await driven.until(lambda: "stopping …" in driven.text)
             assert stops[-1].is_set()
-            ends.set()
+            release.set()
             await driven.settle()
             assert isinstance(driven.app.screen, PageScreen)
             assert driven.app.screen.panel.selected_text() == "a third of it\nstopped"

@@ -1,4 +1,4 @@
-"""A month of made-up decisions for the tune screen, and tuning that keeps its changes in memory."""
+"""A month of generated decisions for the tune screen, and tuning that keeps its changes in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CALIBRATED = WatcherSettings(
 )
 """Explicit thresholds, so that the pictures do not depend on the defaults."""
 LAST = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
-SAID = (
+MESSAGES = (
     "the linter complains about my imports", "PR numbers in the changelog look off", "is this idiomatic?",
     "prepare the PR list for the meeting", "rename the helper, its name lies",
     "can you tidy this function up", "why does the formatter change this line",
@@ -87,7 +87,7 @@ def decision(
         session_id="ses_a1b2c3d4",
         direction="input",
         message_hash=f"{number:064x}",
-        message=SAID[number % len(SAID)] + ("" if number < len(SAID) else f" ({number})"),
+        message=MESSAGES[number % len(MESSAGES)] + ("" if number < len(MESSAGES) else f" ({number})"),
         topic=name,
         priority="medium",
         activation="gated",
@@ -127,13 +127,13 @@ def _made(kinds: dict[str, Kind]) -> list[Decision]:
     found: list[Decision] = []
     for name, kind in kinds.items():
         random = Random(name)
-        lots: list[tuple[bool | None, tuple[float, float], int]] = [
+        groups: list[tuple[bool | None, tuple[float, float], int]] = [
             (True, kind.useful_at, kind.useful),
             (False, kind.noise_at, kind.noise),
             (None, (0.45, 0.2), kind.unlabelled),
         ]
         drawn = []
-        for useful, (mean, spread), number in lots:
+        for useful, (mean, spread), number in groups:
             for _each in range(number):
                 score = round(min(0.99, max(0.02, random.gauss(mean, spread))), 4)
                 by = "" if useful is None else random.choice(("gate", "gate", "gate", "person", "use"))
@@ -149,47 +149,47 @@ def _made(kinds: dict[str, Kind]) -> list[Decision]:
 class FakeTuning(Tuning):
     """Tuning over in-memory decisions: replay and fit are the engine's, but nothing is written.
 
-    ``gates`` block a call of that name until they are set; ``failing`` makes calls fail.
+    A call named in ``blocked`` waits for its event; one named in ``failing`` raises its error.
     """
 
     log: list[Decision] = field(default_factory=decisions)
     topics: list[Topic] = field(default_factory=lambda: [topic(name) for name in TOPICS])
     settings: WatcherSettings = CALIBRATED
     calls: list[tuple[object, ...]] = field(default_factory=list)
-    gates: dict[str, threading.Event] = field(default_factory=dict)
+    blocked: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     applied: list[Applied] = field(default_factory=list)
     _table: DecisionTable | None = None
 
     def add(self, new: Sequence[Decision]) -> None:
-        """More decisions, as they come in live."""
+        """Adds decisions, as if they arrived live."""
         self.log = [*self.log, *new]
         self._table = None
 
     def table(self) -> DecisionTable:
-        """The table, built lazily and after every change."""
+        """Records the call; the table is rebuilt after every change."""
         from engine.activation.tuning.table import DecisionTable
 
-        self._called("table")
+        self._record("table")
         if self._table is None:
             self._table = DecisionTable(self.log, self.topics, self.settings)
         return self._table
 
     def propose(self, topic: str, *, folds: int = 5) -> Proposal:
-        """The engine's proposal."""
+        """Records the call and fits with the engine's code."""
         from engine.activation.tuning.fit import propose
 
-        self._called("propose", topic)
+        self._record("propose", topic)
         return propose(self.table(), topic, folds=folds)
 
     def apply(self, topic: str, thresholds: Thresholds) -> Applied:
-        """Changes the topic."""
-        self._called("apply", topic, thresholds)
+        """Records the call and changes the topic."""
+        self._record("apply", topic, thresholds)
         return self._change(topic, thresholds)
 
     def undo(self) -> Applied:
-        """Changes it back."""
-        self._called("undo")
+        """Records the call and restores the previous thresholds."""
+        self._record("undo")
         if not self.applied:
             raise AutopoiesisError("no threshold change to undo")
         last = self.applied.pop()
@@ -198,14 +198,14 @@ class FakeTuning(Tuning):
         return done
 
     def label(self, index: int, useful: bool | None) -> None:
-        """Labels it in the table and in the log."""
-        self._called("label", index, useful)
+        """Records the call and labels the decision in the table and in the log."""
+        self._record("label", index, useful)
         table = self.table()
         name = table.decision(index).id
         table.replaced(index, table.decision(index)._replace(useful=useful, labelled_by="person"))
         self.log = [table.decision(index) if each.id == name else each for each in self.log]
 
-    def asked(self, name: str) -> list[tuple[object, ...]]:
+    def calls_of(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""
         return [call for call in self.calls if call[0] == name]
 
@@ -222,9 +222,9 @@ class FakeTuning(Tuning):
         self.applied.append(done)
         return done
 
-    def _called(self, name: str, *arguments: object) -> None:
+    def _record(self, name: str, *arguments: object) -> None:
         self.calls.append((name, *arguments))
-        if name in self.gates:
-            self.gates[name].wait(10)
+        if name in self.blocked:
+            self.blocked[name].wait(10)
         if name in self.failing:
             raise self.failing[name]

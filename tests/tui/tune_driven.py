@@ -14,7 +14,7 @@ from tui.screens.tune.screen import TuneScreen
 from tui.screens.tune.state import TuneState
 
 
-class Tuned(ScreenDriven[TuneScreen]):
+class TuneDriven(ScreenDriven[TuneScreen]):
     """Drives a running tune screen."""
 
     kind = TuneScreen
@@ -26,7 +26,7 @@ class Tuned(ScreenDriven[TuneScreen]):
 
     @property
     def tuning(self) -> FakeTuning:
-        """The fake that it calls."""
+        """The fake tuning."""
         return self.engine.tuning
 
     @property
@@ -36,7 +36,7 @@ class Tuned(ScreenDriven[TuneScreen]):
 
 
 @asynccontextmanager
-async def tuning(
+async def open_tune(
     run: Run,
     size: tuple[int, int] = (120, 40),
     *,
@@ -44,14 +44,14 @@ async def tuning(
     settle: bool = True,
     theme: str = "",
     **changes: Any,
-) -> AsyncIterator[Tuned]:
-    """Opens the tune screen on a topic: ``async with tuning(run) as driven``."""
-    async with run(size, theme=theme) as driven:
-        tuned = Tuned(driven.app, driven.pilot, driven.engine)
+) -> AsyncIterator[TuneDriven]:
+    """Opens the tune screen on a topic: ``async with open_tune(run) as driven``."""
+    async with run(size, theme=theme) as workbench:
+        driven = TuneDriven(workbench.app, workbench.pilot, workbench.engine)
         for name, value in changes.items():
-            setattr(tuned.tuning, name, value)
-        tuned.app.push_screen(TuneScreen(tuned.bench, topic))
-        await tuned.pilot.pause()
+            setattr(driven.tuning, name, value)
+        driven.app.push_screen(TuneScreen(driven.bench, topic))
+        await driven.pilot.pause()
         if settle:
-            await tuned.settle()
-        yield tuned
+            await driven.settle()
+        yield driven

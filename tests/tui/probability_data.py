@@ -1,4 +1,4 @@
-"""A trace whose scores are probabilities, with what each signal did to them and which words spoke for it."""
+"""A trace with probabilities as scores, the contribution of each signal, and the supporting words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETTINGS = WatcherSettings(preset="calibrated", policy=TABLE)
 _SIGNALS = ("words", "bm25", "jaccard", "minhash", "vectors", "classifier", "sentiment")
 
 
-def likely_row(
+def probability_row(
     name: str,
     score: float,
     raw: tuple[float, ...],
@@ -45,9 +45,9 @@ def likely_row(
     words: dict[str, float] | None = None,
     gate: GateOutcome | None = None,
     text: str = TEXT,
-    **of: Any,
+    **fields: Any,
 ) -> TopicTrace:
-    """A row as the pipeline makes it: rule, why and flip are those of the policy.
+    """A row as the pipeline makes it: rule, why and flip come from the policy.
 
     Args:
         name: The topic.
@@ -55,12 +55,12 @@ def likely_row(
         raw: The raw signals, in order.
         weights: Contributions, strongest first.
         hits: Words of the message that triggers matched.
-        words: Words of the message that tier 2 took, with their weights.
-        gate: What the gate said.
+        words: Words of the message that tier 2 matched, with their weights.
+        gate: The outcome of the gate.
         text: The message.
-        of: Fields of the topic.
+        fields: Fields of the topic.
     """
-    known = topic(name, **of)
+    known = topic(name, **fields)
     found = tuple(
         TriggerHit(number, "pattern" if number % 2 == 0 else "keywords", word, at, at + len(word))
         for number, word in enumerate(hits)
@@ -96,14 +96,14 @@ def likely_row(
     )
 
 
-def likely_trace(when: datetime = NOW) -> Trace:
-    """Active with and without a match, rejected by the gate, a match that was too little, and the rest."""
+def probability_trace(when: datetime = NOW) -> Trace:
+    """Active with and without a match, rejected by the gate, dropped despite a match, and the rest."""
     no = GateOutcome(
         "no", "anthropic", "claude-haiku-4-5", probability=0.12, reason="no style is meant", latency_ms=208.4,
         cost_usd=0.0002,
     )  # fmt: skip
     rows = (
-        likely_row(
+        probability_row(
             "github-pr-review",
             0.91,
             (0.61, 0.44, 0.12, 0.09, 0.66),
@@ -112,14 +112,14 @@ def likely_trace(when: datetime = NOW) -> Trace:
             words={"review": 1.0, "PR": 0.8, "changes": 0.55, "came": 0.3},
             priority="high",
         ),
-        likely_row(
+        probability_row(
             "billing",
             0.81,
             (0.52, 0.38, 0.08, 0.11, 0.71),
             {"vectors": 1.88, "words": 1.24, "classifier": 0.9, "message": -0.62, "minhash": 0.12},
             words={"invoices": 1.0, "rounded": 0.6},
         ),
-        likely_row(
+        probability_row(
             "code-style",
             0.41,
             (0.3, 0.22, 0.05, 0.04, 0.48),
@@ -127,7 +127,7 @@ def likely_trace(when: datetime = NOW) -> Trace:
             words={"review": 1.0, "changes": 0.7},
             gate=no,
         ),
-        likely_row(
+        probability_row(
             "release-notes",
             0.14,
             (0.08, 0.05, 0.02, 0.01, 0.17),
@@ -135,7 +135,7 @@ def likely_trace(when: datetime = NOW) -> Trace:
             hits=("PR",),
             words={"changes": 1.0},
         ),
-        likely_row(
+        probability_row(
             "email-triage",
             0.09,
             (0.06, 0.04, 0.01, 0.02, 0.21),
