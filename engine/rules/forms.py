@@ -131,8 +131,13 @@ OUGHT = re.compile(r"(?:we|you) (?:should|must|need to|have to)\b", _I)
 DEICTIC_END = re.compile(r"\b(?:this|that|these|those|it|them|one|here|there)[?!.]*$", _I)
 """Ends with a reference to something at hand."""
 
-APPLIED = re.compile(r"\b(?:on|for|to|in|with|at|from) (?:this|that|these|those|it|them)(?: one)?[?!.]*$", _I)
-"""Applies to something at hand only."""
+APPLIED = re.compile(
+    r"\b(?:on|for|to|in|with|at|from|test|check|fix|try|run|do) (?:this|that|these|those|it|them)(?: one)?"
+    r"(?: (?:first|now|again|too|please))?[?!.]*$"
+    r"|#\d+\b",
+    _I,
+)
+"""Applies to something at hand only, or to one issue."""
 
 ASIDE = re.compile(r"\([^()]*\)")
 """In parentheses: an explanation, which may hold for more than the sentence does."""

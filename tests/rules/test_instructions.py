@@ -73,6 +73,8 @@ def test_a_request_for_a_practice_may_be_a_rule(text: str) -> None:
         "go ahead",
         "this file should not be needed",
         "let's go for the time on each row",
+        "let's test those first",
+        "add a comment to #17 so we remember",
         "let's continue with the integration tests",
         "please help me write a plan for the release",
         "Ann is the harbour office, formal, never wrong about water",
