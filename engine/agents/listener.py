@@ -133,10 +133,7 @@ class Listener:
                 return
             if not _is_same_file(lock, handle):
                 return  # the program that held the lock has just removed it
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(address)  # left by a program that was killed  # noqa: PTH108
-            listening.bind(address)
-            listening.listen(128)
+            _bind(listening, address)
             self._socket = listening
             self.listening.set()
             try:
@@ -181,6 +178,19 @@ class Listener:
         """Captures sessions, one at a time."""
         while (job := self._jobs.get()) is not None:
             job()
+
+
+def _bind(listening: socket.socket, address: str) -> None:
+    """Makes a socket accept connections at ``address``, where one may be left by a program that was killed.
+
+    It gets that name once it listens, so that no client finds a socket that refuses it.
+    """
+    unready = f"{address}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(unready)  # noqa: PTH108
+    listening.bind(unready)
+    listening.listen(128)
+    os.replace(unready, address)  # noqa: PTH105
 
 
 def _ask_to_leave(address: str) -> None:

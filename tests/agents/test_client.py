@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def test_the_first_hook_leaves_a_process_running_until_a_workbench_takes_over(
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.05)
     assert "topic:github-pr-review" in run(indexed_sample, "claude-code", PROMPT)
     address = wire.socket_path(str(indexed_sample))
-    wait_until(lambda: os.path.exists(address))
+    wait_until(lambda: is_answered(address))
     until = time.monotonic() + 60
     assert client._request(str(indexed_sample), "claude-code", PROMPT, until) == b"", "already injected"
     with Engine.open(indexed_sample) as engine:
@@ -90,6 +90,44 @@ def test_the_first_hook_leaves_a_process_running_until_a_workbench_takes_over(
         assert listener.listening.wait(60)
         listener.stop()
     assert not logged_failures()
+
+
+def is_answered(address: str) -> bool:
+    """Whether a program listens there; a killed one may have left a socket at the same address."""
+    with closing(socket.socket(socket.AF_UNIX)) as connection:
+        return connection.connect_ex(address) == 0
+
+
+def test_a_socket_accepts_connections_as_soon_as_it_exists(
+    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = wire.socket_path(str(indexed_sample))
+    refused: list[bool] = []
+    bind, listen = socket.socket.bind, socket.socket.listen
+
+    def watched(call: Callable[..., None]) -> Callable[..., None]:
+        def step(*given: object) -> None:
+            call(*given)
+            refused.append(os.path.exists(address) and not is_answered(address))
+
+        return step
+
+    monkeypatch.setattr(socket.socket, "bind", watched(bind))
+    monkeypatch.setattr(socket.socket, "listen", watched(listen))
+    with Engine.open(indexed_sample) as engine, listening(engine):
+        wait_until(lambda: is_answered(address))
+    assert refused == [False, False]
+
+
+def test_a_socket_left_by_a_killed_program_is_replaced(indexed_sample: Path) -> None:
+    address = wire.socket_path(str(indexed_sample))
+    Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
+    for left in (address, f"{address}.new"):
+        with closing(socket.socket(socket.AF_UNIX)) as killed:
+            killed.bind(left)
+    with Engine.open(indexed_sample) as engine, listening(engine):
+        wait_until(lambda: is_answered(address))
+    assert not os.path.exists(address) and not os.path.exists(f"{address}.new")
 
 
 def test_without_a_listener_the_hook_does_the_work_itself(alone: Path, tmp_path: Path) -> None:
