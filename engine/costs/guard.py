@@ -153,7 +153,7 @@ class CostGuard:
     def _days(self) -> dict[str, _Spent]:
         """Spending by day of the calls logged in this month."""
         try:
-            stamp = self._log.months.last_month()
+            stamp = self._log.months.this_month()
         except OSError as error:
             raise DocumentError(
                 f"cannot be read ({error.strerror})",

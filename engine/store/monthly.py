@@ -89,7 +89,7 @@ class MonthlyLog:
                         found.append(_stamp(f"{self._folder}/{entry.name}", entry.stat()))
         return tuple(sorted(found))
 
-    def last_month(self) -> MonthStamp | None:
+    def this_month(self) -> MonthStamp | None:
         """The state of this month's file; ``None`` if there is none.
 
         Raises:
