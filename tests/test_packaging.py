@@ -105,7 +105,7 @@ def test_the_documented_library_loop_runs_from_the_wheel(built: Path, indexed_sa
     )
     loop = "\n".join(line.removeprefix("    ") for line in example.splitlines())
     assert len(loop.splitlines()) <= 20
-    assert f"```python\n{loop}\n```" in (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    assert f"```python\n{loop}\n```" in (ROOT / "README.md").read_text(encoding="utf-8")
     heavy = "import autopoiesis, sys; print([n for n in sys.modules if n.startswith(('engine', 'numpy'))])"
     done = subprocess.run(
         [sys.executable, "-P", "-c", f"{heavy}\n{loop}\nimport engine; print(engine.__file__)"],
