@@ -13,7 +13,7 @@ from engine.context.caps import Cap
 from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RULES, one_line, outside
 from engine.context.sources import Reader
-from engine.rules.alike import Rarity, core, stems
+from engine.rules.alike import Rarity, core, stem_sequence, stems
 from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
 from engine.startup.records import dataclass
 from engine.transcripts.turn import Turn
@@ -33,12 +33,21 @@ _LAST = 6
 """Number of turns before the message whose tool calls may name files."""
 _NO_FILE = re.compile(r"[^\w@./-]+")
 _SHARE = 0.4
-"""Part of a rule's words, by rarity, that the message must contain for the rule to be repeated next to it.
-Words of the agent's last turn count half. In a long rule two words in common say little, and one is enough
-only if it names a way of working.
+"""Part of a rule's words, by rarity, that the message must contain close together for the rule to be repeated
+next to it. Words of the agent's last turn count half.
 """
+_CLOSE = 8
+"""Words of the message between the first and the last one of a rule, inclusive."""
+_SHORT = 3
+"""Content words up to which a message may call a rule by one word: "commit this". In a longer one a single
+word is more often its subject than what to do.
+"""
+_MANY = 4
+"""Words close together that are enough of a long rule."""
 _MANNERS = stems("always never only first before after instead without each every")
 """Words that say how, not what a rule is about."""
+_ANY_WORK = stems("use keep add write")
+"""Ways of working that belong to any work."""
 _EXCHANGE = 1500
 """Characters of the message, and of the agent's last turn, that are compared with rules."""
 
@@ -144,19 +153,36 @@ def _called_for(
     part need only a word in common, since they are nowhere else.
     """
     reply = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
-    asked, around = stems(message[:_EXCHANGE]), stems(reply[-_EXCHANGE:])
+    asked, around = stem_sequence(_prose(message[:_EXCHANGE])), stems(reply[-_EXCHANGE:])
+    is_short = len(set(filter(None, asked))) <= _SHORT
     rarity = Rarity(rule.text[:LONGEST] for rule in rules)
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
-        mine = stems(rule.text[:LONGEST]) - _MANNERS
-        shared = mine & asked
+        text = rule.text[:LONGEST]
+        mine = stems(text) - _MANNERS
+        shared = max(_close(asked, mine), key=rarity.of, default=frozenset())
         if not shared:
             continue
-        share = (rarity.of(shared) + rarity.of(mine & around - asked) / 2) / rarity.of(mine)
-        is_relevant = share >= _SHARE and (len(shared) > 1 or shared & core(rule.text[:LONGEST]))
+        share = (rarity.of(shared) + rarity.of(mine & around - shared) / 2) / rarity.of(mine)
+        ways = core(text) & mine - _ANY_WORK
+        names_way = bool(shared & ways) if ways else len(shared) > 1
+        is_enough = share >= _SHARE and (len(shared) > 1 or is_short)
+        is_relevant = names_way and (is_enough or len(shared) >= _MANY)
         if is_relevant or rule not in standing:
             found.append((-share, number, rule))
     return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
+
+
+def _prose(message: str) -> str:
+    """A message without file names, addresses and identifiers: the words in them are not about working."""
+    words = (word for word in message.split() if "_" not in word and word.count("/") < 2)
+    return " ".join(word for word in words if "." not in word.strip(".,;:!?"))
+
+
+def _close(asked: Sequence[str], mine: frozenset[str]) -> set[frozenset[str]]:
+    """The stems of a rule in each stretch of ``_CLOSE`` words of the message that starts with one."""
+    at = [place for place, stem in enumerate(asked) if stem in mine]
+    return {frozenset(asked[other] for other in at if place <= other < place + _CLOSE) for place in at}
 
 
 def _called(rules: Sequence[Rule]) -> Candidate | None:

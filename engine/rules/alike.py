@@ -34,11 +34,16 @@ def stem(word: str) -> str:
     return word
 
 
+def stem_sequence(text: str) -> list[str]:
+    """The stem of each word of a text, in order; empty for words that say nothing of what it is about."""
+    found = _WORD.findall(text.casefold())
+    return ["" if word in words.SMALL or len(word) == 1 else stem(word) for word in found]
+
+
 @lru_cache(maxsize=16_384)
 def stems(text: str) -> frozenset[str]:
     """The stems of a text's content words."""
-    found = _WORD.findall(text.casefold())
-    return frozenset(stem(word) for word in found if word not in words.SMALL and len(word) > 1)
+    return frozenset(filter(None, stem_sequence(text)))
 
 
 _SYNONYMS = {"respond": "reply", "writ": "add", "creat": "add", "repl": "reply"}

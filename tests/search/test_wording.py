@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.search.query import literal_terms
 from engine.search.resident.wording import wording
-from engine.search.talk import telling
+from engine.search.talk import is_order, telling
 from tests.cases import each_case
 
 
@@ -54,3 +54,19 @@ def test_some_messages_request_nothing(text: str) -> None:
 )
 def test_other_messages_request_what_they_name(text: str, words: tuple[str, ...]) -> None:
     assert telling(literal_terms(text)) == words
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        *((order, True) for order in ("fix the tests and push", "yes, commit this", "2, and run it again")),
+        *((state, True) for state in ("what is remaining?", "what's left?", "write it into a markdown file")),
+        *((other, False) for other in ("fix the tide gauge", "what's left of the billing migration?")),
+        *(
+            (asked, False)
+            for asked in ("how do we run the tests?", "what did we decide?", "why did it fail?")
+        ),
+    ],
+)
+def test_orders_about_the_work_at_hand_are_told_from_questions_for_memory(text: str, expected: bool) -> None:
+    assert is_order(text) == expected
