@@ -12,6 +12,7 @@ from engine.search.results import SearchResult
 from engine.search.talk import is_order, telling
 from engine.search.worth import Room, about
 from engine.topics.model import Topic
+from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import Turn
 
 FLOOR = 0.28
@@ -23,8 +24,6 @@ BESIDE_SAID = 0.5
 BESIDE_KNOWN = 0.42
 """Relevance from which conversations, or knowledge files, are injected beside an agent's message. An agent
 has its own files and conversation, so results that might be useful would only be in its way."""
-_ECHO = 0.7
-"""Share of common words from which a result repeats the message."""
 BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
@@ -66,7 +65,18 @@ def query(
     )
     texts = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
     ends = [each[-_CONTEXT_CHARACTERS:] for each in texts]
-    return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
+    asked = _without_folders(text) if part == "message" else text
+    return Query(asked, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
+
+
+def _without_folders(text: str) -> str:
+    """A message with only the end of each path and address, since most of the work is in the same folders."""
+    return " ".join(word if word.count("/") < 2 else _end(word) for word in text.split())
+
+
+def _end(path: str) -> str:
+    names = [name for name in path.split("/") if name]
+    return " ".join(names[-2:] if "://" in path else names[-1:])
 
 
 def without_history(
@@ -106,13 +116,8 @@ def _is_sure(result: SearchResult) -> bool:
     return _relevance(result) >= (BESIDE_SAID if result.category == "conversation" else BESIDE_KNOWN)
 
 
-def _echoes(text: str, message: str) -> bool:
-    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
-    return bool(words) and len(words & asked) >= _ECHO * len(words | asked)
-
-
 def relevant(
-    results: Sequence[SearchResult], message: str, left_out: list[LeftOut], part: Part, *, anything: bool
+    results: Sequence[SearchResult], left_out: list[LeftOut], part: Part, *, anything: bool
 ) -> list[SearchResult]:
     """The results to include; the reasons against others are recorded.
 
@@ -127,8 +132,8 @@ def relevant(
             reason = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
         elif part == "message" and not _is_sure(result):
             reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
-        elif part == "message" and _echoes(result.text, message):
-            reason = "it repeats the message"
+        elif part == "message" and result.speaker and BY_PROGRAM.search(result.text):
+            reason = "an agent's program wrote it"
         elif result.score < LEAST_SCORE * best:
             reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from engine.rules import forms
 from engine.rules.alike import stems
 from engine.rules.standing import STANDING
+from engine.transcripts.injected import BY_PROGRAM
 
 LEAST = 0.0
 """Score from which a sentence is kept; a rule needs more, see ``engine.lifecycle.rules.learning``."""
@@ -45,10 +46,7 @@ _SPLIT = re.compile(r"(?<=[.!?。！？]) | -> | [-–—]+ (?=\w)|; ")
 """Expects single spaces: a long run of them would take quadratic time."""
 _BULLET = re.compile(r"\s*(?:[-*•>]+|\d+[.)])\s+")
 _COMMAND = re.compile(r"(?:CMD )?/[\w:-]+\s*")
-_MACHINE = re.compile(
-    r"\[Request|<[a-z-]+>|Operation stopped by hook|Implement the following plan"
-    r"|This session is being continued|Base directory|User has answered your"
-)
+_NOT_OWN = re.compile(r"<[a-z-]+>|Implement the following plan|User has answered your")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def instructions_in(own: str) -> Iterator[Instruction]:
     (``provenance.spoken.own_and_quoted``).
     """
     length = len(own.split())
-    if _MACHINE.match(own) or length > _MOST_OF_MESSAGE:
+    if _NOT_OWN.match(own) or BY_PROGRAM.search(own) or length > _MOST_OF_MESSAGE:
         return
     if length > _PASTED and not forms.PERSONAL.search(own):
         return

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
+
+BY_PROGRAM = expression(
+    r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted"
+    r"|^(?:Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback)"
+    r"|This session is being continued",
+    re.MULTILINE,
+)
+"""Text that an agent's program wrote in the person's place: a notice, output of a command, a summary."""
+
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 _ANGLE = r"system-reminder|hook_context|session_context|local-command-[a-z-]+|command-[a-z-]+"

@@ -30,6 +30,7 @@ from engine.knowledge.signs import COMMON, stem
 from engine.provenance.spoken import in_fences, own_and_quoted
 from engine.redaction.detect import redact
 from engine.transcripts.corrections import is_correction
+from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
 
 MAX_CORRECTIONS = 4
@@ -73,7 +74,7 @@ def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
         if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
             continue
         own, _ = own_and_quoted(turn.text)
-        if len(own) > _LONG_MESSAGE or wording.MACHINE.search(own):
+        if len(own) > _LONG_MESSAGE or BY_PROGRAM.search(own):
             continue
         for sentence in _sentences(own):
             if _is_rule(sentence, corrected=turn.kind == CORRECTION):

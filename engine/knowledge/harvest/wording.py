@@ -80,14 +80,6 @@ TOLD = re.compile(
 )
 """A report, guess, question or paste."""
 
-MACHINE = re.compile(
-    r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted|^Caveat:"
-    r"|^Operation stopped by hook|This session is being continued"
-    r"|^(?:Base directory for this skill|Stop hook feedback)",
-    re.MULTILINE,
-)
-"""Text that a program inserted into a person's message."""
-
 BEGINNING = re.compile(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
     r"|please|pls|btw"

@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import sequence_of
 from engine.knowledge.harvest.markers import is_labelled
 from engine.knowledge.harvest.reply import item_of, single
@@ -31,6 +30,7 @@ from engine.lifecycle.extraction import places
 from engine.lifecycle.extraction.statements import statements_in
 from engine.provenance.pasted import is_prose
 from engine.provenance.spoken import own_and_quoted
+from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, Turn
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _request(turn: Turn) -> str:
     if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
         return ""
     own, _ = own_and_quoted(turn.text)
-    if wording.MACHINE.search(own):
+    if BY_PROGRAM.search(own):
         return ""
     lines = [line for line in own.split("\n") if line.strip() and not is_labelled(line)]
     prose = [line for line in lines if is_prose(line) and not _PRINTED.match(line)]
