@@ -74,6 +74,12 @@ class _Selection:
         """The place of an equal text that is already chosen; empty for a new text."""
         return self._places.get(normal(result.text), "")
 
+    def place_of(self, found: Excerpt) -> str:
+        """The place of a chosen excerpt that contains a cut one; empty if there is none."""
+        lines = found.text.strip("…")
+        same = next((each for each in self.all if lines in each.text), None)
+        return f"{same.result.path}:{same.first}" if same is not None else ""
+
 
 class Retrieved:
     """The search results of one compile.
@@ -146,10 +152,14 @@ class Retrieved:
             if left < _FULL:
                 break
             found = _excerpt(result, chosen, min(left, share), placement, finder)
-            if found is not None:
-                left -= _cost(found, chosen)
-                chosen.add(found)
-                pending.remove(result)
+            if found is None:
+                continue
+            pending.remove(result)
+            if place := chosen.place_of(found):
+                omit(placement.left_out, result, f"what matters of it is at {place}")
+                continue
+            left -= _cost(found, chosen)
+            chosen.add(found)
         return left
 
     def _block(self, placement: Placement, selection: _Selection, room: int) -> int:

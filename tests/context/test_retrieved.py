@@ -794,3 +794,19 @@ def test_more_files_are_shown_when_many_match_equally(space: Space) -> None:
         return sum(each.source == "knowledge/people/p00.md" for each in compiled.sections)
 
     assert excerpts_of_the_best_file(0.81) < excerpts_of_the_best_file(2.0) == 8
+
+
+def test_the_same_lines_of_two_long_texts_are_excerpted_once() -> None:
+    told = "\n".join(f"The cache is warmed by step {number} of the plan." for number in range(8))
+    texts = [f"{intro} " * 400 + f"\n{told}\n" + f"{intro} " * 400 for intro in ("First", "Second")]
+    results = [
+        result(f"knowledge/{name}.md", 1, 10, 0.9, text)
+        for name, text in zip(("one", "two"), texts, strict=True)
+    ]
+    placement, block, _ = placed(results, 1_200, query="which step of the plan warms the cache?")
+    assert block.count("step 3 of the plan") == 1 and "knowledge/two.md" not in block
+    (missing,) = placement.left_out
+    assert (missing.source, missing.reason) == (
+        "knowledge/two.md",
+        "what matters of it is at knowledge/one.md:1",
+    )
