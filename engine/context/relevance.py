@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import is_order, telling
 from engine.search.worth import Room, about
+from engine.startup.lazy import expression
 from engine.topics.model import Topic
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import Turn
@@ -32,6 +34,8 @@ _EXCHANGE_TURNS = 2
 _CONTEXT_CHARACTERS = 800
 _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
+_STAMP = expression(r"\s*\W?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S*")
+_FAILURE = expression(r"error|fail|exception|fatal|cannot|denied|not found", re.IGNORECASE)
 _SHORT = 60
 """Characters of a turn below which it may say as little as "yes, go on"."""
 
@@ -53,7 +57,7 @@ def query(
             agent knows what that is about, and the memory would only find other times it was said.
         topics: The active topics, whose keywords are context too (spec 6.3).
     """
-    text = message[:_QUERY_CHARACTERS]
+    text = (_without_log(message) if part == "message" else message)[:_QUERY_CHARACTERS]
     if not telling(literal_terms(text)) or (part == "message" and is_order(text)):
         return None
     keywords = dict.fromkeys(
@@ -67,6 +71,17 @@ def query(
     ends = [each[-_CONTEXT_CHARACTERS:] for each in texts]
     asked = _without_folders(text) if part == "message" else text
     return Query(asked, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
+
+
+def _without_log(text: str) -> str:
+    """A message without the lines of a pasted log, except those that report a failure."""
+    lines = (line for line in text.split("\n") if not _STAMP.match(line) or _FAILURE.search(line))
+    return "\n".join(_STAMP.sub("", line) for line in lines)
+
+
+def _is_log(text: str) -> bool:
+    lines = [line for line in text.split("\n") if line.strip()]
+    return 2 * sum(_STAMP.match(line) is not None for line in lines) > len(lines)
 
 
 def _without_folders(text: str) -> str:
@@ -134,6 +149,8 @@ def relevant(
             reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
         elif part == "message" and result.speaker and BY_PROGRAM.search(result.text):
             reason = "an agent's program wrote it"
+        elif part == "message" and result.speaker and _is_log(result.text):
+            reason = "a pasted log"
         elif result.score < LEAST_SCORE * best:
             reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):

@@ -108,6 +108,20 @@ def test_a_whole_prompt_has_only_what_search_found(space: Space, found: SearchRe
     assert WHY in compiled.text and "CACHE_WARM" not in compiled.text
 
 
+def test_a_pasted_log_is_searched_for_its_failures_and_never_found(space: Space, found: SearchResult) -> None:
+    log = "\n".join(f"2026-02-10T09:05:1{second}.1Z   GAUGE_CACHE: warm" for second in range(6))
+    asked: list[Query] = []
+
+    def search(query: Query) -> list[SearchResult]:
+        asked.append(query)
+        return [replace(found, text=f"see the gauge cache\n{log}")]
+
+    message = f"why is it cold?\n\n{log}\n2026-02-10T09:05:17.1Z ##[error]Process ended with code 3\n"
+    compiled = space.compile(message, retrieve=search, part="message")
+    assert asked[0].text == "why is it cold? ##[error]Process ended with code 3"
+    assert compiled.text == "" and reasons(compiled) == ["a pasted log"]
+
+
 def test_folders_are_not_searched_for_beside_a_message(space: Space) -> None:
     asked: list[Query] = []
 
