@@ -58,7 +58,9 @@ def query(
         topics: The active topics, whose keywords are context too (spec 6.3).
     """
     text = (_without_log(message) if part == "message" else message)[:_QUERY_CHARACTERS]
-    if not telling(literal_terms(text)) or (part == "message" and is_order(text)):
+    if not telling(literal_terms(text)):
+        return None
+    if part == "message" and (is_order(text) or BY_PROGRAM.match(text)):
         return None
     keywords = dict.fromkeys(
         word

@@ -51,7 +51,7 @@ _ORDERS = (
     "main diff pr explain simplify clean cleanup refactor revert need needs give put take find look ask "
     "answer detail details step steps task tasks todo issue issues bug bugs problem error errors plan fail "
     "fails failing failed broken prompt session whole remaining remains left pending "
-    "progress status markdown force"
+    "progress status markdown force phase phases"
 )
 _ORDER_WORDS = TALK | STOP_WORDS | frozenset(_ORDERS.split())
 _REMEMBER = "did last before earlier previously ago remember recall decided how where why when who"

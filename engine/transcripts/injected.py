@@ -9,6 +9,7 @@ from engine.startup.lazy import expression
 BY_PROGRAM = expression(
     r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted"
     r"|^(?:Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback)"
+    r"|^@agent Continue:"
     r"|This session is being continued",
     re.MULTILINE,
 )

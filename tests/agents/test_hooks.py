@@ -231,6 +231,7 @@ def test_a_rule_is_repeated_with_a_prompt_that_is_about_it(engine: Engine, agent
         ("can you do the fix?", False),
         ("commit this, then let's do the other part", False),
         ("now double check again", False),
+        ('@agent Continue: "Continue to iterate?"', False),
         ("how do we run the tests?", True),
         ("what did we change last?", True),
         ("fix the flaky gauge test", True),
@@ -255,6 +256,25 @@ def test_a_starter_file_is_not_memory(tmp_path: Path) -> None:
         tools.write_text(tools.read_text().replace("use here", "use here: ripgrep"))
         other = Agent(Hooks(engine).answer, tmp_path / "other", session_id="b" * 8)
         assert "ripgrep" in other.prompt(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_review"),
+    [
+        ("let's review the code we've created for this branch", True),
+        ("this is PR https://git.example/tides/pull/104\n\nLet's review this together", True),
+        ("please look over my latest changes", True),
+        ("Review the plan that deals with end-to-end tests. I am unclear on its order.", False),
+        ("We need to review the overview files to check they still hold", False),
+    ],
+)
+def test_the_starter_topic_is_about_reviews_of_changes(tmp_path: Path, prompt: str, is_review: bool) -> None:
+    from engine.workspace.initialise import initialise
+
+    initialise(tmp_path / "new")
+    with Engine.open(tmp_path / "new") as engine:
+        injected = Agent(Hooks(engine).answer, tmp_path / "claude").prompt(prompt)
+    assert ("topic:code-review" in injected) == is_review
 
 
 def test_injections_fit_the_size_limit_of_the_agent(engine: Engine, agent: Agent) -> None:
