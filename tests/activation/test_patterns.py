@@ -166,7 +166,7 @@ def test_a_stopped_pattern_is_used_again_only_after_its_triggers_change() -> Non
 
 
 def test_other_threads_run_while_a_pattern_is_searched() -> None:
-    matcher = PatternMatcher([topic("t", pattern("(a+)+$"))], WatcherSettings(pattern_timeout_ms=200))
+    matcher = PatternMatcher([topic("t", pattern("(a+)+$"))], WatcherSettings(pattern_timeout_ms=500))
     turns = 0
     worker = threading.Thread(target=matcher.match, args=(Message(CATASTROPHE),))
     worker.start()

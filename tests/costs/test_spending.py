@@ -244,7 +244,10 @@ def vectors(server: HTTPServer, usage: object, numbers: int = 8) -> None:
 
 def embedder(till: Till, server: HTTPServer) -> Any:
     settings = SearchSettings(
-        embedding="openai", embedding_dimensions=8, embedding_base_url=server.url_for("/v1")
+        embedding="openai",
+        embedding_dimensions=8,
+        embedding_base_url=server.url_for("/v1"),
+        embedding_deadline_s=60,  # the first import of the client counts
     )
     return embedder_for(settings, lambda: till.costs)
 

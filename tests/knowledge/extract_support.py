@@ -14,7 +14,7 @@ from engine.settings.model import HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
-Limits = partial(HarvestSettings, deadline_s=5.0)
+Limits = partial(HarvestSettings, deadline_s=60.0)
 """Harvest settings with a short deadline."""
 
 EMPTY: dict[str, list[Any]] = {

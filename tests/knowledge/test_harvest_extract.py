@@ -427,9 +427,9 @@ def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> Non
     found: list[Extraction] = []
     thread = threading.Thread(target=lambda: found.append(extractor.extract(source)))
     thread.start()
-    assert asked.wait(20)
+    assert asked.wait(60)
     extractor.stop()
-    thread.join(20)
+    thread.join(60)
     (done,) = found
     assert (done.outcome, done.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1, "no further part is sent"

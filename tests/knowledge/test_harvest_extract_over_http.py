@@ -74,7 +74,7 @@ def test_an_extraction_can_be_stopped_while_a_service_is_silent(service: Service
     errors: list[str] = []
     thread = threading.Thread(target=lambda: errors.append(extractor.extract(source).error))
     thread.start()
-    assert asked.wait(30)
+    assert asked.wait(60)
     extractor.stop()
-    thread.join(20)
+    thread.join(60)
     assert errors == ["stopped before it finished"]

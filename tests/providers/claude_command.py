@@ -34,6 +34,10 @@ def _has_ended(number: str) -> bool:
     return state == "" or state.startswith("Z")
 
 
+def is_written(path: Path) -> bool:
+    return path.exists() and bool(path.read_text().strip())
+
+
 async def wait_until_exists(path: Path) -> None:
-    while not path.exists() or not path.read_text().strip():
+    while not is_written(path):
         await asyncio.sleep(0.01)

@@ -193,11 +193,11 @@ def server(one_server: HTTPServer) -> Iterator[HTTPServer]:
 
 
 @pytest.fixture
-def nowhere() -> str:
-    """An address at which no server listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+def nowhere() -> Iterator[str]:
+    """An address at which no server listens; the socket keeps its port from being given to one."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{silent.getsockname()[1]}"
 
 
 def prepare(monkeypatch: pytest.MonkeyPatch, key_variable: str, address: str) -> None:
@@ -248,6 +248,8 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     log.mkdir()
     monkeypatch.setenv("LOG", str(log))
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    # A killed command that outlasts its event loop would fail another test when it is collected as garbage.
+    monkeypatch.setattr("engine.providers.claude_process._GRACE_S", 60.0)
 
     def install(script: str, interpreter: str = "/bin/sh") -> Path:
         command = folder / "claude"

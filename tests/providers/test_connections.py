@@ -64,7 +64,7 @@ async def test_a_cancelled_call_does_not_affect_the_client_of_others() -> None:
     held = threading.Event()
 
     def connect() -> Client:
-        held.wait(10)
+        held.wait(60)
         return Client()
 
     connections = Connections(connect)

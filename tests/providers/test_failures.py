@@ -13,6 +13,7 @@ from werkzeug import Response
 from engine.errors import GateError
 from engine.providers import attempts, completion
 from tests.providers.conftest import Service, complete, json_response
+from tests.providers.deadlines import LATER, passed_once
 
 
 @pytest.fixture(autouse=True)
@@ -79,8 +80,11 @@ async def test_a_dripping_response_ends_at_the_deadline(service: Service) -> Non
 
 async def test_retries_share_the_deadline(service: Service) -> None:
     service.respond_with(json_response(service.error("boom"), 500), service.hang)
-    with pytest.raises(GateError, match=r"no answer within 0\.8 s"):
-        await complete(service.provider(), timeout=0.8)
+    with (
+        passed_once(lambda: len(service.bodies) == 2),
+        pytest.raises(GateError, match="no answer within 600 s"),
+    ):
+        await complete(service.provider(), timeout=LATER)
     assert len(service.bodies) == 2
 
 
@@ -91,7 +95,7 @@ async def test_cancelling_ends_the_request(service: Service) -> None:
     while not service.bodies:
         await asyncio.sleep(0.01)
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=5.0)
+    done, _ = await asyncio.wait([task], timeout=60.0)
     assert done and task.cancelled()
 
 

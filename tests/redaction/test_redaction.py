@@ -75,9 +75,9 @@ def test_plain_text_is_unchanged(text: str) -> None:
 
 @each_case("part", ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a", "token=", "sk-", "a:b@", "x"])
 def test_every_text_is_scanned_quickly(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     redacted(part * (16_000 // len(part)))
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_redactions_are_counted_and_placeholders_are_not_counted_again() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.search import fallback
 from engine.search.embeddings import Embedder
 from engine.search.index import SearchIndex
 from engine.settings.model import SearchSettings
@@ -32,6 +33,14 @@ def filled(workspace: Workspace) -> Workspace:
     return workspace
 
 
+@pytest.fixture(autouse=True)
+def unhurried_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives a search without an index the time to find everything, however slow the machine is."""
+    defaults = fallback.search.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "time_limit_s", 60.0)
+
+
 Open = Callable[..., SearchIndex]
 
 
@@ -46,7 +55,7 @@ def open_index() -> Iterator[Open]:
         *,
         settings: SearchSettings | None = None,
         read_only: bool = False,
-        lock_timeout_s: float = 10.0,
+        lock_timeout_s: float = 60.0,
     ) -> SearchIndex:
         index = SearchIndex(
             workspace,

@@ -213,7 +213,7 @@ def test_a_date_without_a_year_is_the_most_recent_one(day: date, today: date) ->
 
 
 def test_a_long_text_is_parsed_quickly() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for text in (
         "last " * 100_000,
         "1 " * 100_000,
@@ -222,7 +222,7 @@ def test_a_long_text_is_parsed_quickly() -> None:
         "1" * 500_000,
     ):
         days_in(text, TODAY)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert days_in("x" * 4_000 + " yesterday", TODAY) == ()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,11 +190,23 @@ def test_a_ripgrep_that_hangs_is_killed(
     filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = (
-        "#!{python}\nimport sys, time\n# {log}\n"
-        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0bread\\n'); sys.stdout.flush(); time.sleep(600)"
+        "#!{python}\nimport sys, time\n"
+        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0bread\\n'); sys.stdout.flush()\n"
+        "open('{log}', 'w').close(); time.sleep(600)"
     )
-    install_fake_ripgrep(tmp_path, monkeypatch, program)
-    (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=1.5)
+    log = install_fake_ripgrep(tmp_path, monkeypatch, program)
+    communicate = subprocess.Popen.communicate
+
+    def communicate_once_written(
+        process: subprocess.Popen[bytes], input: bytes | None = None, timeout: float | None = None
+    ) -> tuple[bytes, bytes]:
+        """The time is up as soon as there is some output."""
+        while not log.exists():
+            time.sleep(0.01)
+        return communicate(process, input, timeout and 0.01)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", communicate_once_written)
+    (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=600)
     assert found.source == "ripgrep"
     assert found.why.endswith("were searched directly, and time ran out before all were read.")
 

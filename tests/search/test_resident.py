@@ -635,7 +635,7 @@ def test_threads_search_while_another_refreshes(
 
     def search_repeatedly() -> int:
         last = count = 0
-        while not done.is_set():
+        while not count or not done.is_set():
             (found,) = index.search("walrus", 1, use_vectors=False)
             assert found.source == "index"
             version = int(found.text.split()[1])

@@ -25,6 +25,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
@@ -107,6 +108,8 @@ def quick_pilot() -> Iterator[None]:
         patch.setattr(Pilot, "pause", pause)
         patch.setattr(Screen, "_compositor_refresh", _draw_later)
         patch.setattr(Stylesheet, "_parse_rules", _parse_once)
+        # However slow the machine, a notification stays until a test has read it.
+        patch.setattr(App, "NOTIFICATION_TIMEOUT", 3600.0)
         # Textual's hash is equivalent, but written in Python and called for every rule and widget.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         yield
@@ -194,28 +197,38 @@ class Driven:
             or any(worker.is_running for worker in self.app.workers)
         )
 
+    async def run(self) -> None:
+        """Runs everything that is ready; a pause in typing ends once all keys have been handled."""
+        await run_until_idle(self.app)
+        for screen in self.app.screen_stack:
+            typing: Timer | None = getattr(screen, "_typing", None)
+            if typing is not None and typing._callback is not None:
+                typing.stop()
+                screen.call_later(typing._callback)
+                await run_until_idle(self.app)
+
     async def settle(self) -> None:
         """Waits until all engine calls have returned and everything is drawn."""
         loop: Any = asyncio.get_running_loop()
         deadline = time.monotonic() + DEADLINE_S
         pause_s = FIRST_PAUSE_S
-        await run_until_idle(self.app)
+        await self.run()
         while self.pending() or loop._ready:  # a thread is done only once its answer can be fetched
             assert time.monotonic() < deadline, "still busy after the timeout"
             await asyncio.sleep(pause_s if self.pending() else 0)
             pause_s = min(pause_s * 1.25, LONGEST_PAUSE_S)
-            await run_until_idle(self.app)
+            await self.run()
 
     async def until(self, met: Callable[[], object]) -> None:
         """Waits for a condition that a thread or timer brings about."""
         deadline = time.monotonic() + DEADLINE_S
         pause_s = FIRST_PAUSE_S
-        await run_until_idle(self.app)
+        await self.run()
         while not met():
             assert time.monotonic() < deadline, "timed out waiting for the condition"
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 1.25, LONGEST_PAUSE_S)
-            await run_until_idle(self.app)
+            await self.run()
 
     async def resize(self, width: int, height: int) -> None:
         """Resizes the terminal."""
@@ -268,8 +281,10 @@ Run = Callable[..., AbstractAsyncContextManager[Driven]]
 def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Opens the workbench: ``async with run((80, 24), theme="light") as driven``.
 
-    Timers of 0.2 s or more run ten times faster; pauses in typing keep their length.
+    Timers of 0.2 s or more run ten times faster. A pause in typing has no length: see ``Driven.run``.
     """
+    for module in ("workbench.typing", "search.layout"):
+        monkeypatch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)
 
     def speed_up(name: str) -> None:
         real = getattr(FullScreen, name)

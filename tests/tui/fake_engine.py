@@ -471,7 +471,7 @@ class FakeEngine(Engine):
         """Records a call to the engine or one of its parts, which may block or fail."""
         self.calls.append((name, *arguments))
         if name in self.blocked:
-            self.blocked[name].wait(10)
+            self.blocked[name].wait(60)
         if name in self.failing:
             raise self.failing[name]
 

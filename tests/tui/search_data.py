@@ -269,7 +269,7 @@ class FakeSearch:
         """The results."""
         self.record("search", query, category, limit)
         if query in self.blocked_queries:
-            self.blocked_queries[query].wait(10)
+            self.blocked_queries[query].wait(60)
         words = Words(query)
         found = [
             result
@@ -287,7 +287,7 @@ class FakeSearch:
         """Records a call, which may block or fail."""
         self.calls.append((name, *arguments))
         if name in self.blocked:
-            self.blocked[name].wait(10)
+            self.blocked[name].wait(60)
         if name in self.failing:
             raise self.failing[name]
 

@@ -54,7 +54,7 @@ def spawn_workbench(tmp_path: Path, *, script: str = SCRIPT, **environment: str)
         ["-c", script, str(tmp_path)],
         env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), **environment},
         dimensions=(24, 80),
-        timeout=40,
+        timeout=60,
     )
     try:
         yield child
@@ -87,7 +87,10 @@ def test_a_command_is_stopped_from_its_page_and_on_quit(tmp_path: Path) -> None:
     reader = tmp_path / "reader"
     os.mkfifo(reader)
     start = code_starting_child(reader)
-    patch = f"from tui.screens.workbench import commandline\ncommandline._START = {start!r}\n"
+    patch = (
+        f"from tui.kit import conductor\nfrom tui.screens.workbench import commandline\n"
+        f"commandline._START, conductor.LEAVE_COMMAND_S = {start!r}, 60.0\n"
+    )
     with spawn_workbench(tmp_path, script=f"{patch}{SCRIPT}") as child:
         child.expect("following")
         for key in ("\x1b", "\x03"):
@@ -141,7 +144,7 @@ def test_a_failing_thread_does_not_write_to_the_screen(tmp_path: Path) -> None:
         ["-c", script, str(tmp_path)],
         env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)},
         dimensions=(40, 120),
-        timeout=40,
+        timeout=60,
     )
     try:
         child.expect("ZeroDivisionError")

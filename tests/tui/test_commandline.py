@@ -34,7 +34,8 @@ def test_commands_that_need_a_terminal_are_refused(tmp_path: Path) -> None:
         commandline.run_line(tmp_path, "watch --json")
 
 
-def test_slow_commands_are_stopped(tmp_path: Path) -> None:
+def test_slow_commands_are_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commandline, "_START", "import time; time.sleep(600)")
     with pytest.raises(AutopoiesisError, match="run it in a shell"):
         commandline.run_line(tmp_path, "--help", deadline_s=0.001)
 

@@ -34,7 +34,7 @@ class Worker:
         """Waits for ``go``, then answers or fails."""
         self.asked.append(question)
         self.started.set()
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         if question == "bad":
             raise AutopoiesisError("refused")
         if question == "worse":
@@ -53,18 +53,17 @@ class Worker:
 
 
 def finish(lane: Lane[str, str]) -> None:
-    """Waits until the lane is idle."""
-    thread = lane._thread
-    while lane.busy and thread is not None:
-        thread.join(10)
-        thread = lane._thread
+    """Waits until the lane is idle and its thread has ended, which reports an unexpected error last."""
+    assert lane._thread is not None
+    lane._thread.join(60)
+    assert not lane.busy
 
 
 def test_newest_request_wins_and_replaced_ones_are_not_delivered() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
-    assert worker.started.wait(10)
+    assert worker.started.wait(60)
     for question in "bcd":
         lane.ask(question)
     worker.go.set()
@@ -77,7 +76,7 @@ def test_merged_requests_are_all_processed() -> None:
     worker = Worker()
     lane = worker.lane(merging=True)
     lane.ask("a")
-    assert worker.started.wait(10)
+    assert worker.started.wait(60)
     for question in "bcd":
         lane.ask(question)
     worker.go.set()
@@ -89,7 +88,7 @@ def test_requests_in_turn_are_all_processed_despite_errors() -> None:
     worker = Worker()
     lane = worker.lane(in_turn=True)
     lane.ask("a")
-    assert worker.started.wait(10)
+    assert worker.started.wait(60)
     for question in ("b", "bad", "c"):
         lane.ask(question)
     worker.go.set()
@@ -131,7 +130,7 @@ def test_stop_drops_waiting_requests() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
-    assert worker.started.wait(10)
+    assert worker.started.wait(60)
     lane.ask("b")
     lane.stop(0.0)
     worker.go.set()

@@ -300,7 +300,7 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
             await driven.send("a", *name, "enter")
             await driven.until(lambda: driven.focused_panel() == "results")
         await driven.send("escape")
-        await driven.until(lambda: not driven.is_open())
+        await driven.until(lambda: not driven.is_open() and driven.fake_search.calls_of("add"))
         assert len(driven.fake_search.calls_of("add")) == 1, "the second one waits"
         release.set()
         await driven.until(lambda: [call[1] for call in driven.fake_search.calls_of("add")] == ["one", "two"])

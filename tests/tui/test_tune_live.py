@@ -41,7 +41,7 @@ async def test_leaving_does_not_wait_and_labels_are_still_written(run: Run) -> N
         await driven.press("t")
         release = driven.tuning.blocked["label"] = threading.Event()
         await driven.send("y", "y", "escape")
-        await driven.until(lambda: not driven.is_open())
+        await driven.until(lambda: not driven.is_open() and driven.tuning.calls_of("label"))
         assert len(driven.tuning.calls_of("label")) == 1, "the second one waits"
         release.set()
         await driven.until(lambda: len(driven.tuning.calls_of("label")) == 2)

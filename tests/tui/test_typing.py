@@ -160,7 +160,7 @@ async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run:
 
         def reindex(_line: str, stop: threading.Event) -> str:
             stops.append(stop)
-            release.wait(10)
+            release.wait(60)
             return "a third of it\nstopped\n"
 
         bench.conductor._run_line = reindex

@@ -225,6 +225,6 @@ class FakeTuning(Tuning):
     def _record(self, name: str, *arguments: object) -> None:
         self.calls.append((name, *arguments))
         if name in self.blocked:
-            self.blocked[name].wait(10)
+            self.blocked[name].wait(60)
         if name in self.failing:
             raise self.failing[name]
