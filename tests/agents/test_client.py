@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -210,6 +211,41 @@ def test_one_process_listens_and_another_takes_over_when_it_stops(
         assert second.listening.wait(20)
         second.stop()
     assert not os.path.exists(wire.socket_path(str(indexed_sample)))
+
+
+@pytest.mark.parametrize("lingers", [True, False])
+def test_hooks_of_a_workspace_that_was_moved_are_left_to_others(lingers: bool, indexed_sample: Path) -> None:
+    moved = indexed_sample.with_name("moved")
+    with Engine.open(indexed_sample) as engine:
+        listener = Listener(engine, lingers=lingers)
+        listener.start()
+        assert listener.listening.wait(20)
+        indexed_sample.rename(moved)
+        with contextlib.suppress(ConnectionError):
+            assert client._request(str(moved), "claude-code", PROMPT, time.monotonic() + 5) is None
+        assert listener.wait_to_leave(20 if lingers else 0) is lingers
+        wait_until(lambda: not os.path.exists(wire.socket_path(str(moved))))
+        moved.rename(indexed_sample)
+        listener.stop()
+
+
+def test_listening_is_retried_after_an_error(indexed_sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
+    failures = [OSError("too many open files")] * 3
+
+    def accept(listening: socket.socket) -> tuple[socket.socket, object]:
+        if failures:
+            raise failures.pop()
+        return real(listening)
+
+    real = socket.socket.accept
+    monkeypatch.setattr(socket.socket, "accept", accept)
+    reported: list[str] = []
+    with Engine.open(indexed_sample) as engine:
+        monkeypatch.setattr(engine, "report_error", reported.append)
+        with listening(engine):
+            wait_until(lambda: not failures and is_answered(wire.socket_path(str(indexed_sample))))
+    assert reported == ["cannot listen for agents: too many open files"]
 
 
 def test_simultaneous_requests_are_all_answered(listener: Listener, indexed_sample: Path) -> None:
