@@ -172,6 +172,20 @@ def test_the_client_does_not_wait_for_end_of_input(listener: Listener, indexed_s
         assert process.wait() == 0
 
 
+def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, indexed_sample: Path) -> None:
+    event = json.dumps(json.loads(PROMPT) | {"prompt": f"{REVIEW} {{x}}, and the one before"}).encode()
+    head, brace, tail = event.partition(b"}")
+    arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(head + brace)
+        process.stdin.flush()
+        assert not select.select([process.stdout], [], [], 0.5)[0], "the client takes a part for the event"
+        process.stdin.write(tail)
+        process.stdin.flush()
+        assert b"github-pr-review" in process.stdout.read()
+
+
 def test_a_listener_that_never_answers_times_out(indexed_sample: Path) -> None:
     Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
     address = wire.socket_path(str(indexed_sample))
