@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,8 @@ from typing import Any
 import pytest
 
 from engine.agents.hooks import Hooks
-from engine.agents.switches import Switches
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
-from engine.errors import ConfigError
 from engine.events import AgentTold, ErrorReported
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
@@ -22,11 +21,6 @@ from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 REVIEW = "Can you review the PR that just came in?"
-
-
-@pytest.fixture
-def agent(hooks: Hooks, tmp_path: Path) -> Agent:
-    return Agent(hooks.answer, tmp_path / "claude")
 
 
 def call_hook(hooks: Hooks, **fields: Any) -> str:
@@ -162,6 +156,21 @@ def test_a_session_log_written_after_the_hook_call_is_waited_for(
     behind(0)
     call_hook(hooks, **stop)
     assert texts(engine)[2:] == ["And now?", "Said."], "an identical earlier answer is not taken for it"
+
+
+def test_captures_that_are_late_do_not_wait(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Callable[[], None]] = []
+    agent = Agent(Hooks(engine, waiting.append).answer, tmp_path / "claude")
+    for number in range(3):
+        agent.prompt(f"What about number {number}?", f"It is number {number}.")
+    clock = time.monotonic
+    monkeypatch.setattr("engine.agents.log_wait.time.monotonic", lambda: clock() + 2)
+    monkeypatch.setattr("engine.agents.log_wait.time.sleep", lambda _seconds: pytest.fail("it waits"))
+    for job in waiting:
+        job()
+    assert texts(engine) == agent.messages
 
 
 def test_hooks_configured_in_two_settings_files_inject_once(hooks: Hooks, agent: Agent) -> None:
@@ -360,48 +369,6 @@ def test_failures_are_logged_and_reported_to_subscribers(engine: Engine, hooks: 
     assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
         "did not name a session log"
     )
-
-
-def test_hooks_can_be_switched_off_globally_per_project_or_per_session(
-    engine: Engine, hooks: Hooks, agent: Agent
-) -> None:
-    switches = Switches()
-    cases = {
-        "off everywhere": ("everywhere", ""),
-        "off in this project": ("projects", "/home/robin"),
-        "off in this session": ("sessions", SESSION),
-    }
-    for why, (kind, name) in cases.items():
-        assert switches.turn(kind, name, on=False) and not switches.turn(kind, name, on=False)
-        assert agent.start() == "" and agent.prompt(REVIEW) == ""
-        assert notes(hooks)[-1] == ("stop", why)
-        assert switches.turn(kind, name, on=True)
-    switches.turn("projects", "/home/rob", on=False)
-    assert agent.start() != "", "another folder's name may have the same prefix"
-    assert "off" not in {said for _, said in notes(hooks)[-1:]}
-
-
-def test_a_project_is_off_by_any_name(hooks: Hooks, tmp_path: Path) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path)
-    Switches().turn("projects", str(tmp_path / "shop"), on=False)
-    for cwd in (tmp_path / "shop", tmp_path / "link/shop", tmp_path / "shop/../shop/api", "/a\0b"):
-        agent = Agent(hooks.answer, tmp_path / "claude", cwd=str(cwd))
-        assert (agent.start() == "") is ("shop" in str(cwd))
-
-
-def test_hooks_stay_off_while_it_is_unknown_where_they_are_off(
-    hooks: Hooks, agent: Agent, tmp_path: Path
-) -> None:
-    switches, path = Switches(), tmp_path / "settings" / "hooks-off.json"
-    switches.turn("projects", "/home/robin", on=False)
-    saved = path.read_bytes()
-    for damaged in (saved[:20], b"[]"):
-        path.write_bytes(damaged)
-        assert agent.start() == ""
-        with pytest.raises(ConfigError, match="cannot be read"):
-            switches.turn("everywhere", "", on=True)
-        assert path.read_bytes() == damaged
 
 
 def test_settings_limit_injection_and_capture(engine: Engine, hooks: Hooks, agent: Agent) -> None:
