@@ -158,6 +158,17 @@ def test_a_session_log_written_after_the_hook_call_is_waited_for(
     assert texts(engine)[2:] == ["And now?", "Said."], "an identical earlier answer is not taken for it"
 
 
+@pytest.mark.parametrize("more", [" My key is sk-ant-api03-" + "a1B2c3D4e5F6g7H8" * 5, " and so on" * 4_000])
+def test_what_a_prompt_was_given_is_matched_to_its_reply(
+    more: str, engine: Engine, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.agents.call.MAX_CHARACTERS", 30_000)
+    monkeypatch.setattr("engine.agents.hooks.SECONDS", 60)
+    assert agent.prompt(REVIEW + more)
+    assert agent.prompt("ok, do it") == ""
+    assert [(each.is_claimed, each.finished) for each in engine.injections.log.last(5)] == [(True, True)]
+
+
 def test_captures_that_are_late_do_not_wait(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
