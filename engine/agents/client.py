@@ -65,16 +65,31 @@ def _workspace(arguments: list[str]) -> str:
 def _read_stdin(until: float) -> bytes:
     """The event on standard input: one JSON object. Not every agent closes the stream."""
     parts: list[bytes] = []
-    size, wait = 0, until - time.monotonic()
-    while size < MAX_BYTES and select.select([0], [], [], max(0.0, wait))[0]:
+    size, may_be_all = 0, False
+    while size < MAX_BYTES:
+        left = max(0.0, until - time.monotonic())
+        if not select.select([0], [], [], min(left, _GRACE_S) if may_be_all else left)[0]:
+            if not may_be_all or _is_json(b"".join(parts)):
+                break
+            may_be_all = False  # a slow agent paused after a brace in the middle
+            continue
         part = os.read(0, 1 << 16)
         if not part:
             break
         parts.append(part)
         size += len(part)
-        looks_complete = part.rstrip().endswith(b"}")
-        wait = _GRACE_S if looks_complete else until - time.monotonic()
+        may_be_all = part.rstrip().endswith(b"}")
     return b"".join(parts)
+
+
+def _is_json(data: bytes) -> bool:
+    import json  # noqa: PLC0415 — only for a stream that stays open
+
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _request(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:

@@ -90,7 +90,7 @@ class Hooks:
                 answer = call.contract.answer(call.event.name, text)
             else:
                 self._forget_recent(call)
-                self._later(partial(self._capture, call, run))
+                self._later(partial(self._capture, call, run, started))
                 return answer
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
@@ -231,17 +231,17 @@ class Hooks:
 
     # Capture.
 
-    def _capture(self, call: HookCall, run: HookRun) -> None:
+    def _capture(self, call: HookCall, run: HookRun, arrived: float) -> None:
         """Captures the session as far as its log goes; commits it when the session ends."""
         started = time.monotonic()
         try:
-            said, line = self._capture_session(call)
+            said, line = self._capture_session(call, arrived)
             run = replace(run, said=said, line=line)
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
         self._log_run(replace(run, ms=round((time.monotonic() - started) * 1000)))
 
-    def _capture_session(self, call: HookCall) -> tuple[str, int]:
+    def _capture_session(self, call: HookCall, arrived: float) -> tuple[str, int]:
         """What was done, and the first transcript line that stays in the agent's context."""
         from engine.agents.log_wait import is_written  # noqa: PLC0415 — not for a prompt
         from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
@@ -251,7 +251,7 @@ class Hooks:
             return "hooks.capture is off", 0
         before = self._end_of(call.session_id)
         with self._log_of(call) as log:
-            if log is not None and not is_written(log, call.answer):
+            if log is not None and not is_written(log, call.answer, arrived):
                 return "nothing in the session log yet", 0
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
                 return self._commit(()), 0

@@ -43,6 +43,7 @@ BACKUP_SUFFIX = ".before-autopoiesis"
 """Suffix of a backup."""
 
 _T = TypeVar("_T")
+_Parts = list[tuple[Section, Entries]]
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -175,11 +176,14 @@ def installation(contract: Contract, where: Where, programs: Programs, *, mcp: b
     for real, parts in _files(contract, where, programs, mcp=mcp).items():
         file = _read(real)
         mark, text, made = _decode(file)
-        is_first = not any(_our_entries(file, section) for section, _ in parts)
+        ours, kept = _ours(file, parts), _backup(real)
+        if ours and _is_as_installed(text, kept, ours):
+            # Replacing our entries would remove an empty list of the person's that they are in.
+            made = _decode(kept)[2]
         for section, entries in parts:
             made = _explaining(file, partial(with_entries, made, section, entries))
         data = file.data if made == text else mark + made.encode()
-        backup = _backup(real) if is_first and file.seen is not None else None
+        backup = kept if not ours and file.seen is not None else None
         changes.append(Change(file, data, tuple(section.what for section, _ in parts), backup))
     return changes
 
@@ -190,16 +194,12 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
     for real, parts in _files(contract, where, Programs(Path("/")), mcp=mcp).items():
         file = _read(real)
         mark, text, _ = _decode(file)
-        ours = [(section, found) for section, _ in parts if (found := _our_entries(file, section))]
+        ours = _ours(file, parts)
         if not ours:
             continue
         what = tuple(section.what for section, _ in ours)
         kept = _backup(real)
-        before = _decode(NamedFile(real, kept.data))[2]
-        with contextlib.suppress(JsonError, CannotEdit):
-            for section, found in ours:
-                before = with_entries(before, section, found)
-        if before == text:  # nothing else has changed since
+        if _is_as_installed(text, kept, ours):
             back = None if kept.seen is None else kept.data
             changes.append(Change(file, back, what, old_backup=kept))
             continue
@@ -265,11 +265,9 @@ def _with_trust(contract: Contract, where: Where, state: InstallState) -> Instal
     return replace(state, state="untrusted", why=why, hint=contract.trust_hint)
 
 
-def _files(
-    contract: Contract, where: Where, programs: Programs, *, mcp: bool
-) -> dict[Path, list[tuple[Section, Entries]]]:
+def _files(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> dict[Path, _Parts]:
     """The files, with symlinks resolved, and the entries that belong in each."""
-    found: dict[Path, list[tuple[Section, Entries]]] = {}
+    found: dict[Path, _Parts] = {}
     entries = desired(contract, programs.folder, programs.workspace)
     places = (contract.hooks, contract.mcp)[: 1 + mcp]
     for place, section, each in zip(places, sections(contract), entries, strict=False):
@@ -297,6 +295,15 @@ def _backup(real: Path) -> NamedFile:
     return read_named(path, MAX_BYTES) if path.parent.is_dir() else NamedFile(path)
 
 
+def _is_as_installed(text: str, kept: NamedFile, ours: _Parts) -> bool:
+    """Whether a text is that of the backup with our entries: nothing else has changed since."""
+    before = _decode(kept)[2]
+    with contextlib.suppress(JsonError, CannotEdit):
+        for section, found in ours:
+            before = with_entries(before, section, found)
+    return before == text
+
+
 def _decode(file: NamedFile) -> tuple[bytes, str, str]:
     """The byte order mark, the text, and the text to edit, which is never blank for JSON."""
     mark = _BOM if file.data.startswith(_BOM) else b""
@@ -304,8 +311,13 @@ def _decode(file: NamedFile) -> tuple[bytes, str, str]:
         text = file.data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
         raise DocumentError("is not UTF-8", where=shown(str(file.path)), hint="save it as UTF-8") from error
-    is_json = file.path.suffix in (".json", ".jsonc")
+    is_json = file.path.name.removesuffix(BACKUP_SUFFIX).endswith((".json", ".jsonc"))
     return mark, text, text if text.strip() or not is_json else "{}\n"
+
+
+def _ours(file: NamedFile, parts: _Parts) -> _Parts:
+    """Our entries that are in a file."""
+    return [(section, found) for section, _ in parts if (found := _our_entries(file, section))]
 
 
 def _our_entries(file: NamedFile, section: Section) -> Entries:

@@ -105,12 +105,16 @@ class Listener:
         return self._leaving.wait(seconds)
 
     def _listen(self) -> None:
+        reported = ""
         while not self._stopping.is_set():
             try:
                 self._serve()
-            except OSError as error:
-                self._engine.report_error(f"cannot listen for agents: {error}")
-                return
+            except OSError as error:  # such as too many open files, or a folder that is not mounted
+                if self._lingers:
+                    self._leaving.set()
+                if str(error) != reported:
+                    reported = str(error)
+                    self._engine.report_error(f"cannot listen for agents: {reported}")
             self._stopping.wait(_RETRY_S)
 
     def _serve(self) -> None:
@@ -137,14 +141,15 @@ class Listener:
             self._socket = listening
             self.listening.set()
             try:
-                self._accept(listening)
+                self._accept(listening, address)
             finally:
                 self.listening.clear()
                 for name in (address, lock):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(name)  # noqa: PTH108
 
-    def _accept(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket, address: str) -> None:
+        """Answers connections until stopped, or until the workspace is no longer at ``address``."""
         while not self._stopping.is_set():
             try:
                 connection, _ = listening.accept()
@@ -152,10 +157,23 @@ class Listener:
                 if self._stopping.is_set():
                     return
                 raise
+            if not self._is_here(address):
+                # It was moved or deleted: a hook that finds it at its new place does the work itself.
+                connection.close()
+                if self._lingers:
+                    self._leaving.set()
+                return
             if not self._slots.acquire(blocking=False):
                 connection.close()
                 continue
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _is_here(self, address: str) -> bool:
+        """Whether the workspace that is open here still has that socket."""
+        try:
+            return socket_path(str(self._engine.workspace.root)) == address
+        except OSError:
+            return False
 
     def _answer(self, connection: socket.socket) -> None:
         try:

@@ -16,18 +16,20 @@ _TAIL_BYTES = 256 * 1024
 _USER = re.compile(rb'"role":\s*"user"')
 
 
-def is_written(log: Path, answer: str) -> bool:
-    """Whether the log exists. Waits up to a second for it to exist and contain the agent's last answer.
+def is_written(log: Path, answer: str, since: float) -> bool:
+    """Whether the log exists. Waits for it to exist and contain the agent's last answer, until a second after
+    the hook: if many captures are queued, the log may have gone on, and the answer is no longer the last.
 
     Args:
         answer: Empty if unknown.
+        since: When the hook was called, by the monotonic clock.
 
     Raises:
         ImportFailed: It is not a regular file, or cannot be read.
     """
     lines = answer.strip().splitlines()
     last = json.dumps(lines[-1], ensure_ascii=False)[1:-1].encode("utf-8", "replace") if lines else b""
-    until = time.monotonic() + _WAIT_S
+    until = since + _WAIT_S
     while not _contains(log, last) and time.monotonic() < until:
         time.sleep(_POLL_S)
     return log.exists()

@@ -6,6 +6,7 @@ This is a person's choice for all workspaces, so it is stored with their setting
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,11 +30,14 @@ class Switches:
     def off(self) -> Mapping[str, list[str]]:
         """``everywhere`` (one empty name if off everywhere), ``projects`` by folder, ``sessions`` by id."""
         try:
-            tree = json.loads(read_own(self._path) or b"{}")
-            return {name: [str(each) for each in tree.get(name, [])] for name in _KINDS}
-        except (OSError, ValueError, AttributeError, TypeError):
+            return self._read()
+        except _UNREADABLE:
             # An unreadable file was meant to turn something off: err on the side of off.
             return {"everywhere": [""], "projects": [], "sessions": []}
+
+    def _read(self) -> Mapping[str, list[str]]:
+        tree = json.loads(read_own(self._path) or b"{}")
+        return {name: [str(each) for each in tree.get(name, [])] for name in _KINDS}
 
     def why_off(self, call: HookCall) -> str:
         """Why an event is ignored; empty if it is not."""
@@ -42,18 +46,24 @@ class Switches:
             return "off everywhere"
         if call.session_id in off["sessions"]:
             return "off in this session"
-        here = Path(call.cwd)
-        if call.cwd and any(here.is_relative_to(project) for project in off["projects"]):
-            return "off in this project"
+        if call.cwd and off["projects"]:
+            here = Path(os.path.realpath(call.cwd.replace("\0", "")))  # agents may name a folder by a link
+            if any(here.is_relative_to(project) for project in off["projects"]):
+                return "off in this project"
         return ""
 
     def turn(self, kind: str, name: str, *, on: bool) -> bool:
         """Turns hooks on or off for a name of a kind, a key of ``off``; returns whether anything changed.
 
         Raises:
-            ConfigError: It cannot be saved.
+            ConfigError: It cannot be saved, or what is off cannot be read.
         """
-        off = {each: list(names) for each, names in self.off().items()}
+        try:
+            off = {each: list(names) for each, names in self._read().items()}
+        except _UNREADABLE as error:
+            # Saving would turn on what it lists.
+            what, hint = f"cannot be read: {error}", "correct or delete it; until then hooks are off"
+            raise ConfigError(what, where=str(self._path), hint=hint) from error
         if (name in off[kind]) is not on:
             return False
         off[kind] = [each for each in off[kind] if each != name] if on else [*off[kind], name]
@@ -65,4 +75,5 @@ class Switches:
         return True
 
 
+_UNREADABLE = (OSError, ValueError, AttributeError, TypeError)
 _KINDS = ("everywhere", "projects", "sessions")

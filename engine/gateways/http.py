@@ -163,6 +163,7 @@ class HookServer:
                 await super().shutdown(sockets)
 
         self._socket = _listen(host, port)
+        self._host = "[::1]" if host == "::1" else HOST
         self.port: int = self._socket.getsockname()[1]
         app = application(engine, token=token, port=self.port)
         self._server: uvicorn.Server = Server(
@@ -182,7 +183,7 @@ class HookServer:
     @property
     def address(self) -> str:
         """The server's base URL."""
-        return f"http://{HOST}:{self.port}"
+        return f"http://{self._host}:{self.port}"
 
     def serve(self) -> None:
         """Serves until the program is interrupted or ``stop`` is called."""

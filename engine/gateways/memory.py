@@ -182,6 +182,8 @@ class Memory:
         """
         engine, at = self._engine, self._engine.clock()
         clean, secrets = redact(plain(text))
+        if not any(map(str.isalnum, clean)):
+            raise HarvestRefused("the text says nothing", hint="pass one statement")
         name, day = f"{BY_AGENT}{slugify(agent, 40)}", local_day(at, engine.config.days.time_zone)
         voices = voices_of([Turn("agent", "", (Text(clean),))])
         item = Item(_CATEGORIES[kind], clean, voice="agent", why=WHY["agent"])
@@ -292,10 +294,11 @@ class Memory:
         rest = "\n".join(lines[first - 1 : last])[skip:]
         text, note = rest[:limit], ""
         if len(rest) > limit:
-            text = text.rpartition("\n")[0] or text
-            is_whole = len(text) < limit
-            next_line = first + text.count("\n") + is_whole
-            note = f"continue with line={next_line}" + ("" if is_whole else f" skip={skip + limit}")
+            whole, _, cut = text.rpartition("\n")
+            text = whole or text
+            line = first + text.count("\n")
+            skipped = len(cut) + (skip if line == first else 0)
+            note = f"continue with line={line + 1}" if whole else f"continue with line={line} skip={skipped}"
         return answers.Passage(
             place=f"{shown(path)}:{first}-{first + text.count(chr(10))}",
             total=len(lines),

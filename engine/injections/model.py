@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.activation.decision import hash_of
 from engine.context.delimiters import one_line
+from engine.redaction.detect import redacted
 from engine.startup.records import dataclass
 from engine.store.monthly import list_in, text_in, whole_in
 
@@ -22,6 +23,7 @@ WHY_CHARACTERS = 120
 """Recorded of the reason for a section."""
 
 _HASH_CHARACTERS = 32
+_HASHED_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,10 @@ class UseNote:
 
 
 def message_hash(text: str) -> str:
-    """A hash of the message's words, without white space, which shells, agents and transcripts change."""
-    return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
+    """A hash of the start of a message: without white space, which shells, agents and transcripts change, and
+    with secrets redacted, as in a transcript. Hooks cut very long messages.
+    """
+    return hash_of(" ".join(redacted(text).split())[:_HASHED_CHARACTERS])[:_HASH_CHARACTERS]
 
 
 def injected(sections: Iterable[Section], *, explained: bool = False) -> tuple[InjectedSection, ...]:

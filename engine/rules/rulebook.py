@@ -152,10 +152,17 @@ class Rulebook:
         return found[0] if len(found) == 1 else None
 
     def changed(self, rules: Iterable[Rule]) -> Rulebook:
-        """A copy with some rules changed or added."""
+        """A copy with some rules changed or added. A rule that is not replaced any more is no longer part of
+        the one it was merged into.
+        """
         wanted = {rule.id: rule for rule in rules}
-        kept = [wanted.pop(rule.id, rule) for rule in self.rules]
-        return replace(self, rules=(*kept, *wanted.values()))
+        own = {rule.id for rule in wanted.values() if rule.state != "replaced"}
+        every = (*(wanted.pop(rule.id, rule) for rule in self.rules), *wanted.values())
+        return replace(self, rules=tuple(_without(rule, own) for rule in every))
+
+
+def _without(rule: Rule, names: Collection[str]) -> Rule:
+    return replace(rule, also=tuple(name for name in rule.also if name not in names)) if rule.also else rule
 
 
 def most_told(rules: Iterable[Rule]) -> list[Rule]:

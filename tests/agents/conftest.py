@@ -9,6 +9,7 @@ import pytest
 
 from engine.agents.hooks import Hooks
 from engine.engine import Engine
+from tests.agents.agent import Agent
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +26,8 @@ def engine(indexed_sample: Path) -> Iterator[Engine]:
 @pytest.fixture
 def hooks(engine: Engine) -> Hooks:
     return Hooks(engine)
+
+
+@pytest.fixture
+def agent(hooks: Hooks, tmp_path: Path) -> Agent:
+    return Agent(hooks.answer, tmp_path / "claude")

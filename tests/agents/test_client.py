@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -171,6 +172,20 @@ def test_the_client_does_not_wait_for_end_of_input(listener: Listener, indexed_s
         assert process.wait() == 0
 
 
+def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, indexed_sample: Path) -> None:
+    event = json.dumps(json.loads(PROMPT) | {"prompt": f"{REVIEW} {{x}}, and the one before"}).encode()
+    head, brace, tail = event.partition(b"}")
+    arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(head + brace)
+        process.stdin.flush()
+        assert not select.select([process.stdout], [], [], 0.5)[0], "the client takes a part for the event"
+        process.stdin.write(tail)
+        process.stdin.flush()
+        assert b"github-pr-review" in process.stdout.read()
+
+
 def test_a_listener_that_never_answers_times_out(indexed_sample: Path) -> None:
     Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
     address = wire.socket_path(str(indexed_sample))
@@ -210,6 +225,41 @@ def test_one_process_listens_and_another_takes_over_when_it_stops(
         assert second.listening.wait(20)
         second.stop()
     assert not os.path.exists(wire.socket_path(str(indexed_sample)))
+
+
+@pytest.mark.parametrize("lingers", [True, False])
+def test_hooks_of_a_workspace_that_was_moved_are_left_to_others(lingers: bool, indexed_sample: Path) -> None:
+    moved = indexed_sample.with_name("moved")
+    with Engine.open(indexed_sample) as engine:
+        listener = Listener(engine, lingers=lingers)
+        listener.start()
+        assert listener.listening.wait(20)
+        indexed_sample.rename(moved)
+        with contextlib.suppress(ConnectionError):
+            assert client._request(str(moved), "claude-code", PROMPT, time.monotonic() + 5) is None
+        assert listener.wait_to_leave(20 if lingers else 0) is lingers
+        wait_until(lambda: not os.path.exists(wire.socket_path(str(moved))))
+        moved.rename(indexed_sample)
+        listener.stop()
+
+
+def test_listening_is_retried_after_an_error(indexed_sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
+    failures = [OSError("too many open files")] * 3
+
+    def accept(listening: socket.socket) -> tuple[socket.socket, object]:
+        if failures:
+            raise failures.pop()
+        return real(listening)
+
+    real = socket.socket.accept
+    monkeypatch.setattr(socket.socket, "accept", accept)
+    reported: list[str] = []
+    with Engine.open(indexed_sample) as engine:
+        monkeypatch.setattr(engine, "report_error", reported.append)
+        with listening(engine):
+            wait_until(lambda: not failures and is_answered(wire.socket_path(str(indexed_sample))))
+    assert reported == ["cannot listen for agents: too many open files"]
 
 
 def test_simultaneous_requests_are_all_answered(listener: Listener, indexed_sample: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 
 from engine.agents.hooks import Hooks
-from engine.agents.switches import Switches
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.events import AgentTold, ErrorReported
@@ -21,11 +21,6 @@ from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 REVIEW = "Can you review the PR that just came in?"
-
-
-@pytest.fixture
-def agent(hooks: Hooks, tmp_path: Path) -> Agent:
-    return Agent(hooks.answer, tmp_path / "claude")
 
 
 def call_hook(hooks: Hooks, **fields: Any) -> str:
@@ -161,6 +156,32 @@ def test_a_session_log_written_after_the_hook_call_is_waited_for(
     behind(0)
     call_hook(hooks, **stop)
     assert texts(engine)[2:] == ["And now?", "Said."], "an identical earlier answer is not taken for it"
+
+
+@pytest.mark.parametrize("more", [" My key is sk-ant-api03-" + "a1B2c3D4e5F6g7H8" * 5, " and so on" * 4_000])
+def test_what_a_prompt_was_given_is_matched_to_its_reply(
+    more: str, engine: Engine, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.agents.call.MAX_CHARACTERS", 30_000)
+    monkeypatch.setattr("engine.agents.hooks.SECONDS", 60)
+    assert agent.prompt(REVIEW + more)
+    assert agent.prompt("ok, do it") == ""
+    assert [(each.is_claimed, each.finished) for each in engine.injections.log.last(5)] == [(True, True)]
+
+
+def test_captures_that_are_late_do_not_wait(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Callable[[], None]] = []
+    agent = Agent(Hooks(engine, waiting.append).answer, tmp_path / "claude")
+    for number in range(3):
+        agent.prompt(f"What about number {number}?", f"It is number {number}.")
+    clock = time.monotonic
+    monkeypatch.setattr("engine.agents.log_wait.time.monotonic", lambda: clock() + 2)
+    monkeypatch.setattr("engine.agents.log_wait.time.sleep", lambda _seconds: pytest.fail("it waits"))
+    for job in waiting:
+        job()
+    assert texts(engine) == agent.messages
 
 
 def test_hooks_configured_in_two_settings_files_inject_once(hooks: Hooks, agent: Agent) -> None:
@@ -379,25 +400,6 @@ def test_failures_are_logged_and_reported_to_subscribers(engine: Engine, hooks: 
     assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
         "did not name a session log"
     )
-
-
-def test_hooks_can_be_switched_off_globally_per_project_or_per_session(
-    engine: Engine, hooks: Hooks, agent: Agent
-) -> None:
-    switches = Switches()
-    cases = {
-        "off everywhere": ("everywhere", ""),
-        "off in this project": ("projects", "/home/robin"),
-        "off in this session": ("sessions", SESSION),
-    }
-    for why, (kind, name) in cases.items():
-        assert switches.turn(kind, name, on=False) and not switches.turn(kind, name, on=False)
-        assert agent.start() == "" and agent.prompt(REVIEW) == ""
-        assert notes(hooks)[-1] == ("stop", why)
-        assert switches.turn(kind, name, on=True)
-    switches.turn("projects", "/home/rob", on=False)
-    assert agent.start() != "", "another folder's name may have the same prefix"
-    assert "off" not in {said for _, said in notes(hooks)[-1:]}
 
 
 def test_settings_limit_injection_and_capture(engine: Engine, hooks: Hooks, agent: Agent) -> None:

@@ -41,6 +41,7 @@ SETTINGS = {
     '    "X": []\n  }\n}\n'.encode(),
     "a hook in one line": f'{{"hooks":{{"Stop":[{OTHERS}]}},"a":[]}}'.encode(),
     "a key twice": f'{{"hooks": 1, "hooks": {{"Stop": [{OTHERS}]}}}}\n'.encode(),
+    "an event without hooks": b'{"hooks": {\n  "Stop": [ ], // none yet\n  "X": 1\n}}\n',
     "unknown words": '{\n  "größe": "ﷺ \\ud83d\\ude00 \\/",\n  "n": -1.50e+10\n}\n'.encode(),
 }  # fmt: skip
 
@@ -100,6 +101,8 @@ def test_uninstalling_restores_the_settings_byte_for_byte(
         ]
         assert handler["timeout"] == event.seconds and "async" not in handler
     assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_noop
+    install(CLAUDE_CODE, where, Programs(programs.folder, Path("/another/workspace")))
+    assert b"/another/workspace" in path.read_bytes() and content(kept) == data
     uninstall(CLAUDE_CODE, where)
     assert content(path) == data and not kept.exists()
 

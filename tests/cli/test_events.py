@@ -18,6 +18,7 @@ from tests.gateways.conftest import workspace
 def test_an_event_is_taken_and_ended(apo: Command, tmp_path: Path) -> None:
     root = workspace(tmp_path / "memory")
     assert apo("-C", root, "events", "next").code == 1
+    assert apo("-C", root, "events", "next", "--lease", "inf").code == 2
     assert "no events yet" in apo("-C", root, "events", "list").out
     assert apo("-C", root, "jobs", "run", "topic:evening").code == 0
     taken = apo("-C", root, "events", "next", "--wait", "--by", "me")

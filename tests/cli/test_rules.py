@@ -41,6 +41,7 @@ def test_imported_instructions_become_rules_in_prompts(apo: Command, sample: Pat
     added = apo("-C", sample, "rules", "add", "Answer briefly.", "--json").json
     assert added["rules"][0]["state"] == "in force"
     assert [rule["text"] for rule in apo("-C", sample, "rules", "--json").json][-1] == "Answer briefly."
+    assert "undone: memory: rule added: 'Answer briefly.'" in apo("-C", sample, "rules", "undo").out
     wrong = apo("-C", sample, "rules", "accept", "fffffff")
     assert wrong.code == 1 and "list them: autopoiesis rules" in wrong.err
     assert apo("-C", sample, "rules", "learn").out.startswith("0 sessions read, 0 rules learned")

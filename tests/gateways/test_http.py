@@ -235,6 +235,14 @@ def test_other_machines_cannot_be_allowed(tmp_path: Path, host: str) -> None:
         HookServer(engine, TOKEN, host=host, port=0)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
+def test_the_address_is_where_it_listens(tmp_path: Path, host: str) -> None:
+    (tmp_path / "memory-config.yaml").write_text("")
+    with Engine.open(tmp_path) as engine, running(HookServer(engine, TOKEN, host=host, port=0)) as server:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        assert httpx2.get(f"{server.address}/api/cache", headers=headers, trust_env=False).status_code == 200
+
+
 def test_a_stopped_server_refuses_connections(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
     with Engine.open(tmp_path) as engine, running(HookServer(engine, TOKEN, port=0)) as server:

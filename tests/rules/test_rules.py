@@ -132,6 +132,26 @@ def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> No
             engine.rules.accept(["fffffff"])
 
 
+def test_merged_rules_can_be_separated_and_merged_the_other_way(sample: Path, say: Say) -> None:
+    say("2031-05-01", "please don't amend commits", "we always squash before we merge")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        one, other = (
+            next(rule.id for rule in engine.rules.book().rules if word in rule.text)
+            for word in ("amend", "squash")
+        )
+        engine.rules.merge(one, other)
+        with pytest.raises(ChangeRefused, match=f"the rule {one} is replaced"):
+            engine.rules.merge(other, one)
+        engine.rules.accept([one])
+        assert [rule.also for rule in engine.rules.book().rules] == [(), ()]
+        say("2031-05-03", "never amend commits!")
+        engine.rules.learn()
+        assert {rule.id: rule.told for rule in engine.rules.book().rules} == {one: 2, other: 1}
+        kept = engine.rules.merge(other, one).rules[0]
+        assert (kept.id, kept.also, kept.told, kept.state) == (one, (other,), 2, "in force")
+
+
 def test_a_deleted_line_does_not_return_and_an_edited_one_is_kept(sample: Path, say: Say) -> None:
     say("2031-05-01", "please don't amend commits", "we always squash before we merge")
     with Engine.open(sample) as engine:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.signals.log import Arrival
 
 _LOOK_S = 0.25
+_LONGEST_LEASE = 7 * 24 * 60
 
 
 @group(
@@ -57,7 +58,7 @@ def events_list(engine: Engine, limit: int, as_json: bool) -> None:
 @events.verb("next", "autopoiesis events next --wait", "autopoiesis events next --json --lease 60")
 @click.option("--wait", is_flag=True, help="Wait for an event.")
 @click.option(
-    "--lease", type=click.FloatRange(min=0.1), default=15.0, show_default=True,
+    "--lease", type=click.FloatRange(0.1, _LONGEST_LEASE), default=15.0, show_default=True,
     help="Minutes until the event is handed out again, unless `events end` is run.",
 )  # fmt: skip
 @click.option("--by", default="command", show_default=True, help="Who takes it, as shown by `events list`.")

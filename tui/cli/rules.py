@@ -239,7 +239,10 @@ def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
 @rules.verb("undo", "autopoiesis rules undo")
 def rules_undo(engine: Engine, as_json: bool) -> None:
     """Undo the last change of the rules; repeat to undo earlier ones."""
+    undone = engine.rules.last_change()
     emit_change(engine.rules.undo(), "restored", as_json)
+    if not as_json:
+        emit(f"undone: {undone.subject}")
 
 
 def emit_change(change: Change, what: str, as_json: bool) -> None:

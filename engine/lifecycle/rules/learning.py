@@ -33,7 +33,7 @@ class Learned:
 
     book: Rulebook
     new: tuple[Rule, ...] = ()
-    first: Mapping[str, str] = field(default_factory=dict)  # first wording of the new ones, by id
+    first: Mapping[str, str] = field(default_factory=dict)  # first wording of those not in ``written``, by id
     again: tuple[Rule, ...] = ()  # accepted ones that were stated again
     gone: tuple[Rule, ...] = ()  # no longer stated in any session, and not decided by the user
     replaced: tuple[Rule, ...] = ()  # reversed by a later one
@@ -79,7 +79,7 @@ def learned(
     return Learned(
         replace(book, rules=tuple(kept)),
         new=tuple(rule for rule in kept if rule.id not in before),
-        first={name: mine[0].first for name, mine in by_rule.items() if name in found and name not in before},
+        first={group.id: group.first for group in groups if group.id in found and group.id not in written},
         again=tuple(
             rule for rule in kept if rule.accepted and rule.id in before and rule.told > before[rule.id].told
         ),

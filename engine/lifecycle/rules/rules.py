@@ -6,7 +6,6 @@ Rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); where the
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.harvest.inquiry import Asker
+from engine.lifecycle.rules.book import UNDONE, last_change, revert, update
 from engine.lifecycle.rules.grouping import Group, Occurrence, grouped, occurrences_of
 from engine.lifecycle.rules.learning import Learned, learned
 from engine.lifecycle.rules.sessions import (
@@ -28,7 +28,7 @@ from engine.lifecycle.rules.sessions import (
     unread,
 )
 from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
-from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
+from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, rule_id, rules_in
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.zone import local_day
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Commit, Repository
 
-_UNDONE = "Undoes"
-_LOOKED_BACK = 200
+_MAX_SOURCES = 200
 _AT_ONCE = 50
 """Sessions per write to the log."""
 
@@ -61,6 +60,13 @@ class Change:
 
     rules: tuple[Rule, ...]  # in their new state
     commit: ChangeCommit
+
+
+def _checked(*places: str | None) -> list[str]:
+    found = [place for place in places if place]
+    if any(re.search(r"[\s{}]", place) for place in found):
+        raise ChangeRefused("a scope cannot contain spaces or braces", where=PATH)
+    return found
 
 
 @dataclass(eq=False)
@@ -120,19 +126,26 @@ class Rules:
         self.log.add(read)
         with self.files.lock():
             known = self.log.known()
-            book, sessions = self.book(), existing(self.files, known)
+            sessions = existing(self.files, known)
             groups = grouped(sessions, known.written)
-            found = learned(book, groups, known.written if book.text else {}, sessions)
+            found = Learned(Rulebook())
+
+            def change(book: Rulebook) -> Rulebook:
+                nonlocal found
+                found = learned(book, groups, known.written if book.text else {}, sessions)
+                for rule in found.gone:
+                    self.log.note(Written(rule.id, ""))
+                return found.book
+
+            is_changed = update(self.files, change)
+            # Last, because one in the log that is not in the file counts as deleted by the user.
             for name, text in found.first.items():
                 self.log.note(Written(name, text))
-            for rule in found.gone:
-                self.log.note(Written(rule.id, ""))
-            if found.book.rules == book.rules:
+            if not is_changed:
                 return Learning(count, found)
-            self._write(found.book)
         what = f"{len(found.new)} rules learned" if found.new else "rules repeated"
-        new = [group for group in groups if group.id in found.first]
-        sources = {each.session.path for group in new for each in group.occurrences}
+        new = {rule.id for rule in found.new}
+        sources = {each.session.path for group in groups if group.id in new for each in group.occurrences}
         return Learning(count, found, self._commit(what, sessions=sorted(sources)))
 
     def occurrences(self, rule: Rule) -> tuple[Occurrence, ...]:
@@ -226,9 +239,7 @@ class Rules:
         Raises:
             ChangeRefused: One contains white space or a brace, which the line cannot hold.
         """
-        places = [place for place in (project, agent, tool, path) if place]
-        if any(re.search(r"[\s{}]", place) for place in places):
-            raise ChangeRefused("a scope cannot contain spaces or braces", where=PATH)
+        places = _checked(project, agent, tool, path)
 
         def change(book: Rulebook) -> list[Rule]:
             rule = self.rule(name, book)
@@ -247,18 +258,25 @@ class Rules:
         return self.change(change, f"narrowed to {where}" if where else "widened to everywhere")
 
     def merge(self, name: str, into: str) -> Change:
-        """Merges a rule into another, with its occurrences."""
+        """Merges a rule into another, with its occurrences.
+
+        Raises:
+            ChangeRefused: They are the same, or the other one is itself replaced.
+        """
 
         def change(book: Rulebook) -> list[Rule]:
             rule, kept = self.rule(name, book), self.rule(into, book)
             if rule.id == kept.id:
                 raise ChangeRefused(f"{name} and {into} are the same rule", where=PATH)
+            if kept.state == "replaced":
+                hint = f"accept it first: autopoiesis rules accept {kept.id}"
+                raise ChangeRefused(f"the rule {kept.id} is replaced", where=PATH, hint=hint)
             also = tuple(dict.fromkeys((*kept.also, rule.id, *rule.also)))
             sessions = {each.session.path for one in (rule, kept) for each in self.occurrences(one)}
             last = max(rule.last, kept.last)
             return [
                 replace(kept, also=also, told=len(sessions), last=last),
-                replace(rule, state="replaced", by=kept.id),
+                replace(rule, state="replaced", by=kept.id, also=()),
             ]
 
         return self.change(change, "merged")
@@ -304,9 +322,11 @@ class Rules:
         """Adds a rule worded by the user.
 
         Raises:
-            ChangeRefused: It already exists, or is not a single line.
+            ChangeRefused: It already exists, is not a single line, or the project contains white space or a
+                brace.
         """
         line, day = self._line(text), self.today()
+        _checked(project)
 
         def change(book: Rulebook) -> list[Rule]:
             if any(rule.id == rule_id(line) for rule in book.rules):
@@ -316,23 +336,8 @@ class Rules:
         return self.change(change, "added")
 
     def last_change(self) -> Commit:
-        """The commit that ``undo`` would revert.
-
-        Raises:
-            ChangeRefused: There is none.
-            RepositoryError: There is no repository, or git failed.
-        """
-        undone = set[str]()
-        for commit in self.repository().log(_LOOKED_BACK, path=PATH):
-            before = [
-                line.removeprefix(f"{_UNDONE}: ")
-                for line in commit.body.split("\n")
-                if line.startswith(f"{_UNDONE}: ")
-            ]
-            undone.update(before)
-            if not before and commit.revision not in undone:
-                return commit
-        raise ChangeRefused("no change of the rules to undo", where=PATH)
+        """The commit that ``undo`` would revert. Raises as ``book.last_change``."""
+        return last_change(self.repository())
 
     def undo(self) -> Change:
         """Reverts the last change of the rules file; repeated, the one before it.
@@ -341,47 +346,28 @@ class Rules:
             ChangeRefused: There is none, or the file has changed since.
             RepositoryError: There is no repository, or git failed.
         """
-        repository, commit = self.repository(), self.last_change()
-        with self.files.lock():
-            text = self._bytes()
-            if text != repository.show(commit.revision, PATH):
-                raise ChangeRefused(
-                    "has uncommitted changes",
-                    where=PATH,
-                    hint=f"commit them first: autopoiesis commit {PATH}",
-                )
-            data = b""
-            with contextlib.suppress(AutopoiesisError, FileNotFoundError):
-                data = repository.show(f"{commit.revision}^", PATH)
-            was, now = rules_in(text), rules_in(data)
-            self.files.replace(PATH, data or bytes_of(Rulebook()))
-        old = {rule.id: rule for rule in was.rules}
-        changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
-        return Change(
-            changed, self._commit("undo a change of the rules", trailers=[(_UNDONE, commit.revision)])
-        )
+        changed, revision = revert(self.files, self.repository())
+        return Change(changed, self._commit("undo a change of the rules", trailers=[(UNDONE, revision)]))
 
     def change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
         """Writes the rules that ``change`` returns; the commit message says ``what`` was done."""
-        with self.files.lock():
-            book = self.book()
+        rules: Sequence[Rule] = ()
+
+        def changed(book: Rulebook) -> Rulebook:
+            nonlocal rules
             rules = change(book)
-            changed = book.changed(rules)
-            if changed.rules != book.rules:
-                self._write(changed)
-        if changed.rules == book.rules:
+            return book.changed(rules)
+
+        if not update(self.files, changed):
             return Change(tuple(rules), ChangeCommit(why="nothing new to commit"))
         if len(rules) == 1 or what == "merged":
             return Change(tuple(rules), self._commit(f"rule {what}: {rules[0].text!r:.80}"))
         return Change(tuple(rules), self._commit(f"{len(rules)} rules {what}"))
 
-    def _write(self, book: Rulebook) -> None:
-        self.files.replace(PATH, bytes_of(book))
-
     def _commit(
         self, what: str, sessions: Sequence[str] = (), trailers: Sequence[tuple[str, str]] = ()
     ) -> ChangeCommit:
-        message = commit_message("memory", what, sessions=sessions[:_LOOKED_BACK], trailers=trailers)
+        message = commit_message("memory", what, sessions=sessions[:_MAX_SOURCES], trailers=trailers)
         paths = (PATH, *self.log.paths)
         return commit_change(self.repository, paths, message, wanted=self.config().git.auto_commit)
 
