@@ -152,3 +152,27 @@ def test_each_turn_is_captured_once_without_injected_text(engine: Engine) -> Non
     assert [turn.text for turn in conversation(engine).turns] == ["fix 0", "Fixed.", "fix 1", "Fixed again."]
     fire("SessionEnd")
     assert not engine.repository.changed(conversation(engine).path)
+
+
+def test_a_reply_that_grows_between_captures_is_captured_once(engine: Engine) -> None:
+    """As when opencode compacts while it works: it goes on without a new message of the person's."""
+    hooks = Hooks(engine)
+    messages: list[dict[str, Any]] = []
+
+    def say(role: str, *content: dict[str, Any], event: str = "PreCompact") -> None:
+        at = 1771264800000 + len(messages)
+        messages.append({"role": role, "timestamp": at, "content": content})
+        session = {"agent": "opencode", "session_id": SESSION, "messages": messages}
+        payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/x", "session": session}
+        assert hooks.answer("opencode", json.dumps(payload).encode()) == ""
+
+    say("user", {"type": "text", "text": "fix it"})
+    say("assistant", {"type": "tool_use", "name": "read", "input": {"file_path": "a.py"}, "output": "x"})
+    for text in ("I look.", "Two remarks.", "I look.", "Fixed."):
+        say("assistant", {"type": "text", "text": text})
+    say("user", {"type": "text", "text": "and the other"})
+    say("assistant", {"type": "text", "text": "Fixed too."}, event="Stop")
+    turns = conversation(engine).turns
+    texts = [turn.text for turn in turns if turn.text]
+    assert texts == ["fix it", "I look.", "Two remarks.", "I look.", "Fixed.", "and the other", "Fixed too."]
+    assert {turn.time for turn in turns} == {"18:00"} and sum(len(turn.tools) for turn in turns) == 1
