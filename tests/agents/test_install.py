@@ -199,6 +199,11 @@ def test_timeouts_and_answers_use_the_units_and_format_of_the_agent() -> None:
     }
     assert CODEX.answer("Stop", "text") == CODEX.answer("Unknown", "text") == ""
     assert GEMINI.answer("AfterAgent", "text") == GEMINI.answer("BeforeAgent", "") == "{}"
+    hooks, _ = entries.desired(GEMINI, Path("/bin"), None)
+    # It would start a process before each call of the model.
+    assert {name: each["matcher"] for name, each in hooks.items() if "matcher" in each} == {
+        "PreCompress": "manual"
+    }
 
 
 TOML = {
