@@ -9,6 +9,7 @@ const HOOK_MS = 6_000 // the program ends by itself within 5 seconds
 const QUIET_MS = 30 * 60_000 // after which a session counts as ended: opencode has no such event
 const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 MiB
 const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
+const TITLE_PROMPT = "You are a title generator" // of opencode 1, which asks for a title in the session's name
 const LOADED = Date.now()
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
 
@@ -63,10 +64,11 @@ const said = (message) => {
   const content = (message.parts ?? message.content ?? [{ type: "text", text: message.text }]).flatMap((part) => {
     if (part.type === "text" && part.text && !part.synthetic && !part.ignored) return [{ type: "text", text: part.text }]
     if (part.type !== "tool") return []
-    const { input, output, content = [], error } = part.state ?? {}
+    const { input, output, content = [], error, title } = part.state ?? {}
     const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
     const tool = part.tool ?? part.name ?? ""
-    const name = tool.includes("_") && !OWN_TOOLS.has(tool) ? `mcp__${tool}` : tool // of a server, whose name stands before
+    // A server's name stands before its tools. A server `plan` may have a tool `exit`: its results have no title.
+    const name = tool.includes("_") && !(OWN_TOOLS.has(tool) && title !== "") ? `mcp__${tool}` : tool
     const lines = name === "read" && !error && result.match(/^\d+[:|] .*$/gm) // of the file; more stands around them
     const told = (lines ? lines.join("\n") : result).slice(0, 65_536)
     return [{ type: "tool_use", name, input: short(input), output: told, is_error: !!error }]
@@ -135,6 +137,7 @@ const memory = (ask) => {
       else if (type === "session.compacted" || type === "session.compaction.ended") {
         compacted.add(id)
         standing.delete(id)
+        await throughout(id) // at once: it may be closed before it is asked again
       } else if (/^session\.(idle|execution\.(succeeded|failed|interrupted))$/.test(type)) {
         clearTimeout(session.timer)
         session.timer = setTimeout(safe(() => end(id)), QUIET_MS)
@@ -162,6 +165,7 @@ const server = async ({ client }) => {
       parts.push({ id, sessionID, messageID: last.messageID, type: "text", text, synthetic: true })
     }),
     "experimental.chat.system.transform": safe(async ({ sessionID }, { system }) => {
+      if (system[0]?.startsWith(TITLE_PROMPT)) return
       const text = await ours.throughout(sessionID)
       if (text) system.push(text)
     }),

@@ -1,5 +1,5 @@
 // Calls a plugin as opencode 1 or 2 does in a session, and prints what came of it.
-const [file, generation, created] = process.argv.slice(2)
+const [file, generation, created, quits] = process.argv.slice(2)
 const { default: plugin } = await import(file)
 const id = "ses_4f2aB9"
 const prompt = "Can you review the PR that just came in?"
@@ -13,11 +13,12 @@ const state = { status: "completed", input: { filePath: "a.py" } }
 
 if (generation === "1") {
   const tool = { type: "tool", tool: "read", state: { ...state, output: "<content>\n1: x\n2: y\n</content>" } }
+  const plans = ["", "Switching to build agent"].map((title) => ({ type: "tool", tool: "plan_exit", state: { ...state, title, output: "ok" } }))
   const messages = () => [
     { info: { role: "user", time }, parts: out.stored },
     { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
     { info: { role: "assistant", time, summary: true }, parts: [text("a summary")] },
-    { info: { role: "assistant", time }, parts: [{ ...tool, tool: "forge_read" }, text("Two remarks.")] },
+    { info: { role: "assistant", time }, parts: [{ ...tool, tool: "forge_read" }, text("Two remarks."), ...plans] },
   ]
   const session = {
     get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
@@ -30,11 +31,14 @@ if (generation === "1") {
     await hooks["chat.message"]({ sessionID }, { message: {}, parts: out.stored })
     out.child ??= out.stored.length
   }
+  const titled = { system: ["You are a title generator. You output ONLY a thread title."] }
+  await hooks["experimental.chat.system.transform"]({ sessionID: id }, titled)
+  out.titled = titled.system.length
   for (const sessionID of [id, id, undefined]) await hooks["experimental.chat.system.transform"]({ sessionID }, out)
   await hooks.event({ event: { type: "session.idle", properties: { sessionID: id } } })
   await hooks["experimental.session.compacting"]({ sessionID: id }, { context: [] })
   await hooks.event({ event: { type: "session.compacted", properties: { sessionID: id } } })
-  await hooks["experimental.chat.system.transform"]({ sessionID: id }, out)
+  if (!quits) await hooks["experimental.chat.system.transform"]({ sessionID: id }, out)
   await hooks.dispose()
 } else {
   const tool = { type: "tool", name: "read", state: { ...state, content: [text("1\n2")] } }
@@ -62,7 +66,7 @@ if (generation === "1") {
   await writer.write({ type: "session.execution.succeeded", data: { sessionID: id } })
   await work.compaction({ sessionID: id })
   await writer.write({ type: "session.compaction.ended", data: { sessionID: id } })
-  await work.context({ sessionID: id, system: out.system })
+  if (!quits) await work.context({ sessionID: id, system: out.system })
   await end()
 }
 console.log(JSON.stringify(out))

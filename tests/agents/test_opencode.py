@@ -40,9 +40,19 @@ def conversation(engine: Engine) -> Conversation:
 
 
 def run_in_host(
-    folder: Path, program: str, generation: str, workspace: Path, *, ms: int = 6_000, created: str = ""
+    folder: Path,
+    program: str,
+    generation: str,
+    workspace: Path,
+    *,
+    ms: int = 6_000,
+    created: str = "",
+    quits: bool = False,
 ) -> dict[str, Any]:
-    """Run a session whose plugin calls ``program`` with a timeout of ``ms``; return opencode's state."""
+    """Run a session whose plugin calls ``program`` with a timeout of ``ms``; return opencode's state.
+
+    With ``quits``, it is closed as soon as it has compacted.
+    """
     programs = folder / 'bin "; process.exit(1) '
     programs.mkdir(parents=True)
     if program:
@@ -52,7 +62,7 @@ def run_in_host(
     plugin = change.file.path
     assert "HOOK_MS = 6_000" in plugin.read_text()
     plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
-    command = [str(NODE), str(HOST), str(plugin), generation, created]
+    command = [str(NODE), str(HOST), str(plugin), generation, created, "quits" if quits else ""]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -87,7 +97,9 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     kept = conversation(engine)
     assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks."]
     data = engine.files.read(kept.path).decode()
-    assert [brings_outside(call) for turn in kept.turns for call in turn.tools] == [False, True]
+    outside = [brings_outside(call) for turn in kept.turns for call in turn.tools]
+    assert outside == ([False, True, True, False] if generation == "1" else [False, True])
+    assert found.get("titled", 1) == 1, "a title is not asked for with the memory"
     assert INJECTED not in data and "a.py → 2 lines" in data and "channel: opencode" in data
     assert not engine.repository.changed(kept.path), "committed at the end"
     assert not [*(tmp_path / "cache").rglob("*.json")], "the session was cached only temporarily"
@@ -99,7 +111,7 @@ def test_a_session_started_by_another_process_is_resumed(generation: str, tmp_pa
     said = tmp_path / "said"
     # Several run at once, so each line is written in a single call.
     program = f"line=$(cat); printf '%s\\n' \"$line\" >> {said}"
-    run_in_host(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000")
+    run_in_host(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000", quits=True)
     events = [json.loads(line) for line in said.read_text().splitlines()]
     starts = [each["source"] for each in events if each["hook_event_name"] == "SessionStart"]
     assert starts == ["resume", "compact"]
