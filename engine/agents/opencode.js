@@ -9,7 +9,7 @@ const HOOK_MS = 6_000 // the program ends by itself within 5 seconds
 const QUIET_MS = 30 * 60_000 // after which a session counts as ended: opencode has no such event
 const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 MiB
 const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
-const TITLE_PROMPT = "You are a title generator" // of opencode 1, which asks for a title in the session's name
+const ASIDE = /^You are a (title generator|context summarization agent)\b/ // what opencode 1 asks in a session's name
 const LOADED = Date.now()
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
 
@@ -165,7 +165,7 @@ const server = async ({ client }) => {
       parts.push({ id, sessionID, messageID: last.messageID, type: "text", text, synthetic: true })
     }),
     "experimental.chat.system.transform": safe(async ({ sessionID }, { system }) => {
-      if (system[0]?.startsWith(TITLE_PROMPT)) return
+      if (ASIDE.test(system[0])) return
       const text = await ours.throughout(sessionID)
       if (text) system.push(text)
     }),
