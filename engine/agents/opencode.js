@@ -12,6 +12,7 @@ const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
 const ASIDE = /^You are a (title generator|context summarization agent)\b/ // what opencode 1 asks in a session's name
 const LOADED = Date.now()
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
+const TAKEN = (globalThis[Symbol.for("autopoiesis.opencode.taken")] ??= new Map()) // by session, who serves it
 
 /** What a promise gives; nothing where it fails or takes too long. */
 const within = (ms, promised) =>
@@ -84,12 +85,19 @@ const memory = (ask) => {
   const open = new Map() // by session of a person's, its folder and the timer of its end
   const compacted = new Set()
   const begun = new Set()
+  // Installed for the person and for the project as well, it is loaded twice: the first to see a session serves it.
+  const takes = (id) => {
+    const key = `${id} ${COMMAND}`
+    if (!TAKEN.has(key)) TAKEN.set(key, open)
+    return TAKEN.get(key) === open
+  }
   const asked = async (name, id) => {
     const found = await ask[name](id)
     return found?.data ?? found
   }
 
   const call = async (hook_event_name, id, more = {}) => {
+    if (!takes(id)) return ""
     const about = await asked("session", id)
     if (!about || about.parentID) return "" // a sub-agent's
     const payload = { hook_event_name, session_id: id, cwd: about.directory ?? about.location?.directory ?? "" }
@@ -145,7 +153,10 @@ const memory = (ask) => {
         await captured("Stop", id)
       }
     },
-    endAll: () => within(WAITED_MS, Promise.all([...open.keys()].map(end))),
+    endAll: () => {
+      for (const [key, by] of TAKEN) if (by === open) TAKEN.delete(key)
+      return within(WAITED_MS, Promise.all([...open.keys()].map(end)))
+    },
   }
 }
 

@@ -24,7 +24,11 @@ if (generation === "1") {
     get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
     messages: async () => ({ data: messages() }),
   }
-  const hooks = await plugin.server({ client: { session } })
+  const twins = [await plugin.server({ client: { session } }), await plugin.server({ client: { session } })]
+  const each = (name) => async (...given) => {
+    for (const twin of twins) await twin[name](...given)
+  }
+  const hooks = Object.fromEntries(Object.keys(twins[0]).map((name) => [name, each(name)]))
   await plugin.setup({}) // a late version 1 does
   for (const sessionID of ["ses_child", id]) {
     out.stored = [{ id: "prt_1", sessionID, messageID: "msg_1", ...text(prompt) }]
