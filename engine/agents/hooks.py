@@ -161,9 +161,10 @@ class Hooks:
         return replace(run, rules=shown.held if shown else (), told=tuple(files)), text
 
     def _may_have_compacted(self, call: HookCall, known: KnownContext) -> bool:
-        """Whether an announced compaction may have taken place, which no event has told."""
-        at = known.announced.at if known.announced is not None else ""
-        return bool(at) and (not call.contract.compacts_silently or is_compressed_since(call, at))
+        """Whether an announced compaction may have taken place, which no event has told, or will tell."""
+        if known.announced is None or not call.contract.compacts_silently:
+            return known.announced is not None and known.has_ended
+        return is_compressed_since(call, known.announced.at)
 
     def _inject_relevant(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """Whatever is relevant to a prompt."""

@@ -56,6 +56,7 @@ class KnownContext:
     rules: tuple[str, ...] = ()  # ids of the injected rules
     sections: frozenset[tuple[str, str]] = frozenset()  # path and lines of everything else
     announced: HookRun | None = None  # the compaction announced last, if nothing tells whether it took place
+    has_ended: bool = False  # whether the agent has ended since it announced that
 
 
 class HookLog:
@@ -107,12 +108,13 @@ def _replay(runs: Sequence[HookRun], session_id: str) -> KnownContext:
     known = KnownContext()
     prompt: HookRun | None = None  # the last one
     announced: HookRun | None = None
+    has_ended = False
     is_counted = False  # whether the compaction that the log shows when the agent stops counts already
     for run in runs:
         # A parent's lines refer to its own transcript.
         line = run.line if run.session_id == session_id else 0
         if run.moment == "pre_compact":
-            announced, is_counted = replace(run, line=line), False
+            announced, has_ended, is_counted = replace(run, line=line), False, False
         elif run.moment == "prompt":
             if run.line or run.told:
                 known = _known_after(run, line or known.line)
@@ -120,8 +122,9 @@ def _replay(runs: Sequence[HookRun], session_id: str) -> KnownContext:
         elif _is_start(run):
             if run.told or run.source not in CONTINUATIONS:
                 known = _after_start(run, known, announced, prompt)
-                is_counted = announced is not None
-            announced = None
+                announced, is_counted = None, announced is not None
+        elif run.moment == "session_end":
+            has_ended = True
         elif run.line and is_counted:
             known = replace(known, line=line)
         elif run.line:
@@ -129,7 +132,7 @@ def _replay(runs: Sequence[HookRun], session_id: str) -> KnownContext:
             known = _known_after(prompt, line) if prompt is not None else KnownContext(run.at, line)
         if run.moment == "stop":
             announced, is_counted = None, False
-    return replace(known, announced=announced)
+    return replace(known, announced=announced, has_ended=has_ended)
 
 
 def _after_start(

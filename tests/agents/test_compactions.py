@@ -75,6 +75,21 @@ def test_nothing_is_repeated_after_a_compaction_that_does_not_take_place(hooks: 
     agent.fire("PreCompact", trigger="auto")
     assert agent.prompt(REVIEW) == ""
     agent.fire("PreCompact", trigger="manual")
-    assert "Marit Oksanen" in agent.start("resume"), "it was stopped before it could tell"
+    agent.end()
+    assert "Marit Oksanen" in agent.start("resume"), "it was ended before it could tell"
     assert "topic:github-pr-review" in agent.prompt(REVIEW)
     assert agent.prompt(REVIEW) == "" and agent.start("resume") == ""
+
+
+def test_a_session_that_is_resumed_and_compacted_at_once_gets_its_context_once(
+    hooks: Hooks, tmp_path: Path
+) -> None:
+    """Codex 0.171 announces the compaction before it says that the session is resumed."""
+    agent = Agent(hooks.answer, tmp_path / "codex", name="codex")
+    agent.start()
+    agent.prompt(REVIEW)
+    agent.end()
+    agent.fire("PreCompact", trigger="auto")
+    assert agent.start("resume") == "" and "Marit Oksanen" in agent.start("compact")
+    assert hooks.log.known(SESSION).line > 1
+    assert "topic:github-pr-review" in agent.prompt(REVIEW) and agent.prompt(REVIEW) == ""
