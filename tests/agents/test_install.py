@@ -268,7 +268,8 @@ def test_a_plugin_and_its_server_are_installed_and_removed(
         install(OPENCODE, here, named)
         assert plugin.read_text().endswith("// of a later version\n")
     uninstall(OPENCODE, here, mcp=True)
-    assert settings.read_bytes() == before and not plugin.exists()
+    assert settings.read_bytes() == before and not plugin.parents[1].exists()
+    plugin.parent.mkdir(parents=True)
     plugin.write_text("export const mine = 1\n")
     uninstall(OPENCODE, here)
     with pytest.raises(DocumentError, match="another plugin has this file name"):
