@@ -11,6 +11,7 @@ const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 
 const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
 const ASIDE = /^You are a (title generator|context summarization agent)\b/ // what opencode 1 asks in a session's name
 const LOADED = Date.now()
+const TYPED = "autopoiesis.typed" // in a part's metadata, the command that it was made from
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
 const TAKEN = (globalThis[Symbol.for("autopoiesis.opencode.taken")] ??= new Map()) // by session, who serves it
 
@@ -57,13 +58,21 @@ const short = (input) =>
       .map(([key, value]) => [key === "filePath" ? "file_path" : key, value]),
   )
 
+/** What a person typed in a text: a command by its name, and without the quotes that `opencode run` puts around it. */
+const typed = ({ text, metadata }) => {
+  const inner = text.slice(1, -1)
+  const isWhole = text.startsWith('"') && text.endsWith('"') && !inner.replaceAll('\\"', "").includes('"')
+  return metadata?.[TYPED] ?? (isWhole && inner.includes(" ") ? inner.replaceAll('\\"', '"') : text)
+}
+
 /** What was said in a message of either generation; what opencode or a plugin put into it was not said. */
 const said = (message) => {
   const about = message.info ?? message
   const role = about.role ?? about.type
   if ((role !== "user" && role !== "assistant") || about.summary === true) return []
   const content = (message.parts ?? message.content ?? [{ type: "text", text: message.text }]).flatMap((part) => {
-    if (part.type === "text" && part.text && !part.synthetic && !part.ignored) return [{ type: "text", text: part.text }]
+    if (part.type === "text" && part.text && !part.synthetic && !part.ignored)
+      return [{ type: "text", text: role === "user" ? typed(part) : part.text }]
     if (part.type !== "tool") return []
     const { input, output, content = [], error, title } = part.state ?? {}
     const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
@@ -76,7 +85,8 @@ const said = (message) => {
   })
   const more = { role, timestamp: about.time?.created, model: about.modelID ?? about.model?.id }
   if (role === "assistant") return content.map((each) => ({ ...more, content: [each] })) // in their order
-  return content.length ? [{ ...more, content }] : []
+  const kind = (message.parts ?? []).some((part) => part.metadata?.[TYPED]) ? "command" : undefined
+  return content.length ? [{ ...more, kind, content }] : []
 }
 
 /** What is done at the events of one instance of opencode, given how to ask it. */
@@ -168,12 +178,16 @@ const server = async ({ client }) => {
   })
   return {
     "chat.message": safe(async ({ sessionID }, { parts }) => {
-      const typed = parts.filter((part) => part.type === "text" && !part.synthetic)
-      const text = await ours.beside(sessionID, typed.map((part) => part.text).join("\n"))
+      const own = parts.filter((part) => part.type === "text" && !part.synthetic)
+      const text = await ours.beside(sessionID, own.map(typed).join("\n"))
       const last = parts.at(-1)
       if (!text || !last) return
       const id = `${last.id}0` // parts are kept in the order of their ids
       parts.push({ id, sessionID, messageID: last.messageID, type: "text", text, synthetic: true })
+    }),
+    "command.execute.before": safe(async ({ command, arguments: words }, { parts }) => {
+      const line = `/${command} ${typed({ text: words ?? "" })}`.trim()
+      for (const part of parts) if (part.type === "text") part.metadata = { ...part.metadata, [TYPED]: line }
     }),
     "experimental.chat.system.transform": safe(async ({ sessionID }, { system }) => {
       if (ASIDE.test(system[0])) return
@@ -195,7 +209,7 @@ const setup = async (ctx) => {
   })
   const hook = (name, work) => ctx.session.hook(name, safe(work))
   await hook("prompt", async ({ sessionID, prompt }) => {
-    const text = await ours.beside(sessionID, prompt.text)
+    const text = await ours.beside(sessionID, typed(prompt))
     // It stands before the message, is not shown, and sets nothing going by itself.
     if (text) await ctx.session.synthetic({ sessionID, text, description: "Autopoiesis", resume: false })
   })

@@ -14,11 +14,15 @@ const state = { status: "completed", input: { filePath: "a.py" } }
 if (generation === "1") {
   const tool = { type: "tool", tool: "read", state: { ...state, output: "<content>\n1: x\n2: y\n</content>" } }
   const plans = ["", "Switching to build agent"].map((title) => ({ type: "tool", tool: "plan_exit", state: { ...state, title, output: "ok" } }))
+  const command = [text("Never push to main. now")]
   const messages = () => [
     { info: { role: "user", time }, parts: out.stored },
     { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
     { info: { role: "assistant", time, summary: true }, parts: [text("a summary")] },
     { info: { role: "assistant", time }, parts: [{ ...tool, tool: "forge_read" }, text("Two remarks."), ...plans] },
+    { info: { role: "user", time }, parts: command },
+    { info: { role: "user", time }, parts: [text('"say \\"hi\\" there"')] },
+    { info: { role: "user", time }, parts: [text('"quoted"')] },
   ]
   const session = {
     get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
@@ -35,6 +39,7 @@ if (generation === "1") {
     await hooks["chat.message"]({ sessionID }, { message: {}, parts: out.stored })
     out.child ??= out.stored.length
   }
+  await hooks["command.execute.before"]({ command: "lint", sessionID: id, arguments: "now" }, { parts: command })
   const titled = { system: ["You are a title generator. You output ONLY a thread title."] }
   await hooks["experimental.chat.system.transform"]({ sessionID: id }, titled)
   out.titled = titled.system.length

@@ -95,7 +95,9 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     assert sorted(run.moment for run in runs) == sorted(moments) and not any(run.failed for run in runs)
     assert {run.source for run in runs if run.moment == "session_start"} == {"startup", "compact"}
     kept = conversation(engine)
-    assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks."]
+    more = ["/lint now", 'say "hi" there', '"quoted"'] if generation == "1" else []
+    assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks.", *more]
+    assert [turn.text for turn in kept.turns if turn.kind == "command"] == more[:1]
     data = engine.files.read(kept.path).decode()
     outside = [brings_outside(call) for turn in kept.turns for call in turn.tools]
     assert outside == ([False, True, True, False] if generation == "1" else [False, True])

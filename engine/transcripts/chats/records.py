@@ -16,7 +16,7 @@ from engine.transcripts.chats.labelled import NAME, ROLES
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
-from engine.transcripts.turn import Role
+from engine.transcripts.turn import COMMAND, Role
 
 _LISTS = (
     "messages",
@@ -136,7 +136,8 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     parts = list(_parts(content, chat, at))
     if not any(text.strip() for text in parts) and text_of(body, "text"):
         parts = [text_of(body, "text")]
-    chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, line=line)
+    kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
+    chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     for call in body.get("tool_calls") or ():
         if function := object_of(call, "function"):
             name = one_line(text_of(function, "name"), 80) or "tool"
