@@ -43,8 +43,9 @@ def is_compressed_since(call: HookCall, at: str) -> bool:
     from engine.transcripts.chats.gemini import summary_times  # noqa: PLC0415 — rarely needed
     from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — as above
 
-    since = datetime.fromisoformat(at)
-    with contextlib.suppress(ImportFailed), opened(Path(call.transcript)) as stream:
+    # The time is read from our log, which somebody may have edited.
+    with contextlib.suppress(ImportFailed, ValueError), opened(Path(call.transcript)) as stream:
+        since = datetime.fromisoformat(at).astimezone()
         records = (record for line in read_lines(stream) for record in line.records)
         return any(time >= since for time in summary_times(records))
     return False
