@@ -37,7 +37,7 @@ class Event:
     """Whether the output may add context."""
 
     only: str = ""
-    """The required ``trigger``, if other triggers do not mean what the event's name says."""
+    """The required ``trigger``, if others do not mean what the event's name says; also its matcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,8 @@ GEMINI = Contract(
         Event("SessionStart", "session_start", 10, context=True),
         Event("BeforeAgent", "prompt", 10, context=True),
         Event("AfterAgent", "stop", 30),
-        Event("PreCompress", "pre_compact", 30, only="manual"),  # "auto" comes before every model call
+        # "auto" comes before every model call, and does not tell whether there will be a compression.
+        Event("PreCompress", "pre_compact", 30, only="manual"),
         Event("SessionEnd", "session_end", 10),
     ),
     hooks=Place("settings.json", ".gemini/settings.json"),

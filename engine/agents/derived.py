@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import datetime
 from pathlib import Path
 
 from engine.agents.call import HookCall
@@ -33,3 +34,18 @@ def parent_session(call: HookCall) -> str:
             named = head.get("forked_from_id") if isinstance(head, dict) else None
             return named.lower() if isinstance(named, str) else ""
     return ""
+
+
+def is_compressed_since(call: HookCall, at: str) -> bool:
+    """Whether Gemini has compressed the session since a time: it announces a compression that it then may
+    refuse, and tells only its log of the outcome, which it rewrites with the summary.
+    """
+    from engine.transcripts.chats.gemini import summary_times  # noqa: PLC0415 — rarely needed
+    from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — as above
+
+    # The time is read from our log, which somebody may have edited.
+    with contextlib.suppress(ImportFailed, ValueError), opened(Path(call.transcript)) as stream:
+        since = datetime.fromisoformat(at).astimezone()
+        records = (record for line in read_lines(stream) for record in line.records)
+        return any(time >= since for time in summary_times(records))
+    return False

@@ -79,7 +79,8 @@ def desired(contract: Contract, folder: Path, workspace: Path | None) -> tuple[E
             "command": _guarded_command([str(folder / HOOK), contract.agent, *named]),
             "timeout": event.seconds * contract.ticks,
         }
-        hooks[event.name] = {"hooks": [handler]}
+        matcher = {"matcher": event.only} if event.only else {}
+        hooks[event.name] = {**matcher, "hooks": [handler]}
     if contract.hooks.user.endswith(".js"):
         run = [str(folder / HOOK), contract.agent, *named]
         command = [str(folder / SERVER), "mcp", *named]
@@ -203,7 +204,9 @@ def hooks_in(text: str) -> Iterator[tuple[str, int, int, dict[str, Any]]]:
 def _our_hooks(text: str) -> Entries:
     found: dict[str, Any] = {}
     for event, path in _our_handlers(_root(text)):
-        found.setdefault(event, {"hooks": []})["hooks"].append(path[-1][1].value)
+        matcher = path[-2][1].value.get("matcher")
+        group = {"hooks": []} if matcher in (None, "", "*") else {"matcher": matcher, "hooks": []}
+        found.setdefault(event, group)["hooks"].append(path[-1][1].value)
     return found
 
 

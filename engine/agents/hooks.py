@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from engine.activation.trace import Message
 from engine.agents.call import HookCall, read_call
 from engine.agents.contracts import WAITED_FOR, Moment
-from engine.agents.derived import parent_session, typed_prompt
+from engine.agents.derived import is_compressed_since, parent_session, typed_prompt
 from engine.agents.injected_text import injected_text
-from engine.agents.log import CONTINUATIONS, HookLog, HookRun
+from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
@@ -84,7 +84,7 @@ class Hooks:
             if off:
                 run = replace(run, said=off)
             elif call.event.moment in WAITED_FOR and self._is_duplicate(call):
-                run = replace(run, said="duplicate event: the hooks are installed in two settings files")
+                run = replace(run, said=DUPLICATE)
             elif call.event.moment in WAITED_FOR:
                 run, text = self._inject(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
@@ -139,9 +139,10 @@ class Hooks:
 
     def _inject_standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """The standing context of a session; a resumed session already has it."""
-        is_continuation = call.source in CONTINUATIONS and not call.contract.inject_each_start
-        if is_continuation and self.log.known(run.parent or call.session_id).since:
-            return replace(run, said="resumed session: it already has the standing context"), ""
+        if call.source in CONTINUATIONS and not call.contract.inject_each_start:
+            known = self.log.known(run.parent or call.session_id)
+            if known.since and not self._may_have_compacted(call, known):
+                return replace(run, said="resumed session: it already has the standing context"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:
             return replace(run, said="hooks.session_tokens is 0"), ""
@@ -159,6 +160,12 @@ class Hooks:
         run = _with_sections(run, made)
         return replace(run, rules=shown.held if shown else (), told=tuple(files)), text
 
+    def _may_have_compacted(self, call: HookCall, known: KnownContext) -> bool:
+        """Whether an announced compaction may have taken place, which no event has told, or will tell."""
+        if known.announced is None or not call.contract.compacts_silently:
+            return known.announced is not None and known.has_ended
+        return is_compressed_since(call, known.announced.at)
+
     def _inject_relevant(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """Whatever is relevant to a prompt."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
@@ -167,6 +174,9 @@ class Hooks:
             why = "not a person's prompt" if budget else "hooks.prompt_tokens is 0"
             return replace(run, said=why), ""
         known, standing_again = self.log.known(call.session_id), ""
+        if call.contract.compacts_silently and self._may_have_compacted(call, known) and known.announced:
+            run = replace(run, line=known.announced.line or 1)
+            known = KnownContext(since=run.at, line=run.line)
         if known.line and not known.sections and call.contract.compacts_silently:
             run, standing_again = self._inject_standing(call, run)  # no session start will inject it again
             known = replace(known, rules=run.rules, sections=frozenset(run.told))
@@ -235,41 +245,41 @@ class Hooks:
         """Captures the session as far as its log goes; commits it when the session ends."""
         started = time.monotonic()
         try:
-            said, line = self._capture_session(call, arrived)
-            run = replace(run, said=said, line=line)
+            run = self._capture_session(call, run, arrived)
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
         self._log_run(replace(run, ms=round((time.monotonic() - started) * 1000)))
 
-    def _capture_session(self, call: HookCall, arrived: float) -> tuple[str, int]:
-        """What was done, and the first transcript line that stays in the agent's context."""
+    def _capture_session(self, call: HookCall, run: HookRun, arrived: float) -> HookRun:
+        """The run with what was done and, of a compaction, what stays in the agent's context."""
         from engine.agents.log_wait import is_written  # noqa: PLC0415 — not for a prompt
         from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
 
         engine = self._engine
         if not engine.config.hooks.capture:
-            return "hooks.capture is off", 0
+            return replace(run, said="hooks.capture is off")
         before = self._end_of(call.session_id)
         with self._log_of(call) as log:
             if log is not None and not is_written(log, call.answer, arrived):
-                return "nothing in the session log yet", 0
+                return replace(run, said="nothing in the session log yet")
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
-                return self._commit(()), 0
+                return replace(run, said=self._commit(()))
             if log is None:
-                return f"{call.contract.title} did not name a session log", 0
+                return replace(run, said=f"{call.contract.title} did not name a session log")
             done = import_sessions(engine, [Source(log)], commit=False)
         result = next(iter(done.results), None)
         if result is None or result.status == "skipped":
-            return result.why if result else "nothing in the session log yet", 0
+            return replace(run, said=result.why if result else "nothing in the session log yet")
         if result.target:
             self._learn(result.target, before)
         said = f"{result.status}: {result.target}"
-        line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
+        if call.event.moment == "pre_compact":
+            run = self._flush(result.target, run)
         if call.event.moment == "stop" and call.contract.compacts_silently:
-            line = self._last_summary(result.target, before)
+            run = replace(run, line=self._last_summary(result.target, before))
         if call.event.moment == "session_end":
             said += f"; {self._commit(done.results)}"
-        return said, line
+        return replace(run, said=said)
 
     def _commit(self, results: Iterable[ImportResult]) -> str:
         from engine.conversations.imports import commit_imported  # noqa: PLC0415 — as above
@@ -316,17 +326,22 @@ class Hooks:
         engine.labels.learn_from_use(path, first)
         engine.injections.learn_from_use(path, first)
 
-    def _flush(self, path: str) -> int:
-        """Flushes what the agent is about to forget; returns the first transcript line it keeps."""
+    def _flush(self, path: str, run: HookRun) -> HookRun:
+        """Flushes what the agent is about to forget; returns the run with what it keeps.
+
+        It keeps a prompt that it has not begun to answer, and what was injected with that prompt.
+        """
         conversation = self._engine.conversations.read(path)
         if conversation is None or not conversation.turns:
-            return 0
+            return run
         if self._engine.flush.has_provider:
             plan = self._engine.flush.plan(conversation, 0, everything=True)
             for record in self._engine.flush.run(conversation, plan.parts):
                 if record.error:
                     self._engine.report_error(f"{path} was not flushed: {record.error}")
-        return conversation.turns[-1].line + 1
+        last = conversation.turns[-1]
+        is_kept = last.role == "user" and last.is_dialogue
+        return replace(run, line=last.line + (not is_kept), keeps_prompt=is_kept)
 
     def _last_summary(self, path: str, before: tuple[str, int]) -> int:
         """The line of the last summary among new turns, which replaced the agent's context; 0 if none."""

@@ -121,6 +121,9 @@ class Change:
     old_backup: NamedFile | None = None
     """A backup that is no longer needed once the file is restored."""
 
+    folders: int = 0
+    """How many folders above the file are deleted with it if nothing else is in them."""
+
     @property
     def is_noop(self) -> bool:
         """Whether the file stays the same."""
@@ -143,6 +146,9 @@ class Change:
         """
         if self.data is None:
             remove_named(self.file)
+            with contextlib.suppress(OSError):
+                for folder in [*self.file.path.parents][: self.folders]:
+                    folder.rmdir()
             return
         make_folder_of(self.file.path)
         if self.backup is not None:
@@ -201,12 +207,15 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
         kept = _backup(real)
         if _is_as_installed(text, kept, ours):
             back = None if kept.seen is None else kept.data
-            changes.append(Change(file, back, what, old_backup=kept))
+            changes.append(
+                Change(file, back, what, old_backup=kept, folders=_own_folders(contract, where, real))
+            )
             continue
         for section, _ in ours:
             text = _explaining(file, partial(with_entries, text, section, {}))
         is_gone = real.suffix == ".js" and not text  # an older version of our plugin
-        changes.append(Change(file, None if is_gone else mark + text.encode(), what))
+        data = None if is_gone else mark + text.encode()
+        changes.append(Change(file, data, what, folders=_own_folders(contract, where, real)))
     return changes
 
 
@@ -273,6 +282,15 @@ def _files(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -
     for place, section, each in zip(places, sections(contract), entries, strict=False):
         found.setdefault(_resolved(where.file(contract, place), where), []).append((section, each))
     return found
+
+
+def _own_folders(contract: Contract, where: Where, real: Path) -> int:
+    """The number of folders above a settings file that an installation may have created for it."""
+    for place in (contract.hooks, contract.mcp):
+        if where.file(contract, place) == real:
+            relative = place.user.removeprefix("~/") if where.project is None else place.project
+            return len(Path(relative).parent.parts)
+    return 0  # behind a symlink
 
 
 def _resolved(path: Path, where: Where) -> Path:

@@ -20,6 +20,8 @@ _TAIL_BYTES = 512 * 1024
 """Bytes of each month's file that are searched for a session; anything older counts as never injected."""
 CONTINUATIONS = ("resume", "fork")
 """Sources of a session start that continue an earlier session."""
+DUPLICATE = "duplicate event: the hooks are installed in two settings files"
+"""What the second run for an event says; it injects nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class HookRun:
     rules: tuple[str, ...] = ()  # ids of the injected rules
     told: tuple[tuple[str, str], ...] = ()  # standing context: path and lines of each injected section
     injection: str = ""  # id in the injection log
-    line: int = 0  # after a compaction: the first transcript line still in the agent's context
+    line: int = 0  # of a compaction: the first transcript line that stays in the agent's context
+    keeps_prompt: bool = False  # of a compaction: the last prompt, not answered yet, stays in the context
     said: str = ""  # why nothing was injected, or what was captured
     failed: bool = False
 
@@ -52,6 +55,8 @@ class KnownContext:
     line: int = 0  # the first transcript line in its context; 0 for all
     rules: tuple[str, ...] = ()  # ids of the injected rules
     sections: frozenset[tuple[str, str]] = frozenset()  # path and lines of everything else
+    announced: HookRun | None = None  # the compaction announced last, if nothing tells whether it took place
+    has_ended: bool = False  # whether the agent has ended since it announced that
 
 
 class HookLog:
@@ -78,7 +83,7 @@ class HookLog:
         runs: list[HookRun] = []
         wanted = session_id
         for run in self.backwards(_TAIL_BYTES) if session_id else ():
-            if run.session_id != wanted:
+            if run.session_id != wanted or run.said == DUPLICATE:
                 continue
             runs.append(run)
             if _is_start(run) and run.source not in ("compact", *CONTINUATIONS):
@@ -95,27 +100,53 @@ def _is_start(run: HookRun) -> bool:
 
 
 def _replay(runs: Sequence[HookRun], session_id: str) -> KnownContext:
-    """What is in the context after a sequence of runs, oldest first."""
+    """What is in the context after a sequence of runs, oldest first.
+
+    An announced compaction may be refused or fail. It took place if a session start says so, if a prompt has
+    found it in the log (``line``), or if the log has a summary when the agent stops.
+    """
     known = KnownContext()
     prompt: HookRun | None = None  # the last one
+    announced: HookRun | None = None
+    has_ended = False
+    is_counted = False  # whether the compaction that the log shows when the agent stops counts already
     for run in runs:
-        if run.line:
-            # A parent's lines refer to its own transcript.
-            line = run.line if run.session_id == session_id else 0
+        # A parent's lines refer to its own transcript.
+        line = run.line if run.session_id == session_id else 0
+        if run.moment == "pre_compact":
+            announced, has_ended, is_counted = replace(run, line=line), False, False
+        elif run.moment == "prompt":
+            if run.line or run.told:
+                known = _known_after(run, line or known.line)
+            prompt, announced, is_counted = run, None, is_counted or bool(run.line)
+        elif _is_start(run):
+            if run.told or run.source not in CONTINUATIONS:
+                known = _after_start(run, known, announced, prompt)
+                announced, is_counted = None, announced is not None
+        elif run.moment == "session_end":
+            has_ended = True
+        elif run.line and is_counted:
+            known = replace(known, line=line)
+        elif run.line:
             # A compaction noticed when the agent stopped came before that turn's prompt.
-            prompt_before = prompt if run.moment == "stop" and prompt is not None else None
-            known = (
-                _known_after(prompt_before, line) if prompt_before else KnownContext(since=run.at, line=line)
-            )
-        elif run.told or (_is_start(run) and run.source not in CONTINUATIONS):
-            if run.source in CONTINUATIONS and known.since:
-                known = replace(known, rules=run.rules, sections=frozenset(run.told))
-            else:
-                is_new = _is_start(run) and run.source not in ("compact", *CONTINUATIONS)
-                known = _known_after(run, 0 if is_new else known.line)
-        if run.moment == "prompt":
-            prompt = run
-    return known
+            known = _known_after(prompt, line) if prompt is not None else KnownContext(run.at, line)
+        if run.moment == "stop":
+            announced, is_counted = None, False
+    return replace(known, announced=announced, has_ended=has_ended)
+
+
+def _after_start(
+    run: HookRun, known: KnownContext, announced: HookRun | None, prompt: HookRun | None
+) -> KnownContext:
+    """What is in the context after a session start."""
+    if run.source in CONTINUATIONS and known.since and announced is None:
+        return replace(known, rules=run.rules, sections=frozenset(run.told))
+    if run.source not in ("compact", *CONTINUATIONS):
+        return _known_after(run, 0)
+    after = _known_after(run, announced.line if announced is not None else known.line)
+    if announced is not None and announced.keeps_prompt and prompt is not None:
+        return replace(after, since=prompt.at)
+    return after
 
 
 def _known_after(run: HookRun, line: int) -> KnownContext:
@@ -131,6 +162,7 @@ def _run_of(record: Record) -> HookRun | None:
             ms=whole_in(record.get("ms", 0)),
             tokens=whole_in(record.get("tokens", 0)),
             line=whole_in(record.get("line", 0)),
+            keeps_prompt=record.get("keeps_prompt") is True,
             failed=record.get("failed") is True,
             labels=tuple(map(text_in, list_in(record.get("labels", [])))),
             rules=tuple(map(text_in, list_in(record.get("rules", [])))),

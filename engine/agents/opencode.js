@@ -9,8 +9,11 @@ const HOOK_MS = 6_000 // the program ends by itself within 5 seconds
 const QUIET_MS = 30 * 60_000 // after which a session counts as ended: opencode has no such event
 const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 MiB
 const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
+const ASIDE = /^You are a (title generator|context summarization agent)\b/ // what opencode 1 asks in a session's name
 const LOADED = Date.now()
+const TYPED = "autopoiesis.typed" // in a part's metadata, the command that it was made from
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
+const TAKEN = (globalThis[Symbol.for("autopoiesis.opencode.taken")] ??= new Map()) // by session, who serves it
 
 /** What a promise gives; nothing where it fails or takes too long. */
 const within = (ms, promised) =>
@@ -55,25 +58,35 @@ const short = (input) =>
       .map(([key, value]) => [key === "filePath" ? "file_path" : key, value]),
   )
 
+/** What a person typed in a text: a command by its name, and without the quotes that `opencode run` puts around it. */
+const typed = ({ text, metadata }) => {
+  const inner = text.slice(1, -1)
+  const isWhole = text.startsWith('"') && text.endsWith('"') && !inner.replaceAll('\\"', "").includes('"')
+  return metadata?.[TYPED] ?? (isWhole && inner.includes(" ") ? inner.replaceAll('\\"', '"') : text)
+}
+
 /** What was said in a message of either generation; what opencode or a plugin put into it was not said. */
 const said = (message) => {
   const about = message.info ?? message
   const role = about.role ?? about.type
   if ((role !== "user" && role !== "assistant") || about.summary === true) return []
   const content = (message.parts ?? message.content ?? [{ type: "text", text: message.text }]).flatMap((part) => {
-    if (part.type === "text" && part.text && !part.synthetic && !part.ignored) return [{ type: "text", text: part.text }]
+    if (part.type === "text" && part.text && !part.synthetic && !part.ignored)
+      return [{ type: "text", text: role === "user" ? typed(part) : part.text }]
     if (part.type !== "tool") return []
-    const { input, output, content = [], error } = part.state ?? {}
+    const { input, output, content = [], error, title } = part.state ?? {}
     const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
     const tool = part.tool ?? part.name ?? ""
-    const name = tool.includes("_") && !OWN_TOOLS.has(tool) ? `mcp__${tool}` : tool // of a server, whose name stands before
+    // A server's name stands before its tools. A server `plan` may have a tool `exit`: its results have no title.
+    const name = tool.includes("_") && !(OWN_TOOLS.has(tool) && title !== "") ? `mcp__${tool}` : tool
     const lines = name === "read" && !error && result.match(/^\d+[:|] .*$/gm) // of the file; more stands around them
     const told = (lines ? lines.join("\n") : result).slice(0, 65_536)
     return [{ type: "tool_use", name, input: short(input), output: told, is_error: !!error }]
   })
   const more = { role, timestamp: about.time?.created, model: about.modelID ?? about.model?.id }
   if (role === "assistant") return content.map((each) => ({ ...more, content: [each] })) // in their order
-  return content.length ? [{ ...more, content }] : []
+  const kind = (message.parts ?? []).some((part) => part.metadata?.[TYPED]) ? "command" : undefined
+  return content.length ? [{ ...more, kind, content }] : []
 }
 
 /** What is done at the events of one instance of opencode, given how to ask it. */
@@ -82,12 +95,19 @@ const memory = (ask) => {
   const open = new Map() // by session of a person's, its folder and the timer of its end
   const compacted = new Set()
   const begun = new Set()
+  // Installed for the person and for the project as well, it is loaded twice: the first to see a session serves it.
+  const takes = (id) => {
+    const key = `${id} ${COMMAND}`
+    if (!TAKEN.has(key)) TAKEN.set(key, open)
+    return TAKEN.get(key) === open
+  }
   const asked = async (name, id) => {
     const found = await ask[name](id)
     return found?.data ?? found
   }
 
   const call = async (hook_event_name, id, more = {}) => {
+    if (!takes(id)) return ""
     const about = await asked("session", id)
     if (!about || about.parentID) return "" // a sub-agent's
     const payload = { hook_event_name, session_id: id, cwd: about.directory ?? about.location?.directory ?? "" }
@@ -135,6 +155,7 @@ const memory = (ask) => {
       else if (type === "session.compacted" || type === "session.compaction.ended") {
         compacted.add(id)
         standing.delete(id)
+        await throughout(id) // at once: it may be closed before it is asked again
       } else if (/^session\.(idle|execution\.(succeeded|failed|interrupted))$/.test(type)) {
         clearTimeout(session.timer)
         session.timer = setTimeout(safe(() => end(id)), QUIET_MS)
@@ -142,7 +163,10 @@ const memory = (ask) => {
         await captured("Stop", id)
       }
     },
-    endAll: () => within(WAITED_MS, Promise.all([...open.keys()].map(end))),
+    endAll: () => {
+      for (const [key, by] of TAKEN) if (by === open) TAKEN.delete(key)
+      return within(WAITED_MS, Promise.all([...open.keys()].map(end)))
+    },
   }
 }
 
@@ -154,14 +178,19 @@ const server = async ({ client }) => {
   })
   return {
     "chat.message": safe(async ({ sessionID }, { parts }) => {
-      const typed = parts.filter((part) => part.type === "text" && !part.synthetic)
-      const text = await ours.beside(sessionID, typed.map((part) => part.text).join("\n"))
+      const own = parts.filter((part) => part.type === "text" && !part.synthetic)
+      const text = await ours.beside(sessionID, own.map(typed).join("\n"))
       const last = parts.at(-1)
       if (!text || !last) return
       const id = `${last.id}0` // parts are kept in the order of their ids
       parts.push({ id, sessionID, messageID: last.messageID, type: "text", text, synthetic: true })
     }),
+    "command.execute.before": safe(async ({ command, arguments: words }, { parts }) => {
+      const line = `/${command} ${typed({ text: words ?? "" })}`.trim()
+      for (const part of parts) if (part.type === "text") part.metadata = { ...part.metadata, [TYPED]: line }
+    }),
     "experimental.chat.system.transform": safe(async ({ sessionID }, { system }) => {
+      if (ASIDE.test(system[0])) return
       const text = await ours.throughout(sessionID)
       if (text) system.push(text)
     }),
@@ -180,7 +209,7 @@ const setup = async (ctx) => {
   })
   const hook = (name, work) => ctx.session.hook(name, safe(work))
   await hook("prompt", async ({ sessionID, prompt }) => {
-    const text = await ours.beside(sessionID, prompt.text)
+    const text = await ours.beside(sessionID, typed(prompt))
     // It stands before the message, is not shown, and sets nothing going by itself.
     if (text) await ctx.session.synthetic({ sessionID, text, description: "Autopoiesis", resume: false })
   })

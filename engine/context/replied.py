@@ -13,6 +13,7 @@ from engine.context.relevance import omit
 from engine.context.sources import Reader
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
+from engine.search.talk import telling
 from engine.transcripts.escape import HEADING
 from engine.transcripts.format import parse_turns
 from engine.transcripts.turn import DIALOGUE, Text
@@ -30,21 +31,21 @@ _QUESTION = ("?", "？", "؟")
 def with_replies(
     reader: Reader, results: Sequence[SearchResult], message: str, left_out: list[LeftOut]
 ) -> list[SearchResult]:
-    """The results, each of the person's turns followed by the agent's last words about it. Without these, a
-    question or a repetition of the message is left out, with the reason.
+    """The results, each of the person's turns followed by the agent's last words about it. A question without
+    these is left out, with the reason, and so is a repetition of the message, of which only the reply is new.
     """
     found: list[SearchResult] = []
     for number, result in enumerate(results):
         is_said = result.category == "conversation" and result.speaker.startswith("user")
         reply = _reply(reader, result) if is_said and number < _MOST else None
-        if reply is None and _echoes(result.text, message):
+        if _echoes(result.text, message):
             omit(left_out, result, "it repeats the message")
         elif reply is None and is_said and number < _MOST and result.text.rstrip().endswith(_QUESTION):
             omit(left_out, result, "a question that was not answered")
         else:
             found.append(result)
-            if reply is not None and all(each.text != reply.text for each in (*found, *results)):
-                found.append(reply)
+        if reply is not None and all(each.text != reply.text for each in (*found, *results)):
+            found.append(reply)
     return found
 
 
@@ -54,14 +55,14 @@ def _echoes(text: str, message: str) -> bool:
 
 
 def _reply(reader: Reader, result: SearchResult) -> SearchResult | None:
-    """What the agent said last before the person spoke again; ``None`` if it said nothing."""
+    """What the agent said last before the person spoke again; ``None`` if it said nothing but "Done."."""
     lines = reader.raw(result.path).replace("\r\n", "\n").split("\n")
     for start, end in reversed(_answer(lines, result.end_line)):
         if end - start > _MOST_LINES:
             return None
         _, (turn, *_) = parse_turns("\n".join(lines[start:end]), start + 1)
         said = [block.text for block in turn.blocks if isinstance(block, Text)]
-        if said:
+        if said and telling(literal_terms(said[-1])):
             return replace(
                 result,
                 start_line=start + 2,

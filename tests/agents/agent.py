@@ -66,16 +66,25 @@ class Agent:
         self._log_injected(injected, "SessionStart")
         return injected
 
-    def prompt(self, text: str, answer: str = "Done.", **call: Any) -> str:
-        """Send a prompt: the agent calls its hook, answers and stops. Returns the injected text."""
+    def prompt(self, text: str, answer: str = "Done.", *, compacts: str = "", **call: Any) -> str:
+        """Send a prompt: the agent calls its hook, answers and stops. Returns the injected text.
+
+        Args:
+            compacts: When it compacts on its own: ``before`` it begins to answer, or ``within`` its answer.
+                With ``never`` it announces to compact before, but does not.
+        """
         injected = self.fire("UserPromptSubmit", prompt=text)
         if self.name == "claude-code":
             self._write(self._claude.user(text, cwd=self.cwd))
         else:
             self._write(self._codex.event("user_message", message=text), self._codex.message("user", text))
         self._log_injected(injected, "UserPromptSubmit")
+        if compacts in ("before", "never"):
+            self.compact(is_refused=compacts == "never")
         if call and self.name == "claude-code":
             self._write(self._claude.calls("toolu_1", **call), self._claude.result("toolu_1", "ok"))
+        if compacts == "within":
+            self.compact()
         if self.name == "claude-code":
             self._write(self._claude.says(answer))
         else:
@@ -85,6 +94,11 @@ class Agent:
         self.messages += [text, answer]
         self.fire("Stop", stop_hook_active=False, last_assistant_message=answer)
         return injected
+
+    def compact(self, *, is_refused: bool = False) -> str:
+        """Compact on its own, and return the text injected afterwards."""
+        self.fire("PreCompact", trigger="auto")
+        return "" if is_refused else self.start("compact")
 
     def end(self) -> None:
         self.fire("SessionEnd", reason="prompt_input_exit")

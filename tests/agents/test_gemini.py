@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ class Gemini:
             ("user", "<state_snapshot>s</state_snapshot>"),
             ("gemini", "Got it. Thanks for the additional context!"),
         ]
-        self._write({"$set": {"messages": [self._message(*each) for each in made]}})
+        now = {"timestamp": datetime.now(UTC).isoformat()}
+        self._write({"$set": {"messages": [self._message(*each) | now for each in made]}})
 
     def prompt(self, text: str, *, compresses: bool = False) -> str:
         injected = self.fire("BeforeAgent", prompt=text)
@@ -153,3 +155,20 @@ def test_an_injection_after_a_manual_compression_is_not_repeated(hooks: Hooks, t
     assert "Marit Oksanen" in injected and "topic:github-pr-review" in injected
     injected = gemini.prompt(REVIEW)
     assert "Marit Oksanen" not in injected and "topic:github-pr-review" not in injected
+
+
+def test_nothing_is_repeated_after_a_compression_that_gemini_refuses(hooks: Hooks, tmp_path: Path) -> None:
+    """As when the summary would be longer than what it replaces: PreCompress has been sent by then."""
+    gemini = Gemini(hooks, tmp_path)
+    gemini.fire("SessionStart", source="startup")
+    gemini.prompt(REVIEW)
+    gemini.fire("PreCompress", trigger="manual")
+    assert gemini.prompt(REVIEW) == ""
+    gemini.fire("PreCompress", trigger="manual")
+    assert gemini.fire("SessionStart", source="resume") == "" and gemini.prompt(REVIEW) == ""
+    gemini.fire("PreCompress", trigger="manual")
+    gemini.compress()
+    assert "Marit Oksanen" in gemini.fire("SessionStart", source="resume")
+    injected = gemini.prompt(REVIEW)
+    assert "topic:github-pr-review" in injected and "Marit Oksanen" not in injected
+    assert gemini.prompt(REVIEW) == ""

@@ -202,6 +202,11 @@ def test_timeouts_and_answers_use_the_units_and_format_of_the_agent() -> None:
     }
     assert CODEX.answer("Stop", "text") == CODEX.answer("Unknown", "text") == ""
     assert GEMINI.answer("AfterAgent", "text") == GEMINI.answer("BeforeAgent", "") == "{}"
+    hooks, _ = entries.desired(GEMINI, Path("/bin"), None)
+    # It would start a process before each call of the model.
+    assert {name: each["matcher"] for name, each in hooks.items() if "matcher" in each} == {
+        "PreCompress": "manual"
+    }
 
 
 TOML = {
@@ -266,7 +271,8 @@ def test_a_plugin_and_its_server_are_installed_and_removed(
         install(OPENCODE, here, named)
         assert plugin.read_text().endswith("// of a later version\n")
     uninstall(OPENCODE, here, mcp=True)
-    assert settings.read_bytes() == before and not plugin.exists()
+    assert settings.read_bytes() == before and not plugin.parents[1].exists()
+    plugin.parent.mkdir(parents=True)
     plugin.write_text("export const mine = 1\n")
     uninstall(OPENCODE, here)
     with pytest.raises(DocumentError, match="another plugin has this file name"):

@@ -40,9 +40,19 @@ def conversation(engine: Engine) -> Conversation:
 
 
 def run_in_host(
-    folder: Path, program: str, generation: str, workspace: Path, *, ms: int = 6_000, created: str = ""
+    folder: Path,
+    program: str,
+    generation: str,
+    workspace: Path,
+    *,
+    ms: int = 6_000,
+    created: str = "",
+    quits: bool = False,
 ) -> dict[str, Any]:
-    """Run a session whose plugin calls ``program`` with a timeout of ``ms``; return opencode's state."""
+    """Run a session whose plugin calls ``program`` with a timeout of ``ms``; return opencode's state.
+
+    With ``quits``, it is closed as soon as it has compacted.
+    """
     programs = folder / 'bin "; process.exit(1) '
     programs.mkdir(parents=True)
     if program:
@@ -52,7 +62,7 @@ def run_in_host(
     plugin = change.file.path
     assert "HOOK_MS = 6_000" in plugin.read_text()
     plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
-    command = [str(NODE), str(HOST), str(plugin), generation, created]
+    command = [str(NODE), str(HOST), str(plugin), generation, created, "quits" if quits else ""]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -85,9 +95,13 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     assert sorted(run.moment for run in runs) == sorted(moments) and not any(run.failed for run in runs)
     assert {run.source for run in runs if run.moment == "session_start"} == {"startup", "compact"}
     kept = conversation(engine)
-    assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks."]
+    more = ["/lint now", 'say "hi" there', '"quoted"'] if generation == "1" else []
+    assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks.", *more]
+    assert [turn.text for turn in kept.turns if turn.kind == "command"] == more[:1]
     data = engine.files.read(kept.path).decode()
-    assert [brings_outside(call) for turn in kept.turns for call in turn.tools] == [False, True]
+    outside = [brings_outside(call) for turn in kept.turns for call in turn.tools]
+    assert outside == ([False, True, True, False] if generation == "1" else [False, True])
+    assert found.get("titled", 1) == 1, "a title is not asked for with the memory"
     assert INJECTED not in data and "a.py → 2 lines" in data and "channel: opencode" in data
     assert not engine.repository.changed(kept.path), "committed at the end"
     assert not [*(tmp_path / "cache").rglob("*.json")], "the session was cached only temporarily"
@@ -99,7 +113,7 @@ def test_a_session_started_by_another_process_is_resumed(generation: str, tmp_pa
     said = tmp_path / "said"
     # Several run at once, so each line is written in a single call.
     program = f"line=$(cat); printf '%s\\n' \"$line\" >> {said}"
-    run_in_host(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000")
+    run_in_host(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000", quits=True)
     events = [json.loads(line) for line in said.read_text().splitlines()]
     starts = [each["source"] for each in events if each["hook_event_name"] == "SessionStart"]
     assert starts == ["resume", "compact"]
@@ -152,3 +166,27 @@ def test_each_turn_is_captured_once_without_injected_text(engine: Engine) -> Non
     assert [turn.text for turn in conversation(engine).turns] == ["fix 0", "Fixed.", "fix 1", "Fixed again."]
     fire("SessionEnd")
     assert not engine.repository.changed(conversation(engine).path)
+
+
+def test_a_reply_that_grows_between_captures_is_captured_once(engine: Engine) -> None:
+    """As when opencode compacts while it works: it goes on without a new message of the person's."""
+    hooks = Hooks(engine)
+    messages: list[dict[str, Any]] = []
+
+    def say(role: str, *content: dict[str, Any], event: str = "PreCompact") -> None:
+        at = 1771264800000 + len(messages)
+        messages.append({"role": role, "timestamp": at, "content": content})
+        session = {"agent": "opencode", "session_id": SESSION, "messages": messages}
+        payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/x", "session": session}
+        assert hooks.answer("opencode", json.dumps(payload).encode()) == ""
+
+    say("user", {"type": "text", "text": "fix it"})
+    say("assistant", {"type": "tool_use", "name": "read", "input": {"file_path": "a.py"}, "output": "x"})
+    for text in ("I look.", "Two remarks.", "I look.", "Fixed."):
+        say("assistant", {"type": "text", "text": text})
+    say("user", {"type": "text", "text": "and the other"})
+    say("assistant", {"type": "text", "text": "Fixed too."}, event="Stop")
+    turns = conversation(engine).turns
+    texts = [turn.text for turn in turns if turn.text]
+    assert texts == ["fix it", "I look.", "Two remarks.", "I look.", "Fixed.", "and the other", "Fixed too."]
+    assert {turn.time for turn in turns} == {"18:00"} and sum(len(turn.tools) for turn in turns) == 1

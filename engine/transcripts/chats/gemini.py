@@ -62,6 +62,15 @@ def read(records: Iterable[Record]) -> Chat:
     return chat.chat(NAME)
 
 
+def summary_times(records: Iterable[Record]) -> Iterator[datetime]:
+    """The times at which a session was compressed, from the lines of its file."""
+    for record in records:
+        found = [each for each in list_of(object_of(record, "$set"), "messages") if isinstance(each, dict)]
+        at = _summary_in(found)
+        if at is not None and (time := stamp(found[at].get("timestamp"))) is not None:
+            yield time
+
+
 def _summary_in(found: list[Record]) -> int | None:
     """The position of a summary among messages: it is followed by a canned reply."""
     for at, (message, reply) in enumerate(itertools.pairwise(found)):

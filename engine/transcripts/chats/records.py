@@ -7,6 +7,7 @@ This includes exports of ChatGPT (``conversations.json``, each a tree of message
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from engine.transcripts.brief import one_line
@@ -15,7 +16,7 @@ from engine.transcripts.chats.labelled import NAME, ROLES
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
-from engine.transcripts.turn import Role
+from engine.transcripts.turn import COMMAND, Role
 
 _LISTS = (
     "messages",
@@ -132,23 +133,24 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
         ),
         None,
     )
-    parts = list(_parts(content, chat))
+    parts = list(_parts(content, chat, at))
     if not any(text.strip() for text in parts) and text_of(body, "text"):
         parts = [text_of(body, "text")]
-    chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, line=line)
+    kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
+    chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     for call in body.get("tool_calls") or ():
         if function := object_of(call, "function"):
             name = one_line(text_of(function, "name"), 80) or "tool"
             chat.call(name, summary_of(name, function.get("arguments")), at=at, line=line)
 
 
-def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
+def _parts(content: Any, chat: ChatBuilder, at: datetime | None = None) -> Iterator[str]:
     """The texts of a message; tool calls are added to the chat, other parts are only counted."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
         for part in content:
-            yield from _parts(part, chat)
+            yield from _parts(part, chat, at)
     elif isinstance(content, dict):
         kind = text_of(content, "type") or text_of(content, "content_type")
         if "think" in kind or "reasoning" in kind or kind == "thoughts":
@@ -159,13 +161,13 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
             name = one_line(text_of(content, "name"), 80) or "tool"
             output, failed = text_of(content, "output"), content.get("is_error") is True
             result = result_of(name, output, failed=failed) if output or failed else ""
-            chat.call(name, summary_of(name, content.get("input")), result)
+            chat.call(name, summary_of(name, content.get("input")), result, at)
         elif kind == "tool_result":
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):
                 chat.drop("tool-output")
         elif parts := list_of(content, "parts"):
-            yield from _parts(parts, chat)
+            yield from _parts(parts, chat, at)
         else:
             yield text_of(content, "text") or text_of(content, "content")
 

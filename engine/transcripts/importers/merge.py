@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -169,19 +169,32 @@ def _match_exactly(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Matc
     for number, turn in enumerate(present):
         if number not in matched and turn.role == "agent":
             unmatched[turn.role, turn.time].append(number)
+    # Earlier versions wrote no time above a turn that begins with a tool call.
     return [
-        match or _match_grown(present, turn, unmatched[turn.role, turn.time])
+        match or _match_grown(present, turn, (unmatched[turn.role, turn.time], unmatched[turn.role, ""]))
         for match, turn in zip(found, wanted, strict=True)
     ]
 
 
-def _match_grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Match:
-    """Match a turn that exists in a shorter or longer form."""
-    for place in places:
+def _match_grown(present: Sequence[Turn], turn: Turn, by_time: Iterable[list[int]]) -> Match:
+    """Match a turn that exists in a shorter or longer form, or in parts: each time it grew, the new part was
+    inserted as a turn after the last one.
+
+    ``by_time`` lists the numbers of the turns that may match; those that do are removed.
+    """
+    for places, place in [(each, place) for each in by_time for place in each]:
         rest = _missing_blocks(present[place], turn)
-        if rest is not None:
-            places.remove(place)
-            return place, replace(turn, blocks=rest) if rest else None
+        if rest is None:
+            continue
+        places.remove(place)
+        last = place
+        while rest and last + 1 in places:
+            more = _missing_blocks(present[last + 1], replace(turn, blocks=rest))
+            if more is None:
+                break
+            last, rest = last + 1, more
+            places.remove(last)
+        return last, replace(turn, blocks=rest) if rest else None
     return None, turn if turn.blocks else None
 
 
