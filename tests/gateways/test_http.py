@@ -206,7 +206,7 @@ def test_a_connection_may_be_idle_between_whole_requests(
         time.sleep(0.1)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.binary(max_size=300))
 def test_arbitrary_input_does_not_stop_the_server(
     server: HookServer, client: httpx2.Client, data: bytes
