@@ -168,6 +168,7 @@ def test_messages_are_traced_while_a_request_is_pending(root: Path, monkeypatch:
 def test_closing_cancels_the_pending_request_and_records_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("engine.flush.worker._JOIN_S", 60.0)
     provider = Provider(None)
     asked = threading.Event()
     provider.on_chat = asked.set

@@ -338,10 +338,7 @@ def _error(engine: Engine, text: str):  # type: ignore[no-untyped-def]
     return ErrorReported(engine.clock(), text)
 
 
-def test_shutdown_finishes_requests_and_closes_streams(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("engine.gateways.http._GRACE_S", 60)
+def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
     with Engine.open(workspace(tmp_path / "memory")) as engine:
         begun, go_on = threading.Event(), threading.Event()
 

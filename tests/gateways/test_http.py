@@ -100,7 +100,9 @@ def test_an_invalid_session_is_400(client: httpx2.Client) -> None:
     ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN],
 )
 def test_the_token_is_required(server: HookServer, header: str) -> None:
-    answer = httpx2.get(f"{server.address}/api/cache", headers={"Authorization": header}, trust_env=False)
+    answer = httpx2.get(
+        f"{server.address}/api/cache", headers={"Authorization": header}, timeout=60, trust_env=False
+    )
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
     assert "ses_a" not in answer.text
@@ -248,7 +250,7 @@ def test_other_machines_cannot_be_allowed(tmp_path: Path, host: str) -> None:
 def test_a_stopped_server_refuses_connections(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
     with Engine.open(tmp_path) as engine, running(HookServer(engine, TOKEN, port=0)) as server:
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        assert httpx2.get(f"{server.address}/api/cache", headers=headers, trust_env=False).status_code == 200
+        address, headers = f"{server.address}/api/cache", {"Authorization": f"Bearer {TOKEN}"}
+        assert httpx2.get(address, headers=headers, timeout=60, trust_env=False).status_code == 200
     with pytest.raises(httpx2.ConnectError):
-        httpx2.get(f"{server.address}/api/cache", trust_env=False)
+        httpx2.get(address, timeout=60, trust_env=False)
