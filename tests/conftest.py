@@ -16,17 +16,29 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
-# `make explore` searches for new ones. It also explains failures, for which every line is traced.
+# `make explore` searches for new ones. It also explains failures, for which every line is traced. How long
+# the generation of input takes depends on what else the machine does.
 settings.register_profile(
-    "same", max_examples=50, derandomize=True, deadline=None, phases=set(Phase) - {Phase.explain}
+    "same",
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    phases=set(Phase) - {Phase.explain},
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
+settings.register_profile(
+    "explore",
+    max_examples=1_000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("same")
 
 if sys.dont_write_bytecode:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_NEW_TURNS = 200
 _FIT_ATTEMPTS = 3
-_INDEX_S = 2.0
+_INDEX_S = 0.4 * SECONDS
 """Seconds after the start of a hook at which indexing is cut short."""
 
 

@@ -105,7 +105,10 @@ def test_judging_an_unknown_section_or_uncaptured_prompt_is_an_error(engine: Eng
         audit.judge(next(audit.entries()), (), True)
 
 
-def test_a_week_is_summarized(engine: Engine, agent: Agent) -> None:
+def test_a_week_is_summarized(
+    engine: Engine, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     agent.prompt("ok, do it", "Done.")
     Hooks(engine).answer("claude-code", b"{")
     own_file().parent.mkdir(parents=True, exist_ok=True)

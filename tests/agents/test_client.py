@@ -29,7 +29,9 @@ from tests.transcripts.logs import SESSION
 
 REVIEW = "Can you review the PR that just came in?"
 PROMPT = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": REVIEW}).encode()
-PROGRAM = [sys.executable, "-c", "from engine.agents.client import main; main()"]
+PATIENT = "from engine.agents import wire; wire.SECONDS = 100; from engine.agents.client import main; main()"
+"""The program, with time enough on any machine."""
+PROGRAM = [sys.executable, "-c", PATIENT]
 
 
 def run(workspace: Path, agent: str, payload: bytes) -> str:
@@ -45,7 +47,7 @@ def listener(indexed_sample: Path) -> Iterator[Listener]:
     with Engine.open(indexed_sample) as engine:
         made = Listener(engine)
         made.start()
-        assert made.listening.wait(20)
+        assert made.listening.wait(60)
         yield made
         made.stop()
 
@@ -93,6 +95,15 @@ def test_the_first_hook_leaves_a_process_running_until_a_workbench_takes_over(
     assert not logged_failures()
 
 
+def free_address(root: Path) -> str:
+    """The address of a workspace, without the socket that a killed program may have left there."""
+    address = wire.socket_path(str(root))
+    Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
+    for left in (address, f"{address}.new"):
+        Path(left).unlink(missing_ok=True)
+    return address
+
+
 def is_answered(address: str) -> bool:
     """Whether a program listens there; a killed one may have left a socket at the same address."""
     with closing(socket.socket(socket.AF_UNIX)) as connection:
@@ -102,7 +113,7 @@ def is_answered(address: str) -> bool:
 def test_a_socket_accepts_connections_as_soon_as_it_exists(
     indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = wire.socket_path(str(indexed_sample))
+    address = free_address(indexed_sample)
     refused: list[bool] = []
     bind, listen = socket.socket.bind, socket.socket.listen
 
@@ -121,8 +132,7 @@ def test_a_socket_accepts_connections_as_soon_as_it_exists(
 
 
 def test_a_socket_left_by_a_killed_program_is_replaced(indexed_sample: Path) -> None:
-    address = wire.socket_path(str(indexed_sample))
-    Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
+    address = free_address(indexed_sample)
     for left in (address, f"{address}.new"):
         with closing(socket.socket(socket.AF_UNIX)) as killed:
             killed.bind(left)
@@ -187,8 +197,7 @@ def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, i
 
 
 def test_a_listener_that_never_answers_times_out(indexed_sample: Path) -> None:
-    Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
-    address = wire.socket_path(str(indexed_sample))
+    address = free_address(indexed_sample)
     with closing(socket.socket(socket.AF_UNIX)) as silent:
         silent.bind(address)
         silent.listen()
@@ -218,11 +227,11 @@ def test_one_process_listens_and_another_takes_over_when_it_stops(
     with Engine.open(indexed_sample) as one, Engine.open(indexed_sample) as other:
         first, second = Listener(one), Listener(other)
         first.start()
-        assert first.listening.wait(20)
+        assert first.listening.wait(60)
         second.start()
         assert not second.listening.wait(0.1)
         first.stop()
-        assert second.listening.wait(20)
+        assert second.listening.wait(60)
         second.stop()
     assert not os.path.exists(wire.socket_path(str(indexed_sample)))
 

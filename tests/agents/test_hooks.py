@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,7 +113,8 @@ def test_a_session_log_written_after_the_hook_call_is_waited_for(
         with log.open("ab") as file:
             file.write(next(writes))
 
-    monkeypatch.setattr("engine.agents.log_wait.time.sleep", behind)
+    clock = SimpleNamespace(sleep=behind, monotonic=lambda: 0.0)
+    monkeypatch.setattr("engine.agents.log_wait.time", clock)
     stop = {
         "hook_event_name": "Stop",
         "transcript_path": str(log),

@@ -19,6 +19,7 @@ from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.provenance.tools import brings_outside
 from tests.agents.agent import INJECTED
+from tests.agents.test_client import PATIENT
 from tests.agents.test_install import install
 from tests.cases import each_case
 
@@ -60,10 +61,16 @@ def run_in_host(
         (programs / "autopoiesis-hook").chmod(0o755)
     (change,) = install(OPENCODE, Where(folder, {}), Programs(programs, workspace))
     plugin = change.file.path
-    assert "HOOK_MS = 6_000" in plugin.read_text()
-    plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
+    code = plugin.read_text()
+    for limit, longer in (
+        ("HOOK_MS = 6_000", f"HOOK_MS = {ms}"),
+        ("WAITED_MS = 8_000", "WAITED_MS = 90_000"),
+    ):
+        assert limit in code
+        code = code.replace(limit, longer)
+    plugin.write_text(code)
     command = [str(NODE), str(HOST), str(plugin), generation, created, "quits" if quits else ""]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -74,8 +81,8 @@ def run_in_host(
 def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) -> None:
     listener = Listener(engine)
     listener.start()
-    assert listener.listening.wait(20)
-    program = f"exec {sys.executable} -c 'from engine.agents.client import main; main()' \"$@\""
+    assert listener.listening.wait(60)
+    program = f"exec {sys.executable} -c '{PATIENT}' \"$@\""
     try:
         found = run_in_host(tmp_path, program, generation, engine.workspace.root, ms=60_000)
     finally:

@@ -53,8 +53,10 @@ def test_the_hook_command_injects_like_the_hook_program(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "Can you review the PR that just came in?"}
+    # With time enough for a slow machine.
+    program = "from engine.agents import wire; wire.SECONDS = 100; from tui.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-m", "tui.cli", "-C", sample, "hook", "claude-code"],
+        [sys.executable, "-c", program, "-C", sample, "hook", "claude-code"],
         input=json.dumps(event).encode(),
         capture_output=True,
         check=True,

@@ -52,4 +52,4 @@ def test_sigterm_stops_serve_cleanly(tmp_path: Path) -> None:
         answer = httpx2.get(f"{address}/api/health", headers=headers, trust_env=False, timeout=30)
         assert answer.json()["schedule"] == "serve"
         process.send_signal(signal.SIGTERM)
-        assert (process.wait(timeout=30), process.stderr.read()) == (0, "")
+        assert (process.wait(timeout=60), process.stderr.read()) == (0, "")

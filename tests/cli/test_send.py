@@ -107,7 +107,7 @@ def test_serve_runs_until_it_is_interrupted(sent: tuple[Path, str], tmp_path: Pa
             assert [each["discussion_id"] for each in answer.json()["discussions"]] == [session]
             assert httpx2.get(address, trust_env=False, timeout=30).status_code == 401
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=30) in (0, 130)
+            assert process.wait(timeout=60) in (0, 130)
         finally:
             process.kill()
     assert token == (tmp_path / "autopoiesis" / "hook-token").read_text().strip()

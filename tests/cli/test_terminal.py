@@ -59,7 +59,7 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.screen.display)
 
-    def until(self, condition: Callable[[str], bool], what: str, seconds: float = 40) -> None:
+    def until(self, condition: Callable[[str], bool], what: str, seconds: float = 60) -> None:
         """Wait for a condition of the screen; it should be complete, as the screen may be half drawn."""
         end = time.monotonic() + seconds
         while not condition(self.text):
@@ -137,7 +137,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     terminal.process.send("\x1b")
     terminal.until(lambda text: "esc back" not in text, "the live view")
     terminal.process.send("q")
-    terminal.process.expect(pexpect.EOF, timeout=20)
+    terminal.process.expect(pexpect.EOF, timeout=60)
     terminal.process.close()
     assert terminal.process.exitstatus == 0
 
@@ -147,7 +147,7 @@ def test_a_signal_restores_the_terminal(start: Start, sample: Path, number: sign
     terminal = start("open", sample, columns=80, lines=24)
     terminal.until(lambda text: "1 feed" in text, "the workbench")
     terminal.process.kill(number)
-    terminal.process.expect(pexpect.EOF, timeout=20)
+    terminal.process.expect(pexpect.EOF, timeout=60)
     everything = terminal.raw + (terminal.process.before or b"")
     assert b"\x1b[?1049h" in everything and b"\x1b[?1049l" in everything
     assert everything.rindex(b"\x1b[?1049l") > everything.rindex(b"\x1b[?1049h")
@@ -158,12 +158,17 @@ def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(sample: P
     number = tmp_path / "number"
     terminal = NestedTerminal([str(sample), str(number)], 80, 24)
     terminal.until(lambda text: "1 feed" in text, "the workbench")
+    _wait_until(lambda: number.exists() and bool(number.read_text()))
     workbench = int(number.read_text())
     terminal.process.ptyproc.fileobj.close()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and _is_running(workbench):
+    _wait_until(lambda: not _is_running(workbench))
+
+
+def _wait_until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < deadline, "condition never became true"
         time.sleep(0.1)
-    assert not _is_running(workbench)
 
 
 def _is_running(process: int) -> bool:
@@ -176,13 +181,13 @@ def _is_running(process: int) -> bool:
 
 def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, sample: Path) -> None:
     terminal = start("open", sample, TERM="dumb")
-    terminal.process.expect(pexpect.EOF, timeout=20)
+    terminal.process.expect(pexpect.EOF, timeout=60)
     assert b"autopoiesis trace" in (terminal.process.before or b"")
 
 
 def test_nothing_is_drawn_while_nothing_changes(start: Start, sample: Path) -> None:
     terminal = start("open", sample)
     terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
-    end = time.monotonic() + 40
+    end = time.monotonic() + 60
     while terminal.read(1.5):
         assert time.monotonic() < end, "it keeps drawing"

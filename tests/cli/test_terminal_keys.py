@@ -35,7 +35,7 @@ def bench(sample: Path) -> Iterator[Open]:
 
 def wait_for_exit(terminal: Terminal) -> tuple[int | None, bytes]:
     """Wait for the program to exit; return its exit code and all output."""
-    terminal.process.expect(pexpect.EOF, timeout=30)
+    terminal.process.expect(pexpect.EOF, timeout=60)
     terminal.process.close()
     return terminal.process.exitstatus, terminal.raw + (terminal.process.before or b"")
 

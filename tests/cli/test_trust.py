@@ -72,7 +72,7 @@ def clone(
     )
     (root / "memory-config.yaml").write_text(
         f"gate:\n  provider: openai\n  base_url: {address}\n"
-        f"search:\n  embedding: openai\n  embedding_base_url: {address}\n"
+        f"search:\n  embedding: openai\n  embedding_base_url: {address}\n  embedding_deadline_s: 60\n"
         f"chat:\n  provider: openai\n  base_url: {address}\n"
         f"flush:\n  provider: openai\n  base_url: {address}\n"
         f"harvest:\n  provider: openai\n  base_url: {address}\n"

@@ -56,7 +56,7 @@ class Desk:
 def _pristine_desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("desk") / "memory"
     for path, text in {
-        "memory-config.yaml": "git:\n  commit_interval_minutes: 30\n",
+        "memory-config.yaml": "git:\n  commit_interval_minutes: 30\n  commit_message_deadline_s: 60\n",
         ".gitignore": "scratch/\nmemory.db*\nlogs/\n*.key\n",
         "knowledge/facts.md": "# Facts\n\n- One.\n",
     }.items():

@@ -29,7 +29,7 @@ class Witness:
             self._changed.notify_all()
 
     def wait(
-        self, kind: type[Found], like: Callable[[Found], bool] = lambda _event: True, timeout: float = 20
+        self, kind: type[Found], like: Callable[[Found], bool] = lambda _event: True, timeout: float = 60
     ) -> Found:
         """Return the first event of a kind that matches ``like``; fail after ``timeout`` seconds."""
         end = time.monotonic() + timeout
@@ -42,6 +42,13 @@ class Witness:
                 if left <= 0:
                     pytest.fail(f"no {kind.__name__} within {timeout} s; there were {self.events[-20:]}")
                 self._changed.wait(left)
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file as editors do, so that a watcher never finds it empty or half written."""
+    draft = path.with_name(f".tmp-{path.name}")
+    draft.write_text(text)
+    draft.replace(path)
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ class Desk:
         self.problems: list[str] = []
         self.repository = Repository(self.files.workspace)
         chosen = FlushSettings(
-            **{"provider": "anthropic" if provider else "none", "deadline_s": 5.0, **settings}  # type: ignore[arg-type]
+            **{"provider": "anthropic" if provider else "none", "deadline_s": 60.0, **settings}  # type: ignore[arg-type]
         )
         self.flusher = Flusher(
             self.files,

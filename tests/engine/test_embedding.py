@@ -21,6 +21,7 @@ from engine.settings.model import SearchSettings
 from engine.workspace import doctor
 from engine.workspace.finding import Finding
 from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
+from tests.engine.conftest import save
 from tests.providers.conftest import KEY, json_response
 from tests.search.samples import BagOfWords
 
@@ -65,7 +66,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 def configure(root: Path, **settings: object) -> None:
     """Replace the workspace's settings file with these search settings."""
     lines = "".join(f"  {name}: {value}\n" for name, value in settings.items())
-    (root / CONFIG_FILE).write_text(f"search:\n{lines}" if lines else "")
+    save(root / CONFIG_FILE, f"search:\n{lines}" if lines else "")
 
 
 def openai_settings(model: Model) -> dict[str, object]:
@@ -74,11 +75,12 @@ def openai_settings(model: Model) -> dict[str, object]:
         "embedding_model": "bag",
         "embedding_dimensions": DIMENSIONS,
         "embedding_base_url": model.address,
+        "embedding_deadline_s": 60,  # the first request also waits for the client's package
     }
 
 
 def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, "condition never became true"
         time.sleep(0.02)
@@ -137,7 +139,7 @@ def test_a_live_engine_follows_a_change_of_model(live: tuple[Engine, Any], model
     configure(engine.workspace.root, **openai_settings(model))
     until(lambda: engine.index.status().embedder.startswith("openai bag"))
     until(lambda: engine.index.status().vectors == engine.index.status().chunks)
-    (engine.workspace.root / "knowledge/facts.md").write_text("# Facts\n\n- The walrus is called Ada\n")
+    save(engine.workspace.root / "knowledge/facts.md", "# Facts\n\n- The walrus is called Ada\n")
     until(lambda: "walrus" in " ".join(model.texts))
     until(lambda: any(one.vector_rank for one in engine.search("walrus", limit=1)))
 

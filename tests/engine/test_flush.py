@@ -327,9 +327,9 @@ def test_closing_cancels_the_pending_request(tmp_path: Path) -> None:
     found: list[object] = []
     thread = threading.Thread(target=lambda: found.extend(desk.flush()))
     thread.start()
-    assert asked.wait(10)
+    assert asked.wait(60)
     desk.flusher.close()
-    thread.join(10)
+    thread.join(60)
     assert found == ["failed"]
     assert only_record(desk).error == "cancelled: the workspace was closed"
 

@@ -23,7 +23,7 @@ from tests.engine.conftest import Witness
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 
 SMALL = "context_compiler:\n  token_budget: 400\n"
-ASKING = SMALL + "flush:\n  provider: anthropic\n  deadline_s: 30\n"
+ASKING = SMALL + "flush:\n  provider: anthropic\n  deadline_s: 100\n"
 
 
 class Followed:
@@ -49,7 +49,7 @@ class Followed:
         """Wait until there are this many turns, all flushes have ended, and all dropped turns are
         recorded."""
         self.seen.wait(TurnArrived, lambda event: event.key == f"{path}#{turns - 1}")
-        end, quiet = time.monotonic() + 20, 0
+        end, quiet = time.monotonic() + 60, 0
         while time.monotonic() < end:
             events = list(self.seen.events)
             due = sum(isinstance(event, FlushDue) for event in events)
@@ -148,13 +148,13 @@ def test_messages_are_traced_while_a_request_is_pending(root: Path, monkeypatch:
 
     def think() -> None:
         asked.set()
-        release.wait(20)
+        release.wait(60)
 
     provider.on_chat = think
     follow = with_provider(root, monkeypatch, provider)
     try:
         follow.talk(6)
-        assert asked.wait(20)
+        assert asked.wait(60)
         other = follow.talk(1, session="ses_other001")
         follow.seen.wait(TurnTraced, lambda event: event.key == f"{other}#1")
         assert not [event for event in follow.seen.events if isinstance(event, Flushed)]
@@ -168,12 +168,13 @@ def test_messages_are_traced_while_a_request_is_pending(root: Path, monkeypatch:
 def test_closing_cancels_the_pending_request_and_records_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("engine.flush.worker._JOIN_S", 60.0)
     provider = Provider(None)
     asked = threading.Event()
     provider.on_chat = asked.set
     follow = with_provider(root, monkeypatch, provider)
     path = follow.talk(6)
-    assert asked.wait(20)
+    assert asked.wait(60)
     follow.engine.close()
     records = follow.engine.flush_log.records(path)
     assert records[0].status == "failed" and "closed" in records[0].error

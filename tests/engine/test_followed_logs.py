@@ -13,7 +13,7 @@ from engine.engine import Engine
 from engine.events import Committed, TurnArrived, TurnTraced
 from engine.transcripts.places import list_transcripts
 from engine.workspace.initialise import initialise
-from tests.engine.conftest import Witness
+from tests.engine.conftest import Witness, save
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript
 
 OTHER = "1f0e0d0c-1111-4222-8333-444455556666"
@@ -32,7 +32,7 @@ class Home:
 
     def settings(self, follow: str) -> None:
         text = f"imports:\n  claude_code_dir: {self.claude}\n  codex_dir: {self.codex}\n"
-        (self.root / "memory-config.yaml").write_text(text + (f"  follow: [{follow}]\n" if follow else ""))
+        save(self.root / "memory-config.yaml", text + (f"  follow: [{follow}]\n" if follow else ""))
 
     def write(self, *texts: str, session: str = SESSION) -> None:
         path = self.claude / "projects" / "-shop" / f"{session}.jsonl"
@@ -61,8 +61,8 @@ def home(tmp_path: Path) -> Home:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition; fail after 20 seconds."""
-    end = time.monotonic() + 20
+    """Wait for a condition; fail after a minute."""
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

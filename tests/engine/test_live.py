@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from tests.cli.test_sessions_and_import import claude_log
 from tests.discussions.scripted import Purse, Scripted
-from tests.engine.conftest import Witness
+from tests.engine.conftest import Witness, save
 
 Live = tuple[Engine, Witness]
 
@@ -58,9 +57,10 @@ def test_a_restored_or_imported_conversation_is_past(live: Live) -> None:
     before = [(entry.at, entry.text) for entry in engine.feed(10_000)]
     path = "conversations/2026-03-02-restored.md"
     file = engine.workspace.root / path
-    file.write_text(
+    save(
+        file,
         "---\nsession_id: ses_past0001\nstarted: 2026-03-02T19:10:00Z\n---\n\n"
-        "## 19:14 — user\nCan you review the PR of March?\n\n## 2026-03-03 07:05 — user\nAnd?\n"
+        "## 19:14 — user\nCan you review the PR of March?\n\n## 2026-03-03 07:05 — user\nAnd?\n",
     )
     last = seen.wait(TurnArrived, lambda event: event.key == f"{path}#1")
     assert last.past and last.at == datetime(2026, 3, 3, 7, 5, tzinfo=UTC)
@@ -71,14 +71,14 @@ def test_a_restored_or_imported_conversation_is_past(live: Live) -> None:
     assert [entry.key for entry in feed[:2]] == [f"{path}#0", f"{path}#1"]
     assert [(entry.at, entry.text) for entry in feed[2:]] == before
 
+    now = datetime.now(UTC)
     with file.open("a") as transcript:
-        transcript.write(f"\n## {datetime.now(UTC):%Y-%m-%d %H:%M} — user\nCan you review the PR of today?\n")
+        transcript.write(f"\n## {now:%Y-%m-%d %H:%M} — user\nCan you review the PR of today?\n")
     seen.wait(PromptCompiled, lambda event: event.key == f"{path}#2")
     text = file.read_text()
     file.unlink()
     seen.wait(FileChanged, lambda event: event.path == path and event.change == "removed")
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    file.write_text(text.replace("of today", "of that day").replace(today, "2026-03-04"))
+    save(file, text.replace("of today", "of that day").replace(f"{now:%Y-%m-%d}", "2026-03-04"))
     back = seen.wait(TurnArrived, lambda event: event.turn.text == "Can you review the PR of that day?")
     assert back.past
     asked = {decision.message for decision in engine.decision_log.read().decisions}
@@ -116,7 +116,7 @@ def test_index_changes_are_reported(engine: Engine, request: pytest.FixtureReque
     _, seen = request.getfixturevalue("live")
     seen.wait(Indexed, lambda event: event.files > 20)
     note = engine.workspace.root / "knowledge" / "memory" / "2026-06-11.md"
-    note.write_text("# Thursday\n\nThe walrus project began.\n")
+    save(note, "# Thursday\n\nThe walrus project began.\n")
     seen.wait(Indexed, lambda event: event.files == 1)
     assert engine.search("walrus")[0].path.endswith("2026-06-11.md")
 
@@ -126,7 +126,7 @@ def test_editing_a_source_of_a_cache_invalidates_it(live: Live) -> None:
     sent = Sending(engine, lambda: Scripted(["Good morning."]), Purse(), len).send("Good morning.")
     assert engine.caches.get(sent.session_id).is_cached(engine.clock())
     soul = engine.workspace.root / "knowledge/identity/SOUL.md"
-    soul.write_text(soul.read_text() + "Never guess.\n")
+    save(soul, soul.read_text() + "Never guess.\n")
     given_up = seen.wait(CacheGivenUp, lambda event: event.discussion_id == sent.session_id)
     assert given_up.why == "knowledge/identity/SOUL.md changed"
     assert not engine.caches.get(sent.session_id).is_cached(engine.clock())
@@ -165,13 +165,11 @@ def test_an_edited_topic_applies_at_once_and_a_broken_one_keeps_its_last_good_ve
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '\\bsencha\\b'\nactivation: auto\n---\n\n"
         "# Tea\n\n## Instructions\n\nSeventy degrees, ninety seconds.\n"
     )
-    topic.write_text(text)
+    save(topic, text)
     seen.wait(TopicsReloaded, lambda event: "tea-ceremony" in event.changed)
     assert "tea-ceremony" in engine.trace("A pot of sencha, please").active
 
-    temporary = topic.with_suffix(".swp")
-    temporary.write_text("---\ntriggers: [\n---\n# Tea\n")
-    os.replace(temporary, topic)
+    save(topic, "---\ntriggers: [\n---\n# Tea\n")
     seen.wait(TopicsReloaded, lambda event: bool(event.problems))
     assert "tea-ceremony" in engine.trace("A pot of sencha, please").active
 
@@ -234,15 +232,17 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
 
 def test_an_invalid_configuration_is_reported_and_the_old_one_kept(live: Live) -> None:
     engine, seen = live
-    engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
+    save(engine.workspace.config, "gate:\n  provider: crystal-ball\n")
     error = seen.wait(ErrorReported)
     assert "memory-config.yaml:2" in error.text
     assert engine.config.gate.provider == "local"
 
 
-def test_stop_ends_every_thread(sample: Path) -> None:
+def test_stop_ends_every_thread(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
+    join = threading.Thread.join
+    monkeypatch.setattr(threading.Thread, "join", lambda thread, timeout=None: join(thread, 60))
     before = set(threading.enumerate())
     with Engine.open(sample) as engine:
         engine.start()
@@ -260,9 +260,10 @@ def test_stop_ends_every_thread(sample: Path) -> None:
 def test_a_pattern_that_backtracks_is_reported_and_others_keep_working(live: Live) -> None:
     engine, seen = live
     # Not detectable from the expression alone, only with a message.
-    (engine.workspace.topics / "tangled.md").write_text(
+    save(
+        engine.workspace.topics / "tangled.md",
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '^(?:(?=(a+))\\1|a|aa)+$'\n"
-        "activation: auto\n---\n\n# Tangled\n\nWait.\n"
+        "activation: auto\n---\n\n# Tangled\n\nWait.\n",
     )
     seen.wait(TopicsReloaded, lambda event: "tangled" in event.changed)
     agent = writer(engine.workspace.root)
@@ -274,9 +275,10 @@ def test_a_pattern_that_backtracks_is_reported_and_others_keep_working(live: Liv
 
 def test_a_topic_with_an_exponential_pattern_is_reported_at_once(live: Live) -> None:
     engine, seen = live
-    (engine.workspace.topics / "slow.md").write_text(
+    save(
+        engine.workspace.topics / "slow.md",
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n"
-        "activation: auto\n---\n\n# S\n\nWait.\n"
+        "activation: auto\n---\n\n# S\n\nWait.\n",
     )
     event = seen.wait(TopicsReloaded, lambda event: bool(event.problems))
     assert "topics/slow.md:4" in str(event.problems[0]) and "exponential" in str(event.problems[0])
@@ -297,7 +299,7 @@ def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path
         engine.start()
         log = folder / "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab.jsonl"
         said = claude_log(("user", "Can you review the PR that just came in?"))
-        log.write_text(said.replace("2026-06-10T09:00", f"{datetime.now(UTC):%Y-%m-%dT%H:%M}"))
+        save(log, said.replace("2026-06-10T09:00", f"{datetime.now(UTC):%Y-%m-%dT%H:%M}"))
         arrived = seen.wait(TurnArrived, lambda event: event.path.startswith("raw/conversations/"))
         assert arrived.turn.text == "Can you review the PR that just came in?"
         traced = seen.wait(TurnTraced, lambda event: event.key == arrived.key)

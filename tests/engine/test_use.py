@@ -133,7 +133,7 @@ def test_a_live_reply_labels_the_message_it_answers(live: tuple[Engine, Witness]
 
 
 def _until(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not done():
-        assert time.monotonic() < end, "it did not happen within 20 s"
+        assert time.monotonic() < end, "it did not happen within a minute"
         time.sleep(0.02)

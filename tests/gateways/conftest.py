@@ -55,7 +55,7 @@ def client_of_server(server: HookServer) -> Iterator[httpx2.Client]:
     """A client that sends the token."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(
-        base_url=server.address, headers=headers, timeout=30, trust_env=False, verify=NO_CERTIFICATES
+        base_url=server.address, headers=headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES
     ) as client:
         yield client
 

@@ -66,7 +66,7 @@ class Listener:
         self.ended.set()
 
     def wait(self, like: Callable[[str, dict[str, object]], bool]) -> tuple[str, str, dict[str, object]]:
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         with self._changed:
             while True:
                 for event in self.events:
@@ -344,7 +344,7 @@ def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
 
         def slow(*_asked: object, **_more: object) -> list[object]:
             begun.set()
-            go_on.wait(20)
+            go_on.wait(60)
             return []
 
         engine.search = slow  # type: ignore[method-assign,assignment]
@@ -354,12 +354,12 @@ def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
             listening = Listener(server)
             asked = threading.Thread(target=lambda: answers.append(client.get("/api/search?q=x").status_code))
             asked.start()
-            assert begun.wait(20)
+            assert begun.wait(60)
             server.stop()
             assert listening.wait(lambda kind, _it: kind == "closed")
-            assert listening.ended.wait(20)
+            assert listening.ended.wait(60)
             go_on.set()
-            asked.join(20)
+            asked.join(60)
         assert answers == [200]
     with Engine.open(tmp_path / "memory") as other:
         assert other.schedule.held_by() is None

@@ -55,7 +55,7 @@ def test_responses_match_the_openapi_document(client: httpx2.Client, examples: i
             @given(case=operation.as_strategy(generation_mode=mode))
             def ask(case: Any) -> None:
                 answer = case.call(
-                    base_url=str(client.base_url), headers={"Authorization": f"Bearer {TOKEN}"}
+                    base_url=str(client.base_url), headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
                 )
                 case.validate_response(answer, checks=checks)
                 seen.add(answer.status_code)

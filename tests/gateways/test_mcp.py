@@ -274,7 +274,7 @@ async def test_proposals_of_agents_wait_for_review(
 async def over_http(address: str) -> Any:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with AsyncExitStack() as stack:
-        http = httpx2.AsyncClient(headers=headers, trust_env=False, verify=NO_CERTIFICATES)
+        http = httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES)
         await stack.enter_async_context(http)
         yield await stack.enter_async_context(Client(streamable_http_client(address, http_client=http)))
 
@@ -294,7 +294,7 @@ async def test_two_clients_over_http_need_the_token(engine: Engine) -> None:
 def _assert_access_control(address: str) -> None:
     good = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    with httpx2.Client(base_url=address, trust_env=False, verify=NO_CERTIFICATES) as http:
+    with httpx2.Client(base_url=address, timeout=60, trust_env=False, verify=NO_CERTIFICATES) as http:
         for status, headers in (
             (200, {}), (401, {"Authorization": "Bearer wrong"}), (403, {"Host": "evil.example"}),
             (403, {"Origin": "http://evil.example"}), (415, {"Content-Type": "text/plain"}),

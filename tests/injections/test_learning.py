@@ -167,9 +167,9 @@ def test_a_reply_captured_live_counts(root: Path) -> None:
 
 
 def _wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not done():
-        assert time.monotonic() < deadline, "timed out after 20 s"
+        assert time.monotonic() < deadline, "timed out after a minute"
         time.sleep(0.02)
 
 

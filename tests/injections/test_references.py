@@ -176,7 +176,11 @@ def test_a_full_disk_or_read_only_workspace_only_loses_the_cache(
     assert not (log.root / REFERENCES_PATH).exists()
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from(["use", "cut", "drop", "keep", "back", "next"]))

@@ -86,7 +86,7 @@ class Space:
         asker = None
         if provider is not None:
             costs = Costs(self.files, lambda: self.config.costs, self.clock, self.problems.append)
-            limits = settings or ExtractionSettings(deadline_s=5.0)
+            limits = settings or ExtractionSettings(deadline_s=60.0)
             spending = costs.account("extract", provider)
             asker = Asker(provider, limits, SYSTEM, "extraction.max_tokens", spending)
         return Runner(

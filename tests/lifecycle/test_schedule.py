@@ -63,7 +63,7 @@ class Program:
         before = len(self.did)
         for _ in range(len(self.jobs) + 1):
             self.schedule.look()
-            self.schedule.wait(10)
+            self.schedule.wait(60)
         return self.did[before:]
 
     def events_of(self, kind: type[EngineEvent]) -> list[Any]:
@@ -235,15 +235,21 @@ def test_a_failing_job_is_reported_and_does_not_stop_the_others(program: Program
 
 
 def test_a_job_past_its_deadline_is_abandoned_and_the_others_run(root: Path, program: Program) -> None:
-    release = threading.Event()
-    program.add("stuck", run=lambda task: str(release.wait(20)), deadline_s=0)
+    begun, release = threading.Event(), threading.Event()
+
+    def stick(_task: Task) -> str:
+        begun.set()
+        return str(release.wait(60))
+
+    program.add("stuck", run=stick, deadline_s=0)
     program.add("tidy")
     program.schedule.look()
     program.now += DAY
     program.schedule.look()
     stuck = program.schedule._running
+    assert begun.wait(60)
     program.schedule.look()
-    program.schedule.wait(10)
+    program.schedule.wait(60)
     assert [name for name, _ in program.did] == ["stuck", "tidy"]
     given_up = program.schedule.row("stuck").last
     assert given_up is not None and "timed out after 0 minutes" in given_up.said
@@ -252,12 +258,15 @@ def test_a_job_past_its_deadline_is_abandoned_and_the_others_run(root: Path, pro
 
     release.set()
     assert stuck is not None
-    stuck.wait(10)
+    stuck.wait(60)
     program.schedule.look()
     assert [run.result for run in program.schedule.runs()] == ["done", "failed"], "its result comes too late"
 
 
-def test_closing_ends_a_cooperative_job_and_it_is_caught_up_next_time(root: Path, program: Program) -> None:
+def test_closing_ends_a_cooperative_job_and_it_is_caught_up_next_time(
+    root: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.lifecycle.schedule.schedule.EXIT_S", 60.0)
     begun = threading.Event()
 
     def long(task: Task) -> str:
@@ -269,7 +278,7 @@ def test_closing_ends_a_cooperative_job_and_it_is_caught_up_next_time(root: Path
     program.look()
     program.now += DAY
     program.schedule.look()
-    assert begun.wait(10)
+    assert begun.wait(60)
     program.schedule.close()
     later = Program(root)
     later.now = program.now

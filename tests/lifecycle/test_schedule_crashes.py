@@ -71,7 +71,7 @@ def test_concurrent_programs_run_each_moment_once(tmp_path: Path, days: int) -> 
     def look_and_leave(barrier: threading.Barrier) -> None:
         program = open_program()
         program.now = now[0]
-        barrier.wait(20)
+        barrier.wait(60)
         program.look()
         program.schedule.close()
 
@@ -82,5 +82,5 @@ def test_concurrent_programs_run_each_moment_once(tmp_path: Path, days: int) -> 
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join()
     assert did == [MOMENT + number * DAY for number in range(days)]

@@ -55,7 +55,7 @@ class Desk:
             self.repository.init()
             (root / ".gitignore").write_text("scratch/\n")
             self.repository.commit([".gitignore", "memory-config.yaml"], "first")
-        provider = CondensingSettings(provider="anthropic" if writer else "none", deadline_s=5.0)
+        provider = CondensingSettings(provider="anthropic" if writer else "none", deadline_s=60.0)
         self.config = Config(
             condensing=provider,
             lifecycle=replace(LifecycleSettings(), **limits),

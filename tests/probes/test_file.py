@@ -141,17 +141,17 @@ def test_an_invalid_file_is_reported(data: bytes, message: str) -> None:
 def test_a_yaml_bomb_is_refused_at_once() -> None:
     lines = ["- &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    start = time.perf_counter()
+    start = time.thread_time()
     assert parse("\n".join(lines).encode()).probes == ()
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3
 
 
 def test_a_thousand_probes_are_read_quickly() -> None:
     entry = "- question: What is number {n}?\n  expect:\n    - path: knowledge/facts.md\n      lines: {n}\n"
     data = "".join(entry.format(n=number + 1) for number in range(1000)).encode()
-    start = time.perf_counter()
+    start = time.thread_time()
     found = parse(data)
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3
     assert len(found.probes) == 1000 and not found.problems
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,7 +43,7 @@ def engine(tmp_path: Path, now: list[datetime]) -> Iterator[Engine]:
 
 def until(engine: Engine, state: str) -> Arrival:
     """Wait until the only event has a state; return it."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         (found,) = engine.signals.log.all()
         if found.state == state:
@@ -104,7 +106,7 @@ def test_concurrent_takers_get_each_event_once(engine: Engine) -> None:
 
     def take() -> None:
         log = type(engine.signals.log)(Files(engine.workspace), engine.clock)
-        barrier.wait(20)
+        barrier.wait(60)
         while (taken := log.take("x", LEASE)) is not None:
             found.append(taken.text)
 
@@ -197,8 +199,18 @@ def test_without_trust_no_command_runs(tmp_path: Path, monkeypatch: pytest.Monke
         assert until(engine, "done") and (tmp_path / "PWNED").exists()
 
 
-def test_a_command_that_times_out_is_killed_with_its_children(tmp_path: Path) -> None:
+def test_a_command_that_times_out_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     argv = [shutil.which("sh") or "/bin/sh", "-c", "echo begun; sleep 600 & exec sleep 600"]
+    output, read = list[bytes](), os.read
+
+    def reading(descriptor: int, size: int) -> bytes:
+        output.append(read(descriptor, size))
+        return output[-1]
+
+    monkeypatch.setattr("engine.signals.command.os.read", reading)
+    # Its time is up once it has written something.
+    clock = SimpleNamespace(monotonic=lambda: float(any(output)), sleep=time.sleep)
+    monkeypatch.setattr("engine.signals.command.time", clock)
     went_well, said = run_command(argv, "", 0.2, {}, lambda: False) or (None, "")
     assert went_well is False and said == "begun\ntimed out after 0.2 s"
     assert run_command(argv, "", 60, {}, lambda: True) is None, (

@@ -41,7 +41,7 @@ def run_twice_at_once(program: str, workspace: Workspace) -> None:
         assert child.stdin is not None
         child.stdin.write(b"go\n")
         child.stdin.close()
-    assert [child.wait(60) for child in children] == [0, 0]
+    assert [child.wait(110) for child in children] == [0, 0]
 
 
 def test_two_processes_append_without_loss(files: Files) -> None:

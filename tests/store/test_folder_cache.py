@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -69,14 +70,18 @@ def test_a_folder_is_made_once_and_reused(cache: FolderCache, root: Path) -> Non
 
 
 def edit(folder: Path) -> None:
-    (folder / "content/deep/a.md").write_text("y")
+    path = folder / "content/deep/a.md"
+    before = path.stat()
+    while path.stat().st_mtime_ns == before.st_mtime_ns:  # until the file system's clock has moved on
+        path.write_text("y")
 
 
 def edit_behind_the_clock(folder: Path) -> None:
     path = folder / "content/deep/a.md"
     before = path.stat()
-    path.write_text("y")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        path.write_text("y")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def add(folder: Path) -> None:
@@ -330,12 +335,22 @@ def test_a_read_only_error_names_the_place(files: Files) -> None:
         pass
 
 
-def test_a_folder_without_a_lock_is_checked_again_before_removal(root: Path) -> None:
+def test_a_folder_without_a_lock_is_checked_again_before_removal(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root.mkdir(parents=True)
     entry = root / "key"
-    with folder_cache._naming(root, fcntl.LOCK_SH):  # As when a folder is renamed into place.
+    found_none, naming = threading.Event(), folder_cache._naming
+
+    def watched(folder: Path, kind: int) -> AbstractContextManager[None]:
+        found_none.set()
+        return naming(folder, kind)
+
+    monkeypatch.setattr(folder_cache, "_naming", watched)
+    with naming(root, fcntl.LOCK_SH):  # As when a folder is renamed into place.
         taking = threading.Thread(target=folder_cache._discard, args=(entry,))
         taking.start()
+        assert found_none.wait(60)
         taking.join(0.2)
         assert taking.is_alive()
         entry.mkdir()

@@ -133,7 +133,10 @@ def test_the_next_commit_repairs_the_index_after_a_kill(
     assert left_by_us(folder) is None
 
 
-def test_a_commit_waits_for_another_git_holding_the_index(repository: Repository) -> None:
+def test_a_commit_waits_for_another_git_holding_the_index(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.store.git_lock.PATIENCE_S", 60.0)
     root = repository.workspace.root
     Files(repository.workspace).append("knowledge/facts.md", b"- one\n")
     lock = root / ".git/index.lock"

@@ -350,7 +350,8 @@ def test_a_failing_callback_is_reported(root: Path) -> None:
 
     watcher = Watcher(root, fail, rescan_s=0.05, polling=True)
     watcher.start()
-    (thread,) = (each for each in threading.enumerate() if each.name == "watcher")
+    thread = watcher._thread
+    assert thread is not None
     (root / "a.md").write_text("x")
     thread.join(TIMEOUT_S)
     assert (watcher.mode, watcher.why) == ("off", "stopped by an error while handling changes")

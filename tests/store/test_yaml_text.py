@@ -118,11 +118,11 @@ def test_yaml_bombs_are_rejected_quickly(bomb: str) -> None:
     # The best of three, because the limit is about the parser, not the load of the machine.
     best = float("inf")
     for _ in range(3):
-        began = time.process_time()
+        began = time.thread_time()
         with pytest.raises(yamltext.YamlError):
             yamltext.parse(bomb)
-        best = min(best, time.process_time() - began)
-    assert best < 0.1
+        best = min(best, time.thread_time() - began)
+    assert best < 0.5
 
 
 def test_a_larger_limit_can_be_given() -> None:

@@ -26,7 +26,7 @@ SAID = st.builds(
 numbers = iter(range(1_000_000))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(before=st.lists(SAID, max_size=2), messages=st.lists(SAID, min_size=1, max_size=5))
 def test_appending_together_equals_appending_one_by_one(
     files: Files, before: list[NewMessage], messages: list[NewMessage]
