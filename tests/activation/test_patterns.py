@@ -389,7 +389,7 @@ TEXTS = st.lists(st.sampled_from(SCRAPS.split("|")), min_size=1, max_size=9).map
 
 
 @pytest.mark.parametrize("eagerness", [automaton._EAGERNESS, 10**9], ids=["searched", "automaton"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=4))
 def test_prefiltering_by_literals_finds_the_same_matches(
     monkeypatch: pytest.MonkeyPatch, eagerness: int, expressions: list[str], texts: list[str]

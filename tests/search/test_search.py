@@ -259,7 +259,7 @@ def test_any_text_can_be_searched(
     index = open_index(filled, BagOfWords(), settings=either_ranking)
     index.refresh()
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(st.text(), st.sampled_from([None, *CATEGORIES]), st.lists(st.text(max_size=5), max_size=3))
     def search_any(query: str, category: str | None, exclude: list[str]) -> None:
         assert all(one.source == "index" for one in index.search(query, 5, category, exclude))

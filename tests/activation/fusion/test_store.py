@@ -95,7 +95,7 @@ def test_a_truncated_file_is_not_loaded(tmp_path: Path) -> None:
     assert store.load(NAME, SIZE) is not None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
 def test_a_file_with_any_damaged_byte_is_not_loaded(
     place: float, bit: int, in_head: bool, tmp_path: Path
