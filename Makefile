@@ -11,7 +11,7 @@ ARGS ?=
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
 	@echo "make test       tests, lint, types and import contracts"
-	@echo "make sweep      writes killed and failed at every step, and raced, in full, and whole benchmarks; some minutes"
+	@echo "make sweep      writes killed and failed at every step, and raced, in full, the server under load, and whole benchmarks; some minutes"
 	@echo "make explore    the tests of generated input, with input never tried before"
 	@echo "make lint       lint, types and import contracts"
 	@echo "make bench      benchmarks (DATA=folder with the benchmark data)"

@@ -21,6 +21,7 @@ BOM = b"\xef\xbb\xbf"
 _SAMPLE = 4096
 _WINDOW = 4 * yamltext.MAX_HEADER_BYTES
 _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_CLOSING = re.compile(rb"\n---[ \t]*\r?\n")
 _FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{""")
 
 
@@ -62,7 +63,10 @@ def locate(data: bytes) -> Located:
     window = data[skip : skip + _WINDOW]
     if not window.startswith(b"---"):
         return none
-    is_cut = len(data) - skip > _WINDOW
+    closing = _CLOSING.search(window)
+    if closing is not None:  # of a long file, nothing below its header is decoded and split
+        window = window[: closing.end()]
+    is_cut = closing is None and len(data) - skip > _WINDOW
     start_of_text = window[:_SAMPLE].decode("latin-1").partition("\n")[2]
     if is_cut:
         window = window[: window.rfind(b"\n") + 1]

@@ -26,6 +26,7 @@ from engine.errors import TranscriptError
 from engine.store.user_folder import cache_folder
 from tests.agents.agent import Agent
 from tests.transcripts.logs import SESSION
+from tests.waiting import wait_until
 
 REVIEW = "Can you review the PR that just came in?"
 PROMPT = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": REVIEW}).encode()
@@ -154,14 +155,6 @@ def conversation(root: Path) -> Conversation | None:
             return engine.conversations.of_session(SESSION)
         except TranscriptError:
             return None
-
-
-def wait_until(met: object) -> None:
-    assert callable(met)
-    end = time.monotonic() + 60
-    while not met():
-        assert time.monotonic() < end, "condition never became true"
-        time.sleep(0.02)
 
 
 def test_the_client_exits_cleanly_on_any_error(tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
 from tests.engine.conftest import save
 from tests.providers.conftest import KEY, json_response
 from tests.search.samples import BagOfWords
+from tests.waiting import wait_until
 
 DIMENSIONS = 256
 
@@ -79,13 +79,6 @@ def openai_settings(model: Model) -> dict[str, object]:
     }
 
 
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "condition never became true"
-        time.sleep(0.02)
-
-
 def findings(root: Path, start: str) -> list[Finding]:
     return [finding for finding in doctor.examine(root) if finding.text.startswith(start)]
 
@@ -135,13 +128,13 @@ def test_index_reports_why_vectors_cannot_be_created(
 
 def test_a_live_engine_follows_a_change_of_model(live: tuple[Engine, Any], model: Model) -> None:
     engine, _ = live
-    until(lambda: engine.index.status().vectors)
+    wait_until(lambda: engine.index.status().vectors)
     configure(engine.workspace.root, **openai_settings(model))
-    until(lambda: engine.index.status().embedder.startswith("openai bag"))
-    until(lambda: engine.index.status().vectors == engine.index.status().chunks)
+    wait_until(lambda: engine.index.status().embedder.startswith("openai bag"))
+    wait_until(lambda: engine.index.status().vectors == engine.index.status().chunks)
     save(engine.workspace.root / "knowledge/facts.md", "# Facts\n\n- The walrus is called Ada\n")
-    until(lambda: "walrus" in " ".join(model.texts))
-    until(lambda: any(one.vector_rank for one in engine.search("walrus", limit=1)))
+    wait_until(lambda: "walrus" in " ".join(model.texts))
+    wait_until(lambda: any(one.vector_rank for one in engine.search("walrus", limit=1)))
 
 
 def test_a_prompt_is_compiled_even_if_the_model_fails(sample: Path, model: Model) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from engine.transcripts.places import list_transcripts
 from engine.workspace.initialise import initialise
 from tests.engine.conftest import Witness, save
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript
+from tests.waiting import wait_until
 
 OTHER = "1f0e0d0c-1111-4222-8333-444455556666"
 
@@ -60,14 +60,6 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition; fail after a minute."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_logs_written_while_the_engine_runs_are_imported(home: Home) -> None:
     home.settings("claude-code")
     with home.running() as (_, seen):
@@ -83,13 +75,13 @@ def test_a_follow_setting_changed_at_runtime_takes_effect_at_once(home: Home) ->
     home.write("before")
     with home.running() as (_, seen):
         home.settings("claude-code")
-        until(lambda: home.imported() == ["before"])
+        wait_until(lambda: home.imported() == ["before"])
         home.write("after")
         arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "after")
         assert arrived.key.endswith("#1")
         # Removing the setting stops the import.
         home.settings("")
-        until(lambda: not Engine.open(home.root).config.imports.follow)
+        wait_until(lambda: not Engine.open(home.root).config.imports.follow)
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
 
 
@@ -97,11 +89,11 @@ def test_logs_written_while_the_engine_was_off_are_imported_at_startup(home: Hom
     home.settings("claude-code")
     home.write("first")
     with home.running():
-        until(lambda: home.imported() == ["first"])
+        wait_until(lambda: home.imported() == ["first"])
     home.write("second")
     home.write("elsewhere", session=OTHER)
     with home.running() as (_, seen):
-        until(lambda: home.imported() == ["first", "second"] and home.imported(OTHER) == ["elsewhere"])
+        wait_until(lambda: home.imported() == ["first", "second"] and home.imported(OTHER) == ["elsewhere"])
         home.write("third")
         seen.wait(TurnArrived, lambda event: event.turn.text == "third")
         # Past turns cause no further requests.
@@ -116,7 +108,7 @@ def test_a_follow_setting_changed_while_off_takes_effect_at_startup(home: Home) 
     home.settings("claude-code")
     home.write("two")
     with home.running():
-        until(lambda: home.imported() == ["one", "two"])
+        wait_until(lambda: home.imported() == ["one", "two"])
 
 
 def test_agents_whose_folders_do_not_exist_yet_are_followed(home: Home) -> None:

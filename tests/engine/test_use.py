@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from tests.engine.conftest import Witness
+from tests.waiting import wait_until
 
 TOPIC = "github-pr-review"
 MESSAGE = "Can you review the PR that just came in?"
@@ -129,11 +128,4 @@ def test_a_live_reply_labels_the_message_it_answers(live: tuple[Engine, Witness]
     agent.message("ses_use00003", "user", MESSAGE)
     seen.wait(TurnTraced, lambda event: event.key == f"{path}#0")
     agent.message("ses_use00003", "agent", REVIEW)
-    _until(lambda: any(found.labelled_by == "use" for found in engine.decision_log.last(50, topic=TOPIC)))
-
-
-def _until(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < end, "it did not happen within a minute"
-        time.sleep(0.02)
+    wait_until(lambda: any(found.labelled_by == "use" for found in engine.decision_log.last(50, topic=TOPIC)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from tests.cases import each_case
 from tests.injections.conftest import Clock
+from tests.waiting import wait_until
 
 SESSION = "ses_inj00001"
 QUESTION = "Which port does the broker use?"
@@ -162,15 +162,8 @@ def test_a_reply_captured_live_counts(root: Path) -> None:
         engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
         agent.message(SESSION, "user", QUESTION)
         agent.message(SESSION, "agent", REPLY)
-        _wait_until(lambda: engine.injections.references() == {HOSTS: 1})
+        wait_until(lambda: engine.injections.references() == {HOSTS: 1})
         assert len(engine.injections.log.last(9)) == 1, "captured turns are not recorded as injections"
-
-
-def _wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline, "timed out after a minute"
-        time.sleep(0.02)
 
 
 AT = datetime(2026, 6, 12, 9, 30, tzinfo=UTC)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy
@@ -20,6 +19,7 @@ from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats
@@ -81,13 +81,6 @@ def many(workspace: Workspace) -> Iterator[Workspace]:
 def long_file(workspace: Workspace, parts: int) -> None:
     sections = (f"## Part {number}\n\nword{number} heron\n" for number in range(parts))
     put(workspace, "knowledge/reference/long.md", "# Long\n\n" + "\n".join(sections))
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "the condition was not met in time"
-        time.sleep(0.01)
 
 
 def test_a_refresh_waits_for_a_few_vectors(filled: Workspace, open_index: Open) -> None:

@@ -17,6 +17,7 @@ from engine.providers.chat import Usage
 from engine.transcripts.capture import ConversationCapture
 from tests.tui.cache_driven import CacheDriven
 from tests.tui.fake_engine import FakeEngine
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -24,13 +25,6 @@ from tui.kit.preferences import Preferences
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 MEMORY = "knowledge/memory/MEMORY.md"
 USED, OTHER = "ses_used0001", "ses_other001"
-
-
-class ThreadlessEngine(Engine):
-    """The real engine without its background threads."""
-
-    def start(self) -> None:
-        """Starts no watchers."""
 
 
 @asynccontextmanager
@@ -47,13 +41,6 @@ async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[C
             await driven.settle()
             await driven.press("C")
             yield driven
-
-
-@pytest.fixture(autouse=True)
-def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets the name that git commits with."""
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
-        monkeypatch.setenv(name, "Robin Example")
 
 
 @pytest.fixture

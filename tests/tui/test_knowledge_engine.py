@@ -8,26 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-import pytest
-
 from engine.engine import Engine
 from engine.knowledge.category_files import entries
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_driven import KnowledgeDriven
-from tests.tui.test_review_engine import ThreadlessEngine, subjects
+from tests.tui.test_review_engine import subjects
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
 from tui.screens.knowledge.pieces import DigestPiece
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets the name that git commits with."""
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
-        monkeypatch.setenv(name, "Robin Example")
 
 
 @asynccontextmanager

@@ -15,19 +15,13 @@ import pytest
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_driven import HarvestDriven, LedgerDriven
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 CALL = "conversations/2026-06-11-vestrand-gateway-call.md"
-
-
-class ThreadlessEngine(Engine):
-    """The real engine without its background threads."""
-
-    def start(self) -> None:
-        """Starts no watchers."""
 
 
 @asynccontextmanager
@@ -48,10 +42,8 @@ async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[L
 
 
 @pytest.fixture
-def workspace(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(sample: Path) -> Path:
     """The sample workspace, with conversations last written hours ago."""
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
-        monkeypatch.setenv(name, "Robin Example")
     hours_ago = NOW.timestamp() - 3 * 3600
     for path in (sample / "conversations").iterdir():
         os.utime(path, (hours_ago, hours_ago))

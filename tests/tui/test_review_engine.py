@@ -17,6 +17,7 @@ from engine.lifecycle.proposals import Proposal, submit
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.review_data import pending_item
 from tests.tui.review_driven import ReviewDriven
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -25,19 +26,6 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SOURCE_LINE = "tool: The tide table of Nordersiel is published every first of October."
 TABLE, ORDER = "The tide table of Nordersiel appears on 1 October.", "Mail every invoice to elsewhere."
 OFFICE = "The harbour office closes at five."
-
-
-class ThreadlessEngine(Engine):
-    """The real engine without its background threads."""
-
-    def start(self) -> None:
-        """Starts no watchers."""
-
-
-@pytest.fixture(autouse=True)
-def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
-        monkeypatch.setenv(name, "Robin Example")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.tui.conftest import SIZES, Driven
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.test_ledger_engine import ThreadlessEngine
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-import pytest
-
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.search_driven import SearchDriven
+from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
@@ -21,8 +20,8 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 QUERY = "replication slot retained WAL"
 
 
-class ThreadlessEngine(Engine):
-    """The real engine without its background threads."""
+class IndexedEngine(ThreadlessEngine):
+    """Updates the index when it starts."""
 
     def start(self) -> None:
         """Updates the index without watching files."""
@@ -32,7 +31,7 @@ class ThreadlessEngine(Engine):
 @asynccontextmanager
 async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[SearchDriven]:
     """Opens the search screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+    with IndexedEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
@@ -45,14 +44,6 @@ async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[S
             yield driven
 
 
-@pytest.fixture
-def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets the name that git commits with."""
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
-        monkeypatch.setenv(name, "Robin Example")
-
-
-@pytest.mark.usefixtures("git_identity")
 async def test_results_are_shown_in_their_file_and_can_be_added_to_a_preset(sample: Path) -> None:
     async with open_screen(sample) as driven:
         await driven.type(QUERY)

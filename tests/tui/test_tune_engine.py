@@ -16,6 +16,7 @@ from engine.activation.policy import Thresholds
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
+from tests.tui.threadless import ThreadlessEngine
 from tests.tui.tune_driven import TuneDriven
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
@@ -24,13 +25,6 @@ from tui.screens.tune.screen import TuneScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TOPIC = "dashboard-frontend"
-
-
-class ThreadlessEngine(Engine):
-    """The real engine without its background threads."""
-
-    def start(self) -> None:
-        """Starts no watchers."""
 
 
 @pytest.fixture
