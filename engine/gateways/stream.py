@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 KEPT = 4_096
 """Events in the buffer."""
 MAX_CLIENTS = 16
+_TOO_MANY = f"too many clients: {MAX_CLIENTS} are connected"
 _KEEPALIVE_S = 15.0
 _BATCH = 64
 _MAX_TEXT = 2_000
@@ -76,7 +77,7 @@ class EventStream:
             Refusal: Too many clients.
         """
         if self.clients >= MAX_CLIENTS:
-            raise Refusal(503, f"too many clients: {MAX_CLIENTS} are connected", "disconnect one of them")
+            raise Refusal(503, _TOO_MANY, "disconnect one of them")
         self._loop = asyncio.get_running_loop()
         events = self._events(request.headers.get("last-event-id", ""))
         return StreamingResponse(
@@ -87,6 +88,9 @@ class EventStream:
         wake = asyncio.Event()
         self._clients.add(wake)
         try:
+            if self.clients > MAX_CLIENTS:  # several connected before one of them was counted
+                yield _last("dropped", _TOO_MANY)
+                return
             position, is_known = self._position(last)
             yield (
                 b"retry: 2000\n\n" if is_known else _last("missed", "earlier events are no longer available")

@@ -332,6 +332,20 @@ def test_a_client_that_falls_behind_gets_a_last_event(served: Served) -> None:
     assert told.clients == 0
 
 
+def test_clients_that_connect_at_once_do_not_exceed_the_limit() -> None:
+    import asyncio
+
+    told = stream.EventStream()
+
+    async def connect() -> list[bytes]:
+        answers = [told._events("") for _ in range(stream.MAX_CLIENTS + 2)]
+        return [await anext(each) for each in answers]
+
+    first = asyncio.run(connect())
+    assert [each.startswith(b"retry") for each in first] == [True] * stream.MAX_CLIENTS + [False] * 2
+    assert b"too many clients" in first[-1]
+
+
 def _error(engine: Engine, text: str):  # type: ignore[no-untyped-def]
     from engine.events import ErrorReported
 
