@@ -25,6 +25,7 @@ from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import pending_items
 from engine.redaction.detect import redact
 from engine.store.commit_message import commit_message
+from engine.store.paths import transcript_name
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -167,6 +168,6 @@ def holds_secret(data: bytes) -> bool:
 
 def message_of(path: str, entry: LedgerEntry) -> str:
     """The commit message for the harvest of a conversation (spec 10.1)."""
-    name = safe_name(path)
+    name = transcript_name(safe_name(path))[1]
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
     return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])

@@ -7,6 +7,7 @@ import re
 from rich.style import Style
 
 from engine.context.views import LedgerRow, LedgerView
+from engine.store.paths import transcript_name
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, day_of
@@ -39,7 +40,9 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
     fact = count(row.items_total) if row.status == "harvested" else word
     words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
     line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
-    label = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
+    label = (
+        _DATED.sub("", transcript_name(first_line(row.name))[1]) or first_line(row.name) or row.sha256[:12]
+    )
     name = clip(label, max(4, width - line.cells - len(fact) - 1))
     if width >= WIDE:
         name = clip(name, width * 2 // 5)
