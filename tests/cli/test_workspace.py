@@ -20,6 +20,7 @@ def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path)
     root = tmp_path / "memory"
     made = apo("init", root)
     assert made.code == 0 and "created a workspace in" in made.out
+    assert made.out.endswith(f"next: autopoiesis -C {root} import\n")
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
     checked = apo("-C", root, "doctor")
@@ -60,7 +61,8 @@ def test_without_a_git_identity_nothing_is_committed_and_a_hint_is_shown(
     monkeypatch.setenv("HOME", str(nobody))
     root = tmp_path / "memory"
     ran = apo("init", root)
-    assert ran.code == 0 and "nothing was committed" in ran.err
+    assert ran.code == 0 and "nothing was committed" in ran.err and "run: git config --global" in ran.err
+    assert "run: git config --global" in apo("-C", root, "doctor").out
     assert (root / "topics" / "code-review.md").is_file()
 
 
