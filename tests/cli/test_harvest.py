@@ -169,7 +169,7 @@ def test_without_marked_lines_a_model_is_suggested(root: Path, apo: Command) -> 
 def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     out = apo("-C", root, "doctor").out
-    assert "ledger: 1 conversations, all harvested lines present" in out
+    assert "ledger: 1 conversation, all harvested lines present" in out
     assert "1 item pending review" in out
     (root / "knowledge/decisions.md").write_text("# Decisions\n")
     (root / "scratch/harvest").mkdir(exist_ok=True)

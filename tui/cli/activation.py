@@ -115,7 +115,7 @@ def decisions() -> None:
 
 
 @decisions.verb("list", "autopoiesis decisions list --limit 20 --json")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
 @click.option("--topic", help="Only this topic.")
 @click.option("--unlabelled", is_flag=True, help="Only decisions without a label.")
 def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:

@@ -188,12 +188,13 @@ def _emit_results(engine: Engine, report: Report) -> None:
     new = [each for each in report.results if each.is_new]
     counts = counted(report.items)
     if new:
-        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'no items found'}")
+        none = "no items added" if report.held else "no items found"
+        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or none}")
     if report.held:
         emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
     entries = [each.entry for each in new if each.entry is not None]
     if not counts and any(entry.provider == "markers" for entry in entries):
-        emit("only marked lines were read; to have a model read whole conversations:")
+        emit("no model was used; to have one read whole conversations:")
         emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     tokens = sum(entry.input_tokens + entry.output_tokens for entry in entries)
     if tokens:
@@ -207,5 +208,6 @@ def _emit_results(engine: Engine, report: Report) -> None:
     last = next((each for each in reversed(report.results) if each.commit or each.uncommitted), None)
     if last is not None:
         emit(commit_text(last.commit, last.uncommitted))
-        emit(f"digest: {engine.knowledge.digest.path}")
+        if engine.knowledge.digest.view().on:
+            emit(f"digest: {engine.knowledge.digest.path}")
         emit("ledger: knowledge/ledger.json")

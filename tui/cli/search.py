@@ -34,7 +34,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 @verb("autopoiesis search 'connection pool' --category journal --limit 5 --explain")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many.")
 @click.option("--explain", is_flag=True, help="Explain each result's rank: score, shares, ranks.")
 def search(
     engine: Engine, query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool
