@@ -161,10 +161,10 @@ def _emit_preview(found: Discovery) -> None:
         emit("import files or folders with: autopoiesis import PATH…")
         return
     rows = [
-        [agent, _shown(project), f"{len(group):,}", _days(group), _size(group), _news(group)]
+        [agent, f"{len(group):,}", _days(group), _size(group), _news(group), _shown(project)]
         for (agent, project), group in by_project(found.found).items()
     ]
-    table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
+    table(rows, ["agent", "sessions", "days", "size", "to import", "project"])
     if not found.pending:
         emit("everything is already imported")
 

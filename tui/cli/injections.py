@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NONE = (
     "no injections yet: record a prompt with `autopoiesis compile --record TEXT`, or set an agent up with "
-    "`autopoiesis install claude-code`"
+    "`autopoiesis install claude-code`; what a session starts with is in `autopoiesis hook log`"
 )
 _PLACES_SHOWN = 3
 _ID, _WIDTH = 8, 110
