@@ -51,7 +51,8 @@ def search(
     if not results:
         emit("no results")
     for result in results:
-        place = f"{result.path}:{result.start_line}-{result.end_line}"
+        end = f"-{result.end_line}" if result.end_line > result.start_line else ""
+        place = f"{result.path}:{result.start_line}{end}"
         emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
         emit("    " + " ".join(result.snippet.split()))
         if explain:
