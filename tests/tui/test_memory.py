@@ -75,6 +75,9 @@ def test_ledger_rows_show_their_status_by_sign_and_word() -> None:
     assert ledger_row(large, 40, PLAIN).text.endswith("too large")
     assert "8 facts · 4 file notes" in ledger_row(good, 80, PLAIN).text
     assert "line 14" in ledger_row(bad, 90, PLAIN).text
+    slug = "we-are-reviewing-the-session-dates.md"
+    session = replace(good, name=f"0047-163396cf-348b-4175-90f5-5ca0986ac0f1-{slug}", items={})
+    assert slug in ledger_row(session, 80, PLAIN).text
 
 
 @pytest.mark.parametrize("width", [12, 24, 40, 60, 120])

@@ -44,13 +44,13 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
         _DATED.sub("", transcript_name(first_line(row.name))[1]) or first_line(row.name) or row.sha256[:12]
     )
     name = clip(label, max(4, width - line.cells - len(fact) - 1))
-    if width >= WIDE:
+    about = (first_line(row.error) or by_category(row.items)) if width >= WIDE else ""
+    if about:
         name = clip(name, width * 2 // 5)
     for piece, piece_style in marked(name, found(name, query), words, roles.accent + Style(underline=True)):
         line.add(piece, piece_style)
-    if width >= WIDE:
+    if about:
         line.to(width * 2 // 5 + 10)
-        about = first_line(row.error) or by_category(row.items)
         line.add(clip(about, width - line.cells - len(fact) - 2), roles.muted)
     fact_style = roles.muted if row.status == "harvested" else style
     return line.right(Row((fact, fact_style)), width)
@@ -82,8 +82,9 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
     if row.error:
         lines.extend(wrap([("error      ", roles.muted), (row.error, roles.error)], width, indent=11))
     lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
-    digits = max([len(count(number)) for number in row.items.values()] + [1])
-    for name, number in sorted(row.items.items(), key=lambda item: (-item[1], item[0])):
+    items = [(name, number) for name, number in row.items.items() if number]
+    digits = max([len(count(number)) for _name, number in items] + [1])
+    for name, number in sorted(items, key=lambda item: (-item[1], item[0])):
         line = Row().gap(11).fit(count(number), digits, roles.normal, "right")
         lines.append(line.gap(2).add(name.replace("_", " "), roles.muted))
     return lines
