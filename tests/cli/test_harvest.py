@@ -232,8 +232,8 @@ def test_proposals_are_accepted_and_rejected_by_group(tmp_path: Path, apo: Comma
     assert not (root / "knowledge/decisions.md").exists()
     out = apo("-C", root, "review", "list").out
     assert "your corrections and rules: 1" in out
-    assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
-    assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
+    assert "decision: Always run the linter before you push  (2 times in 2 conversations)" in out
+    assert "playbook: **Run the tests**: make test  (3 times in 2 conversations)" in out
     assert "to accept all: autopoiesis review accept --group command" in out
     assert "1000-ses_a-talk.md:8  please always run the linter" in out
     assert apo("-C", root, "review", "accept", "--group", "command").code == 0

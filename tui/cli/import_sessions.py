@@ -246,7 +246,8 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
     without_speakers = 0
     for result in results:
         if result.status in ("new", "grown", "replaced"):
-            lines.append(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
+            turns = "turn " if result.turns_new == 1 else "turns"
+            lines.append(f"{result.status:<8} {result.turns_new:>5} {turns}  {result.target}")
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
             without_speakers += result.why == UNKNOWN_SPEAKERS

@@ -11,6 +11,7 @@ import click
 
 from engine.search.results import CATEGORIES, SearchResult
 from tui.cli.base import emit, emit_json, emit_problems, table, verb
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -59,6 +60,10 @@ def search(
             _explain(result)
 
 
+def _contents(files: int, chunks: int) -> str:
+    return f"{plural(files, 'file')}, {plural(chunks, 'chunk')}"
+
+
 def _explain(result: SearchResult) -> None:
     from tui.render.search_why import plain_ranks, plain_shares  # noqa: PLC0415 — only with --explain
 
@@ -87,11 +92,11 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
         emit("all pages and rows are intact" if checked.sound else "; ".join(checked.problems))
     if done is not None:
         changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-        emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
+        emit(f"{_contents(status.files, done.chunks)}: {changed} in {done.seconds:.1f} s")
         for skipped in done.skipped:
             emit(f"  skipped {skipped.path}: {skipped.why}")
     elif status.state == "ready":
-        emit(f"{status.files} files, {status.chunks} chunks; the workspace is read-only")
+        emit(f"{_contents(status.files, status.chunks)}; the workspace is read-only")
     else:
         emit(f"{status.why}; the workspace is read-only, so the files are searched directly")
     if status.categories:
