@@ -57,6 +57,15 @@ def test_without_apply_harvest_is_a_dry_run(root: Path, apo: Command) -> None:
     assert (tree["provider"], tree["tokens"], tree["usd"]) == ("markers", 0, 0.0)
 
 
+def test_a_dry_run_counts_the_named_conversations_and_says_which_do_not_exist(
+    root: Path, apo: Command
+) -> None:
+    write_conversation(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
+    one = apo("-C", root, "harvest", "conversations/again.md", "conversations/gone.md")
+    assert one.out.startswith("1 to harvest (") and "2026-06-12-call" not in one.out
+    assert one.err.startswith("conversations/gone.md: no such conversation")
+
+
 def test_a_dry_run_with_a_provider_shows_the_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")

@@ -28,6 +28,11 @@ def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path)
     assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == ["code-review"]
 
 
+def test_a_folder_that_does_not_exist_is_not_taken_for_a_command(apo: Command, tmp_path: Path) -> None:
+    ran = apo(tmp_path / "none")
+    assert ran.code == 1 and "there is no such folder; run: autopoiesis init" in ran.err
+
+
 def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     apo("init", root)

@@ -72,7 +72,9 @@ class WorkbenchGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command; ``autopoiesis DIR`` means ``autopoiesis open DIR``."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and Path(args[0]).expanduser().is_dir():
+        name = args[0]
+        is_folder = "/" in name or Path(name).expanduser().is_dir()
+        if name not in COMMANDS and not name.startswith("-") and is_folder:
             args = ["open", *args]
         return super().resolve_command(ctx, args)
 
