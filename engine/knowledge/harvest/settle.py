@@ -172,7 +172,7 @@ def message_of(path: str, entry: LedgerEntry) -> str:
     """The commit message for the harvest of a conversation (spec 10.1)."""
     name = transcript_name(safe_name(path))[1]
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
-    room = max(_NAME, SUBJECT - len(f"memory: harvest of : {what}"))
+    room = max(_NAME, SUBJECT - len(commit_message("memory", f"harvest of : {what}")))
     if len(name) > room:
         name = f"{name[: room - 1].rstrip('-')}…"
     return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])
