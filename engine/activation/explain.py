@@ -29,7 +29,8 @@ def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *,
     names = [row.topic for row in rows if row.active]
     if names:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        return f"{len(names)} of {funnel.topics} topics active: {shown}"
+        topics = "topic" if funnel.topics == 1 else "topics"
+        return f"{len(names)} of {funnel.topics} {topics} active: {shown}"
     if empty:
         return "nothing active: the message is empty"
     if not funnel.topics:

@@ -137,8 +137,7 @@ def commit_imported(
     counts = Counter(formats[path] for path in paths if path in formats)
     at = iso(engine.clock())
     noun = "session" if len(paths) == 1 else "sessions"
-    sources = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    body = f"From {sources}." if sources else ""
+    body = ", ".join(f"{count} from {name}" for name, count in counts.most_common())
     what, trailers = f"import {len(paths)} {noun}", [(_IMPORT_TRAILER, at)]
     message = commit_message("conversation", what, body, sessions=paths, trailers=trailers)
     change = commit_change(lambda: engine.repository, paths, message, wanted=True)

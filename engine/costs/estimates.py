@@ -41,24 +41,24 @@ class Job:
     input_tokens: int  # of one call
     output_tokens: int  # of one call
     often: str  # in words
-    is_made: bool = False  # implemented in this version
+    is_made: bool = True  # implemented in this version
 
 
 JOBS = (
-    Job("interaction", "gate question", "small", 200, 1, "0–3 a message", is_made=True),
-    Job("interaction", "commit message", "small", 1_000, 50, "every 30 minutes", is_made=True),
-    Job("interaction", "flush", "large", 2_000, 500, "every 2–4 hours", is_made=True),
+    Job("interaction", "gate question", "small", 200, 1, "0–3 a message"),
+    Job("interaction", "commit message", "small", 1_000, 50, "every 30 minutes"),
+    Job("interaction", "flush", "large", 2_000, 500, "every 2–4 hours"),
     Job("scheduled", "journal summary", "large", 4_000, 500, "daily"),
     Job("scheduled", "MEMORY.md rollup", "large", 6_000, 2_000, "weekly"),
     Job("scheduled", "distillation", "large", 10_000, 3_000, "monthly"),
     Job("scheduled", "pruning", "large", 4_000, 2_000, "weekly"),
-    Job("extraction", "decisions", "small", 3_000, 200, "a session", is_made=True),
-    Job("extraction", "journal", "small", 3_000, 300, "a session", is_made=True),
-    Job("extraction", "lessons", "small", 3_000, 200, "a session", is_made=True),
-    Job("extraction", "people", "small", 3_000, 200, "a session", is_made=True),
-    Job("embedding", "file indexed", "embedding", 1_000, 0, "10 a session", is_made=True),
-    Job("embedding", "search query", "embedding", 100, 0, "20 a session", is_made=True),
-    Job("embedding", "full reindex, 5,000 files", "embedding", _REINDEXED, 0, "monthly", is_made=True),
+    Job("extraction", "decisions", "small", 3_000, 200, "a session"),
+    Job("extraction", "journal", "small", 3_000, 300, "a session"),
+    Job("extraction", "lessons", "small", 3_000, 200, "a session"),
+    Job("extraction", "people", "small", 3_000, 200, "a session"),
+    Job("embedding", "file indexed", "embedding", 1_000, 0, "10 a session"),
+    Job("embedding", "search query", "embedding", 100, 0, "20 a session"),
+    Job("embedding", "full reindex, 5,000 files", "embedding", _REINDEXED, 0, "monthly"),
 )
 _A_MONTH = {"daily": float(_DAYS), "weekly": _WEEKS, "monthly": 1.0}
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from engine.errors import JobError
-from engine.jobs.upkeep import upkeep_jobs
+from engine.jobs.upkeep import plural, upkeep_jobs
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
 from engine.store.blobs import pack
@@ -103,7 +103,7 @@ def _rules(parts: Parts) -> str:
     if not done.sessions:
         return "no new sessions"
     again = f", {len(found.again)} repeated" if found.again else ""
-    return f"{done.sessions} sessions read, {len(found.new)} rules learned{again}"
+    return f"{plural(done.sessions, 'session')} read, {plural(len(found.new), 'rule')} learned{again}"
 
 
 def _trash(parts: Parts) -> str:

@@ -65,7 +65,12 @@ def _extract(parts: Parts, task: Task) -> str:
     if report is None:
         return "not due"
     lines = sum(len(record.items) for each in report.results for record in each.records)
-    return f"{len(report.results)} sessions read, {lines} lines written"
+    return f"{plural(len(report.results), 'session')} read, {plural(lines, 'line')} written"
+
+
+def plural(number: int, what: str) -> str:
+    """``1 line``, ``2 lines``."""
+    return f"{number} {what if number == 1 else what + 's'}"
 
 
 def _daily(parts: Parts, task: Task) -> str:

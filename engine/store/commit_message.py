@@ -45,7 +45,8 @@ def commit_message(
     if len(subject) > SUBJECT:
         body = f"{line}\n\n{body}"
         cut = subject[: SUBJECT - 1]
-        subject = f"{cut.rpartition(' ')[0] if cut.count(' ') > 1 else cut}…"
+        words = cut.rpartition(" ")[0]
+        subject = f"{words if len(words) > SUBJECT // 2 else cut}…"
     last = [*((_SESSION, path) for path in dict.fromkeys(sessions)), *trailers]
     ending = "\n".join(f"{name}: {shown(value)}" for name, value in last)
     return "\n\n".join(part for part in (subject, body.strip(), ending) if part)

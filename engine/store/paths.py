@@ -43,6 +43,7 @@ _CATEGORY_FILES = frozenset({"facts.md", "decisions.md", "questions.md", "playbo
 _TEXT_SUFFIXES = (".md", ".txt")
 _CONVERSATION_SUFFIXES = (".md", ".txt", ".jsonl")
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_TRANSCRIPT = re.compile(r"[0-9]{4}-(ses_[^/-]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([^/]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Workspace:
         try:
             real = folder.resolve(strict=True)
             is_workspace = (real / CONFIG_NAME).is_file()
+        except FileNotFoundError:
+            raise WorkspaceError("there is no such folder", where=str(root), hint=hint) from None
         except (OSError, RuntimeError, ValueError) as error:
             raise WorkspaceError("the folder cannot be opened", where=str(root), hint=hint) from error
         if not is_workspace:
@@ -301,6 +304,12 @@ def slugify(text: str, limit: int = 48) -> str:
     while len(slug.encode("utf-8", "replace")) > 200:
         slug = slug[:-1]
     return slug.strip("-") or "untitled"
+
+
+def transcript_name(name: str) -> tuple[str, str]:
+    """The session id in a transcript's file name, and the rest after it; of other names no id and all."""
+    match = _TRANSCRIPT.fullmatch(name)
+    return (match[1], match[2]) if match else ("", name)
 
 
 def valid_session_id(text: str) -> bool:

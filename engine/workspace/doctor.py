@@ -133,11 +133,10 @@ def _config(files: Files) -> Iterator[Finding]:
 def _git(repository: Repository) -> Iterator[Finding]:
     state = repository.state()
     if state.kind == "ok":
-        yield Finding("ok", f"git: on {state.branch}, {state.dirty} uncommitted files")
+        yield Finding("ok", f"git: on {state.branch}, {_plural(state.dirty, 'uncommitted file')}")
     else:
-        yield Finding(
-            "warning", f"git: {state.why}", "files are still written, but there is no history and no undo"
-        )
+        effect = "files are still written, but there is no history and no undo"
+        yield Finding("warning", f"git: {state.why}", "; ".join(filter(None, (effect, state.hint))))
 
 
 def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
@@ -243,7 +242,7 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
             wrong += 1
             yield Finding.of(problem)
     if not wrong and checked:
-        yield Finding("ok", f"{checked} documents, all headers valid")
+        yield Finding("ok", f"{_plural(checked, 'document')}, all headers valid")
 
 
 def _findings(problems: Sequence[Problem], ok: str) -> Iterator[Finding]:
@@ -364,7 +363,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
         hint = "harvest them: autopoiesis harvest --transcripts"
         yield Finding("note", f"{_plural(left, 'transcript')} not harvested", hint)
     if found and not gone:
-        yield Finding("ok", f"ledger: {len(found)} conversations, all harvested lines present")
+        yield Finding("ok", f"ledger: {_plural(len(found), 'conversation')}, all harvested lines present")
 
 
 def _links(workspace: Workspace) -> Iterator[Finding]:

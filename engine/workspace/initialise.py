@@ -116,12 +116,11 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         _commit(files, repository, past, shift, report)
     else:
         report.problems.append(
-            Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
+            Problem(".git", 0, f"nothing was committed: {state.why}", hint=state.hint, severity="warning")
         )
     if is_new:
         trust.trust(workspace.root, config_file.read(files)[0])
     report.lines.insert(0, f"created a workspace in {workspace.root}")
-    report.lines.append(f"next: autopoiesis {root}")
     return report
 
 

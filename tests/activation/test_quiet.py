@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -220,6 +221,9 @@ def test_a_replay_explains_what_a_score_alone_can_do() -> None:
     assert "proven by your labels (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
     assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Thresholds(0.2, 0.9))
     assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
+    manual = replace(MEDIUM, activation="manual")
+    by_hand = DecisionTable(LOG, (manual,), WatcherSettings(), "local", {"t": FEW})
+    assert alone_text(by_hand, "t") == "activated only by hand: the thresholds have no effect"
     assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
 
 

@@ -129,7 +129,7 @@ def test_the_estimate_shows_costs_and_actual_use(apo: Command, sample: Path) -> 
     out = apo("-C", sample, "costs", "--estimate").out
     assert "this workspace, per day (over the last 1 day)" in out
     assert [line.split() for line in out.splitlines()][-1] == ["gate", "1.0", "400", "2", "$0.50"]
-    assert ["●", "flush", "claude-sonnet-5-5", "2,000", "500", "$0.0090", "every", "2–4", "hours"] in [
+    assert ["flush", "claude-sonnet-5-5", "2,000", "500", "$0.0090", "every", "2–4", "hours"] in [
         line.split() for line in out.splitlines()
     ]
     tree = apo("-C", sample, "costs", "--estimate", "--json").json

@@ -57,6 +57,15 @@ def test_without_apply_harvest_is_a_dry_run(root: Path, apo: Command) -> None:
     assert (tree["provider"], tree["tokens"], tree["usd"]) == ("markers", 0, 0.0)
 
 
+def test_a_dry_run_counts_the_named_conversations_and_says_which_do_not_exist(
+    root: Path, apo: Command
+) -> None:
+    write_conversation(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
+    one = apo("-C", root, "harvest", "conversations/again.md", "conversations/gone.md")
+    assert one.out.startswith("1 to harvest (") and "2026-06-12-call" not in one.out
+    assert one.err.startswith("conversations/gone.md: no such conversation")
+
+
 def test_a_dry_run_with_a_provider_shows_the_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
@@ -169,7 +178,7 @@ def test_without_marked_lines_a_model_is_suggested(root: Path, apo: Command) -> 
 def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     out = apo("-C", root, "doctor").out
-    assert "ledger: 1 conversations, all harvested lines present" in out
+    assert "ledger: 1 conversation, all harvested lines present" in out
     assert "1 item pending review" in out
     (root / "knowledge/decisions.md").write_text("# Decisions\n")
     (root / "scratch/harvest").mkdir(exist_ok=True)
@@ -232,8 +241,8 @@ def test_proposals_are_accepted_and_rejected_by_group(tmp_path: Path, apo: Comma
     assert not (root / "knowledge/decisions.md").exists()
     out = apo("-C", root, "review", "list").out
     assert "your corrections and rules: 1" in out
-    assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
-    assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
+    assert "decision: Always run the linter before you push  (2 times in 2 conversations)" in out
+    assert "playbook: **Run the tests**: make test  (3 times in 2 conversations)" in out
     assert "to accept all: autopoiesis review accept --group command" in out
     assert "1000-ses_a-talk.md:8  please always run the linter" in out
     assert apo("-C", root, "review", "accept", "--group", "command").code == 0

@@ -35,10 +35,10 @@ def test_the_change_is_shown_and_made_only_with_yes(apo: Command, sample: Path, 
     assert (
         shown.code == 1
         and '+    "SessionStart": [' in shown.out
-        and "nothing was written; to do it, pass --yes" in shown.out
+        and "nothing was written; pass --yes to do it" in shown.out
     )
     dry = apo("-C", sample, "install", "claude-code", "--dry-run")
-    assert dry.code == 0 and dry.out + "nothing was written; to do it, pass --yes\n" == shown.out
+    assert dry.code == 0 and dry.out + "nothing was written; pass --yes to do it\n" == shown.out
     assert settings.read_bytes() == before
     done = apo("-C", sample, "install", "claude-code", "--yes")
     assert done.code == 0, done.err

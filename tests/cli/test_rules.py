@@ -18,18 +18,22 @@ def test_imported_instructions_become_rules_in_prompts(apo: Command, sample: Pat
     assert imported.code == 0, imported.err
     assert "2 things more than once; see: autopoiesis rules" in imported.out
     listed = apo("-C", sample, "rules").out.splitlines()
-    assert listed[0] == "You have told your agents 2 things more than once:"
+    assert listed[0] == "You have told your agents 2 things more than once (3 rules in all):"
     draft = next(line for line in listed if "draft" in line)
-    assert " 2×  " in draft and "said, not confirmed" in draft
+    assert " 2×  " in draft and " pending " in draft
     name = draft.split()[0]
     why = apo("-C", sample, "rules", "why", name).out.splitlines()
-    assert why[1] == "said, not confirmed, stated in 2 sessions" and len(why) == 5
+    assert why[1] == "pending, stated in 2 sessions" and len(why) == 5
     assert all("raw/conversations/" in line for line in why[3:])
 
     amend = next(line for line in listed if "amend" in line).split()[0]
     assert apo("-C", sample, "rules", "why", amend).out.count("  Done.  ") == 2
     assert apo("-C", sample, "rules", "why", amend, "--json").json["before"] == ["Done.", "Done."]
 
+    none = apo("-C", sample, "rules", "accept", "--told", "9")
+    assert none.code == 0 and none.out.startswith(
+        "no rule left to accept that you stated in at least 9 sessions"
+    )
     done = apo("-C", sample, "rules", "accept", "--told", "2")
     assert "2 rules in force" in done.out and "committed as" in done.out
     prompt = apo("-C", sample, "compile", "open a pull request").out

@@ -20,11 +20,17 @@ def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path)
     root = tmp_path / "memory"
     made = apo("init", root)
     assert made.code == 0 and "created a workspace in" in made.out
+    assert made.out.endswith(f"next: autopoiesis -C {root} import\n")
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
     checked = apo("-C", root, "doctor")
     assert checked.code == 0, checked.out
     assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == ["code-review"]
+
+
+def test_a_folder_that_does_not_exist_is_not_taken_for_a_command(apo: Command, tmp_path: Path) -> None:
+    ran = apo(tmp_path / "none")
+    assert ran.code == 1 and "there is no such folder; run: autopoiesis init" in ran.err
 
 
 def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
@@ -60,7 +66,8 @@ def test_without_a_git_identity_nothing_is_committed_and_a_hint_is_shown(
     monkeypatch.setenv("HOME", str(nobody))
     root = tmp_path / "memory"
     ran = apo("init", root)
-    assert ran.code == 0 and "nothing was committed" in ran.err
+    assert ran.code == 0 and "nothing was committed" in ran.err and "run: git config --global" in ran.err
+    assert "run: git config --global" in apo("-C", root, "doctor").out
     assert (root / "topics" / "code-review.md").is_file()
 
 

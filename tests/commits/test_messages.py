@@ -81,7 +81,8 @@ def test_a_message_has_a_type_a_bounded_subject_and_unforgeable_trailers() -> No
     long = "word " * 40 + "end"
     subject, _, rest = commit_message("identity", long).partition("\n\n")
     assert len(subject) <= SUBJECT and subject.endswith("word…") and rest == long
-    assert len(commit_message("identity", "x" * 200).partition("\n")[0]) == SUBJECT
+    for unbroken in ("x" * 200, f"harvest of {'x' * 200}: 1 fact"):
+        assert len(commit_message("identity", unbroken).partition("\n")[0]) == SUBJECT
     assert [typed(f"{kind}: x") for kind in TYPES] == [(kind, "x") for kind in TYPES]
     assert typed("note: x") == (None, "note: x") and typed("memory:") == (None, "memory:")
 

@@ -16,7 +16,9 @@ from engine.knowledge.edit import Edit
 from engine.knowledge.harvest.extract import Extraction
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest
+from engine.knowledge.harvest.settle import message_of
 from engine.knowledge.ledger import PATH as LEDGER
+from engine.knowledge.ledger import LedgerEntry
 from engine.settings.model import HarvestSettings
 from engine.store.files import Files
 from tests.knowledge.harvest_support import (
@@ -77,6 +79,13 @@ def test_knowledge_is_in_its_files_and_the_conversation_in_the_trash(tmp_path: P
     assert not desk.is_there("conversations/2026-06-12-call.md")
     assert desk.knowledge.trash.content(sha(data)) == data
     assert report.items["facts"] == 1 and report.reclaimed == len(data)
+
+
+def test_the_subject_names_a_transcript_by_its_slug_and_says_what_was_found() -> None:
+    entry = LedgerEntry("raw/x.md", "harvested", "2026-06-12T08:00:00Z", items={"facts": 1})
+    name = "0047-0198f2c4-5975-42d3-b22e-1d7be8252c72-we-are-reviewing-a-change-to-the-session-dates"
+    subject = message_of(f"raw/conversations/2026/06/12/{name}.md", entry).partition("\n")[0]
+    assert subject == "memory: harvest of we-are-reviewing-a-change-to-the-session-dat…: 1 fact"
 
 
 def test_the_knowledge_and_the_conversation_are_in_the_history(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_journal_gains_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None
     desk.session("2026-06-11", "day-before", ("user", "Decision: Nothing of that today, it was yesterday."))
     proposal = desk.condenser.daily(DAY)
     assert desk.read(JOURNAL) == MINE, "it is only a proposal"
-    assert "they may come from an outsider" in proposal.left[0]
+    assert proposal.left[0] == "1 more waits for a harvest: it may come from an outsider"
     (done,) = apply(desk, proposal)
     text = desk.read(JOURNAL)
     added = [line for line in text.splitlines() if line not in MINE.splitlines()]

@@ -427,7 +427,13 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         driven.bench.do(BENCH["label_useful"])
         await driven.settle()
         assert not driven.engine.calls_of("label"), step
-        assert "only available in: activation" in driven.text, step
+        assert "only available in: 2 activation" in driven.text, step
+
+        step = "so does the command's key"
+        driven.app.clear_notifications()
+        await driven.press("y")
+        assert not driven.engine.calls_of("label"), step
+        assert "only available in: 2 activation" in driven.text, step
 
         step = "the palette finds and runs a command"
         await driven.press("ctrl+p")
@@ -443,7 +449,7 @@ async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> 
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
         assert driven.zoomed() is None and driven.focused_panel() == "text", step
-        assert "only available in: left-out, sections" in driven.toasts, step
+        assert "only available in: 1 sections, 3 left out" in driven.toasts, step
 
         step = "it leaves a line that it does not apply to"
         await driven.press("1", "slash")

@@ -20,7 +20,7 @@ async def test_each_group_shows_its_items(run: Run) -> None:
     async with open_knowledge(run) as driven:
         assert driven.counts() == {
             "facts": "3", "decisions": "3", "questions": "1", "playbooks": "0", "open": "1", "done": "2",
-            "notes": "1? 3", "entries": "! 3", "skills": "1", "digest": "0.7/4.0",
+            "notes": "1? 3", "entries": "! 3", "skills": "1", "digest": "0.7/4.0 KB",
         }  # fmt: skip
         for size in SIZES.values():  # newest first, marked if in the digest
             await driven.resize(*size)
@@ -136,7 +136,9 @@ async def test_the_digest_is_turned_off_after_confirmation_and_regenerated(run: 
         await driven.group("digest")
         assert "regenerate and turn on" in driven.text
         await driven.press("R")
-        assert driven.counts()["digest"] == "0.7/4.0" and driven.engine.calls_of("regenerate")[0][1] is True
+        assert (
+            driven.counts()["digest"] == "0.7/4.0 KB" and driven.engine.calls_of("regenerate")[0][1] is True
+        )
         await driven.group("facts")
         assert driven.listed()[0][0] == "●"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.context.compiled import Slot
+from engine.context.compiled import Slot, SlotName
 from engine.context.views import DigestView, LedgerRow, LedgerView
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import DIGEST, ledger_rows, review_compiled
@@ -75,6 +75,9 @@ def test_ledger_rows_show_their_status_by_sign_and_word() -> None:
     assert ledger_row(large, 40, PLAIN).text.endswith("too large")
     assert "8 facts · 4 file notes" in ledger_row(good, 80, PLAIN).text
     assert "line 14" in ledger_row(bad, 90, PLAIN).text
+    slug = "we-are-reviewing-the-session-dates.md"
+    session = replace(good, name=f"0047-163396cf-348b-4175-90f5-5ca0986ac0f1-{slug}", items={})
+    assert slug in ledger_row(session, 80, PLAIN).text
 
 
 @pytest.mark.parametrize("width", [12, 24, 40, 60, 120])
@@ -144,6 +147,17 @@ def test_the_stacked_gauge_fills_its_width(width: int) -> None:
     assert stacked(compiled, width, PLAIN).cells == width
     empty = replace(compiled, slots=(), budget=0, reply_reserve=0)
     assert stacked(empty, width, PLAIN).cells == width
+
+
+@pytest.mark.parametrize(
+    ("used", "cells"), [((1, 1, 1, 1), 1), ((100, 60, 60, 80), 4), ((300, 200, 200, 200), 11)]
+)
+def test_the_stacked_gauge_is_as_full_as_the_budget(used: tuple[int, ...], cells: int) -> None:
+    names: tuple[SlotName, ...] = ("system", "memory", "topics", "knowledge")
+    slots = tuple(Slot(name, number, used[number], None) for number, name in enumerate(names))
+    compiled = replace(review_compiled(), slots=slots, budget=1_000, reply_reserve=20)
+    gauge = stacked(compiled, 12, PLAIN, coloured=False).text
+    assert sum(gauge.count(fill) for fill in PLAIN_FILLS) == cells
 
 
 def test_without_colour_priorities_differ_by_their_fill() -> None:

@@ -12,6 +12,7 @@ from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
 from tui.kit.bars import Footer, key_at
 from tui.kit.clipboard import past_tmux
+from tui.kit.keyed_rows import KeyedRows
 from tui.render.evidence import PROBABILITY, for_and_against, signal_table
 from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line
@@ -22,6 +23,25 @@ def test_click_picks_the_key_under_the_pointer() -> None:
     roles = Roles.of({}, coloured=False)
     found = [key_at(entries, 100, roles, x) for x in (0, 2, 8, 13, 15, 20, 60)]
     assert found == ["", "1", "1", "y", "n", "y", ""]
+
+
+@pytest.mark.parametrize("is_aligned", [True, False])
+def test_a_change_of_one_row_redraws_all_if_they_are_aligned(
+    monkeypatch: pytest.MonkeyPatch, is_aligned: bool
+) -> None:
+    class Words(KeyedRows[str]):
+        name_of = "words"
+        aligned = is_aligned
+
+        def key(self, item: str) -> str:
+            return item[:1]
+
+    words, redrawn = Words(), list[object]()
+    words.items = ["a", "b", "c"]
+    monkeypatch.setattr(words, "refresh", lambda: redrawn.append("all"))
+    monkeypatch.setattr(words, "refresh_row", redrawn.append)
+    words.show_items(["a", "b longer", "c"])
+    assert redrawn == (["all"] if is_aligned else [1])
 
 
 async def test_copy_is_saved_to_a_private_file_and_footer_clicks_press_keys(

@@ -154,7 +154,7 @@ async def test_rules_are_listed_with_their_mentions_and_context(
     async with open_screen(root, SIZES["80x24"]) as driven:
         counts = [rule.told for rule in driven.listed() if rule.counts]
         assert counts == sorted(counts, reverse=True) and counts[0] == 4
-        assert "you told your agents 4 things more than once · 3 pending" in driven.text
+        assert "you told your agents 4 things more than once, 3 of them pending" in driven.text
         assert "? 4×  06-11  everywhere" in driven.line("draft PR")
         await driven.settle()
         picture(driven, "rules/80x24")

@@ -64,6 +64,9 @@ def test_a_session_is_named_by_its_id_and_subject() -> None:
     assert title_of(RESULTS[0]) == "pool-exhausted › 09:31 — agent"
     assert place_of(RESULTS[0]) == "ses_7c41d0aa:19-25"
     assert place_of(RESULTS[1]) == f"{DECISIONS}:4-6"
+    other = f"raw/conversations/2026/06/11/0921-0198f2c4-{'0000-' * 3}000000000000-pool-exhausted.md"
+    assert title_of(replace(RESULTS[0], path=other)) == "pool-exhausted › 09:31 — agent"
+    assert place_of(replace(RESULTS[0], path=other)) == "0198f2c4:19-25"
     assert lines_of(replace(RESULTS[1], end_line=4)) == "4"
     assert title_of(replace(RESULTS[1], heading="")) == "decisions"
 

@@ -16,52 +16,52 @@ _COLLECT_EVERY = 50_000
 
 COMMANDS = {
     "open": "tui.cli.workspace:open_workbench",
-    "demo": "tui.cli.demo:demo",
     "init": "tui.cli.workspace:init",
+    "demo": "tui.cli.demo:demo",
     "doctor": "tui.cli.workspace:doctor",
-    "trace": "tui.cli.activation:trace",
-    "compile": "tui.cli.prompt:compile_prompt",
-    "search": "tui.cli.search:search",
+    "config": "tui.cli.config:config",
+    "trust": "tui.cli.trust:trust",
+    "secrets": "tui.cli.secrets:secrets",
     "index": "tui.cli.search:index",
+    "watch": "tui.cli.watch:watch",
+    "jobs": "tui.cli.jobs:jobs",
+    "import": "tui.cli.import_sessions:import_sessions",
+    "session": "tui.cli.session:session",
+    "install": "tui.cli.install:install",
+    "hook": "tui.cli.hook:hook",
+    "injections": "tui.cli.injections:injections",
+    "mcp": "tui.cli.mcp:mcp",
+    "serve": "tui.cli.serve:serve",
+    "events": "tui.cli.events:events",
+    "trace": "tui.cli.activation:trace",
     "topics": "tui.cli.topics:topics",
     "decisions": "tui.cli.activation:decisions",
     "tune": "tui.cli.tune:tune",
+    "compile": "tui.cli.prompt:compile_prompt",
+    "search": "tui.cli.search:search",
     "preset": "tui.cli.preset:preset",
-    "config": "tui.cli.config:config",
-    "trust": "tui.cli.trust:trust",
-    "knowledge": "tui.cli.knowledge:knowledge",
-    "rules": "tui.cli.rules:rules",
-    "jobs": "tui.cli.jobs:jobs",
-    "events": "tui.cli.events:events",
     "probe": "tui.cli.probe:probe",
-    "injections": "tui.cli.injections:injections",
     "send": "tui.cli.send:send",
     "cache": "tui.cli.cache:cache",
     "costs": "tui.cli.costs:costs",
+    "rules": "tui.cli.rules:rules",
     "harvest": "tui.cli.harvest:harvest",
-    "extract": "tui.cli.extract:extract",
-    "reconstruct": "tui.cli.reconstruct:reconstruct",
-    "compare": "tui.cli.reconstruct:compare",
     "review": "tui.cli.review:review",
-    "condense": "tui.cli.upkeep:condense",
-    "prune": "tui.cli.upkeep:prune",
-    "archive": "tui.cli.upkeep:archive",
     "ledger": "tui.cli.ledger:ledger",
     "digest": "tui.cli.digest:digest",
     "notes": "tui.cli.notes:notes",
+    "knowledge": "tui.cli.knowledge:knowledge",
+    "commit": "tui.cli.commit:commit",
     "history": "tui.cli.history:history",
-    "session": "tui.cli.session:session",
+    "extract": "tui.cli.extract:extract",
+    "condense": "tui.cli.upkeep:condense",
+    "prune": "tui.cli.upkeep:prune",
+    "archive": "tui.cli.upkeep:archive",
+    "reconstruct": "tui.cli.reconstruct:reconstruct",
+    "compare": "tui.cli.reconstruct:compare",
     "sync": "tui.cli.sync:sync",
     "share": "tui.cli.share:share",
     "private": "tui.cli.share:private",
-    "commit": "tui.cli.commit:commit",
-    "secrets": "tui.cli.secrets:secrets",
-    "import": "tui.cli.import_sessions:import_sessions",
-    "hook": "tui.cli.hook:hook",
-    "watch": "tui.cli.watch:watch",
-    "serve": "tui.cli.serve:serve",
-    "install": "tui.cli.install:install",
-    "mcp": "tui.cli.mcp:mcp",
 }
 
 
@@ -72,7 +72,9 @@ class WorkbenchGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command; ``autopoiesis DIR`` means ``autopoiesis open DIR``."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and Path(args[0]).expanduser().is_dir():
+        name = args[0]
+        is_folder = "/" in name or Path(name).expanduser().is_dir()
+        if name not in COMMANDS and not name.startswith("-") and is_folder:
             args = ["open", *args]
         return super().resolve_command(ctx, args)
 
@@ -81,8 +83,8 @@ class WorkbenchGroup(Group):
     cls=WorkbenchGroup,
     late=COMMANDS,
     invoke_without_command=True,
-    epilog="\b\nExample:\n  autopoiesis init --sample ~/memory\n  autopoiesis ~/memory\n"
-    '  autopoiesis trace "Can you review the PR that just came in?"',
+    epilog="\b\nExample:\n  autopoiesis init\n  autopoiesis import\n  autopoiesis install claude-code\n"
+    "  autopoiesis",
 )
 @directory_option
 @click.version_option(package_name="autopoiesis", prog_name="autopoiesis")

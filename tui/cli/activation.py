@@ -9,6 +9,7 @@ import click
 from engine.activation.trace import Trace
 from tui.cli.base import emit, emit_json, emit_problems, group, invocation, minute, read_text, table, verb
 from tui.cli.gate_prompt import prompt_for_gate
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -40,8 +41,8 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     calibrated = trace.deciding == "probability"
     near = "likely" if calibrated else "similar"
     emit(
-        f"{funnel.topics} topics → {funnel.tier1} by trigger → {funnel.tier2} {near} or triggered → "
-        f"{funnel.asked} asked → {funnel.active} active"
+        f"{plural(funnel.topics, 'topic')} → {funnel.tier1} by trigger → "
+        f"{funnel.tier2} {near} or triggered → {funnel.asked} asked → {funnel.active} active"
     )
     local_ms = trace.tier1_ms + trace.tier2_ms
     emit(f"tiers 1+2 {local_ms:.1f} ms, gate {trace.gate_ms:.1f} ms, ${trace.cost_usd:.4f}")
@@ -115,7 +116,7 @@ def decisions() -> None:
 
 
 @decisions.verb("list", "autopoiesis decisions list --limit 20 --json")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
 @click.option("--topic", help="Only this topic.")
 @click.option("--unlabelled", is_flag=True, help="Only decisions without a label.")
 def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:

@@ -166,15 +166,14 @@ def _models(config: Config) -> tuple[str, str, str]:
 
 
 def _print_estimates(found: Estimates) -> None:
-    emit(f"Estimated costs at the prices of {found.as_of}. Jobs marked ○ are not in this version.")
+    emit(f"Estimated costs at the prices of {found.as_of}")
     for group, title in _GROUPS.items():
         emit()
         emit(title)
         table(
             [
                 [
-                    "  ●" if each.job.is_made else "  ○",
-                    each.job.name,
+                    f"  {each.job.name}",
                     each.model,
                     count(each.job.input_tokens),
                     count(each.job.output_tokens),
@@ -184,7 +183,7 @@ def _print_estimates(found: Estimates) -> None:
                 for each in found.jobs
                 if each.job.group == group
             ],
-            ["", "job", "model", "input", "output", "cost", "how often"],
+            ["  job", "model", "input", "output", "cost", "how often"],
         )
     emit()
     emit("per month: extraction, scheduled jobs and embeddings; gate and flush depend on usage")

@@ -20,7 +20,13 @@ SAMPLE_MESSAGE = "Can you review the PR that just came in?"
 @verb("autopoiesis demo build/sample", "autopoiesis demo --no-replay")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--no-replay", is_flag=True, help="Do not replay the conversation.")
-@click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0.1, max=1000),
+    default=1.0,
+    show_default=True,
+    help="How many times as fast to replay it.",
+)
 def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     """Show the product on its sample workspace, created in DIRECTORY if missing.
 

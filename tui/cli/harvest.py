@@ -15,6 +15,8 @@ from tui.render.figures import plural, sizes
 from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from engine.engine import Engine
     from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
 
@@ -77,7 +79,7 @@ def harvest(
             _print_survey(engine, survey, request, as_json)
             return 0
         if not as_json:
-            _emit_classes(engine, survey)
+            _emit_classes(engine, _of_paths(survey, paths))
         report = engine.knowledge.harvest.run(request, lambda each: None if as_json else _emit_result(each))
         if sys.stdin.isatty() and not as_json:
             report = _confirm_number(engine, request, report)
@@ -98,8 +100,14 @@ def _print_survey(engine: Engine, survey: Survey, request: HarvestRequest, as_js
         tree["usd"] = engine.knowledge.price_of(survey)
         emit_json(tree)
         return
+    survey = _of_paths(survey, request.paths)
     _emit_classes(engine, survey)
-    shown = [each for each in survey.candidates if not request.paths or each.path in request.paths]
+    shown = survey.candidates
+    for path in request.paths:
+        if all(each.path != path for each in shown):
+            emit_problems(
+                [f"{path}: no such conversation; name a file in conversations/ or raw/conversations/"]
+            )
     if shown:
         rows = [
             [KIND_WORDS[each.kind], each.path, sizes(each.text_size or each.size), each.why] for each in shown
@@ -110,6 +118,14 @@ def _print_survey(engine: Engine, survey: Survey, request: HarvestRequest, as_js
     _emit_transcripts_left(survey.left, request)
     if survey.of("harvest") or survey.of("prune"):
         emit("dry run; pass --apply to harvest" + (" and reclaim" if request.reclaim else ""))
+
+
+def _of_paths(survey: Survey, paths: Collection[str]) -> Survey:
+    if not paths:
+        return survey
+    from dataclasses import replace  # noqa: PLC0415 — rarely needed
+
+    return replace(survey, candidates=tuple(each for each in survey.candidates if each.path in paths))
 
 
 def _emit_classes(engine: Engine, survey: Survey) -> None:
@@ -188,12 +204,13 @@ def _emit_results(engine: Engine, report: Report) -> None:
     new = [each for each in report.results if each.is_new]
     counts = counted(report.items)
     if new:
-        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'no items found'}")
+        none = "no items added" if report.held else "no items found"
+        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or none}")
     if report.held:
         emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
     entries = [each.entry for each in new if each.entry is not None]
     if not counts and any(entry.provider == "markers" for entry in entries):
-        emit("only marked lines were read; to have a model read whole conversations:")
+        emit("no model was used; to have one read whole conversations:")
         emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     tokens = sum(entry.input_tokens + entry.output_tokens for entry in entries)
     if tokens:
@@ -207,5 +224,6 @@ def _emit_results(engine: Engine, report: Report) -> None:
     last = next((each for each in reversed(report.results) if each.commit or each.uncommitted), None)
     if last is not None:
         emit(commit_text(last.commit, last.uncommitted))
-        emit(f"digest: {engine.knowledge.digest.path}")
+        if engine.knowledge.digest.view().on:
+            emit(f"digest: {engine.knowledge.digest.path}")
         emit("ledger: knowledge/ledger.json")

@@ -49,7 +49,7 @@ for _agent, _contract in CONTRACTS.items():
 
 
 @hook.verb("log", "autopoiesis hook log --limit 50", "autopoiesis hook log --session 1f0c… --json")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 @click.option("--session", default="", metavar="ID", help="Only this session.")
 @click.option("--failed", is_flag=True, help="Only failed runs.")
 def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bool) -> None:

@@ -161,10 +161,10 @@ def _emit_preview(found: Discovery) -> None:
         emit("import files or folders with: autopoiesis import PATH…")
         return
     rows = [
-        [agent, _shown(project), f"{len(group):,}", _days(group), _size(group), _news(group)]
+        [agent, f"{len(group):,}", _days(group), _size(group), _news(group), _shown(project)]
         for (agent, project), group in by_project(found.found).items()
     ]
-    table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
+    table(rows, ["agent", "sessions", "days", "size", "to import", "project"])
     if not found.pending:
         emit("everything is already imported")
 
@@ -246,7 +246,8 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
     without_speakers = 0
     for result in results:
         if result.status in ("new", "grown", "replaced"):
-            lines.append(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
+            turns = "turn " if result.turns_new == 1 else "turns"
+            lines.append(f"{result.status:<8} {result.turns_new:>5} {turns}  {result.target}")
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
             without_speakers += result.why == UNKNOWN_SPEAKERS

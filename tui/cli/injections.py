@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NONE = (
     "no injections yet: record a prompt with `autopoiesis compile --record TEXT`, or set an agent up with "
-    "`autopoiesis install claude-code`"
+    "`autopoiesis install claude-code`; what a session starts with is in `autopoiesis hook log`"
 )
 _PLACES_SHOWN = 3
 _ID, _WIDTH = 8, 110
@@ -34,7 +34,7 @@ def injections() -> None:
 
 
 @injections.verb("list", "autopoiesis injections list --limit 5 --sections")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 @click.option("--agent", default="", metavar="NAME", help="Only this agent.")
 @click.option("--session", default="", metavar="ID", help="Only sessions whose id starts with this.")
 @click.option("--project", default="", metavar="NAME", help="Only this project (the slug of its folder).")
@@ -153,7 +153,7 @@ _label_command(
 
 
 @injections.verb("top", "autopoiesis injections top --limit 10 --json")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
     """List the files that were useful most often, and how often they were injected."""
     everything = engine.injections.log.by_file()

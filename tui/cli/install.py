@@ -84,7 +84,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
         _print_reasons(() if uninstall else install_state(contract, where, None))
     elif not dry_run:
         if not sys.stdin.isatty():
-            emit("nothing was written; to do it, pass --yes")
+            emit("nothing was written; pass --yes to do it")
         return 1
     return 0
 

@@ -68,12 +68,15 @@ def review_list(
 
 
 def _emit_item(each: PendingItem, files: Files, *, with_reason: bool) -> None:
+    from engine.knowledge.item import NAMES  # noqa: PLC0415 — `--help` must not load the engine
+
+    kind, _ = NAMES.get(each.item.category, (each.item.category, ""))
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
         often = f"  ({plural(each.times, 'time')} in {plural(each.places, 'conversation')})"
     target = f" ({each.item.path})" if each.item.category in ("notes", "pages") else ""
-    emit(f"{each.id}  {each.item.category}{target}: {each.item.text}{often}{settled}")
+    emit(f"{each.id}  {kind}{target}: {each.item.text}{often}{settled}")
     if with_reason:
         emit(f"    reason: {each.why}")
     if each.read:

@@ -62,7 +62,7 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
         emit("no rules yet; learn them from your sessions: autopoiesis rules learn")
         return
     if book.again:
-        emit(f"You have told your agents {plural(len(book.again), 'thing')} more than once:")
+        emit(_headline(len(book.again), sum(rule.counts for rule in found)))
     shown = found if every else found[:_SHOWN]
     rows = [
         [
@@ -153,12 +153,19 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
 
 @rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
 @click.argument("rule", nargs=-1)
-@click.option("--told", type=click.IntRange(min=1), help="All rules you stated in at least N sessions.")
+@click.option(
+    "--told", metavar="N", type=click.IntRange(min=1), help="All rules you stated in at least N sessions."
+)
 def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_json: bool) -> None:
     """Accept rules, including ones turned down or replaced."""
     if not rule and told is None:
         raise click.UsageError("name a rule, or give --told N")
-    emit_change(engine.rules.accept(rule, min_sessions=told or 0), "in force", as_json)
+    change = engine.rules.accept(rule, min_sessions=told or 0)
+    if not change.rules and not as_json:
+        emit(f"no rule left to accept that you stated in at least {plural(told or 0, 'session')}")
+        emit("to list them all: autopoiesis rules")
+        return
+    emit_change(change, "in force", as_json)
 
 
 @rules.verb("drop", "autopoiesis rules drop 3f2a91c")
@@ -258,6 +265,11 @@ def emit_change(change: Change, what: str, as_json: bool) -> None:
         emit(commit_text(change.commit.revision, change.commit.why))
 
 
+def _headline(again: int, listed: int) -> str:
+    others = f" ({plural(listed, 'rule')} in all)" if listed > again else ""
+    return f"You have told your agents {plural(again, 'thing')} more than once{others}:"
+
+
 def _short(text: str) -> str:
     line = first_line(text)
     return line if len(line) <= _CONTEXT else f"{line[: _CONTEXT - 1].rstrip()}…"
@@ -266,7 +278,7 @@ def _short(text: str) -> str:
 def _state(rule: Rule) -> str:
     state: str = rule.state
     if rule.state == _WAITING:
-        state = "said, not confirmed"
+        state = "pending"
     elif rule.accepted and rule.state == "in force":
         state = "accepted"
     return f"{state}, also in {rule.known}" if rule.known else state

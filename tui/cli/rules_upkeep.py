@@ -68,7 +68,7 @@ def export(engine: Engine, rule: tuple[str, ...], to: Path, is_applied: bool, as
 
 
 @verb("autopoiesis rules review", "autopoiesis rules review --days 90 --rest", name="review")
-@click.option("--days", type=click.IntRange(1, 36_500), default=60, show_default=True)
+@click.option("--days", type=click.IntRange(1, 36_500), default=60, show_default=True, help="For how many.")
 @click.option(
     "--rest", "is_resting", is_flag=True, help="Set them to rest: out of prompts, but kept in the file."
 )

@@ -11,6 +11,7 @@ import click
 
 from engine.search.results import CATEGORIES, SearchResult
 from tui.cli.base import emit, emit_json, emit_problems, table, verb
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -34,7 +35,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 @verb("autopoiesis search 'connection pool' --category journal --limit 5 --explain")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many.")
 @click.option("--explain", is_flag=True, help="Explain each result's rank: score, shares, ranks.")
 def search(
     engine: Engine, query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool
@@ -51,11 +52,16 @@ def search(
     if not results:
         emit("no results")
     for result in results:
-        place = f"{result.path}:{result.start_line}-{result.end_line}"
+        end = f"-{result.end_line}" if result.end_line > result.start_line else ""
+        place = f"{result.path}:{result.start_line}{end}"
         emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
         emit("    " + " ".join(result.snippet.split()))
         if explain:
             _explain(result)
+
+
+def _contents(files: int, chunks: int) -> str:
+    return f"{plural(files, 'file')}, {plural(chunks, 'chunk')}"
 
 
 def _explain(result: SearchResult) -> None:
@@ -86,11 +92,11 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
         emit("all pages and rows are intact" if checked.sound else "; ".join(checked.problems))
     if done is not None:
         changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-        emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
+        emit(f"{_contents(status.files, done.chunks)}: {changed} in {done.seconds:.1f} s")
         for skipped in done.skipped:
             emit(f"  skipped {skipped.path}: {skipped.why}")
     elif status.state == "ready":
-        emit(f"{status.files} files, {status.chunks} chunks; the workspace is read-only")
+        emit(f"{_contents(status.files, status.chunks)}; the workspace is read-only")
     else:
         emit(f"{status.why}; the workspace is read-only, so the files are searched directly")
     if status.categories:

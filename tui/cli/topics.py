@@ -8,6 +8,7 @@ import click
 
 from engine.errors import TopicError
 from tui.cli.base import emit, emit_json, emit_problems, group, invocation, table
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -80,7 +81,7 @@ def topics_check(engine: Engine, as_json: bool) -> int:
         for problem in problems:
             emit(f"{problem.severity}: {problem}")
     else:
-        emit(f"{len(engine.library.topics)} topics, no problems")
+        emit(f"{plural(len(engine.library.topics), 'topic')}, no problems")
     return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 

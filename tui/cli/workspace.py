@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, invocation, verb
+from tui.cli.base import Invocation, emit, emit_json, emit_problems, invocation, verb
 
 
 @verb("autopoiesis ~/memory", name="open")
@@ -25,7 +25,12 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 @verb("autopoiesis init --sample ~/memory")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--sample", is_flag=True, help="Add a month of an agent's work on a fictional project.")
-@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), help="The sample's last day; by default today.")
+@click.option(
+    "--today",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The sample's last day; by default today.",
+)
 @click.option("--hooks", is_flag=True, help="Only reinstall the workspace's git hooks.")
 def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bool) -> None:
     """Create a workspace in DIRECTORY: folders, settings, and a git repository with hooks."""
@@ -39,6 +44,9 @@ def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bo
     for line in report.lines:
         emit(line)
     emit_problems(report.problems)
+    if not hooks:
+        place = "" if root == Invocation().workspace else f" -C {root}"
+        emit(f"next: autopoiesis {root}" if sample else f"next: autopoiesis{place} import")
 
 
 @verb("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")

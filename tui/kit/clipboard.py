@@ -24,7 +24,8 @@ def copied(app: App[int], text: str) -> str:
     file = copy(app, text[:LIMIT])
     of = f" of {len(text):,}" if len(text) > LIMIT else ""
     also = f"; also saved to {home(file)}" if file is not None else ""
-    return f"copied {min(len(text), LIMIT):,}{of} characters{also}"
+    unit = "character" if len(text) == 1 else "characters"
+    return f"copied {min(len(text), LIMIT):,}{of} {unit}{also}"
 
 
 def copy(app: App[int], text: str) -> Path | None:

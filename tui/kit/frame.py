@@ -80,6 +80,10 @@ class Frame(Screen[None], inherit_bindings=False):
         """The visible panels, in order."""
         return self.panels if self.zoomed is None else (self.zoomed,)
 
+    def offered(self) -> tuple[str, ...]:
+        """The panels shown now if there is room for all."""
+        return self.panels
+
     def home(self) -> str:
         """The panel that gets the focus when the focused one is hidden."""
         return self.in_view()[0]
@@ -232,7 +236,8 @@ class Frame(Screen[None], inherit_bindings=False):
         """
         if action != "press":
             return super().check_action(action, parameters)
-        return self.catalog.means(str(parameters[0]), self.glance)
+        key = str(parameters[0])
+        return self.catalog.means(key, self.glance) or self.elsewhere(key) is not None
 
     async def action_press(self, key: str) -> None:
         """Performs the command of a key, or says why it is unavailable."""
@@ -242,6 +247,8 @@ class Frame(Screen[None], inherit_bindings=False):
         command = self.catalog.resolve(key, situation)
         if command is not None:
             self.perform(command, situation)
+        elif other := self.elsewhere(key):
+            self.say(self.only_in(other))
 
     async def _letters_arrived(self) -> None:
         """Waits until the prompt has received the letters typed before this key."""
@@ -249,6 +256,26 @@ class Frame(Screen[None], inherit_bindings=False):
         if self.prompt.input.call_later(arrived.set):
             with contextlib.suppress(TimeoutError):  # if the prompt is removed in the meantime
                 await asyncio.wait_for(arrived.wait(), LETTERS_S)
+
+    def elsewhere(self, key: str) -> Command | None:
+        """What a key does in another panel."""
+        if self.in_line:
+            return None
+        offered = self.offered()
+        return next(
+            (
+                each
+                for each in self.catalog
+                if key in each.keys and each.when is None and not each.panels.isdisjoint(offered)
+            ),
+            None,
+        )
+
+    def only_in(self, command: Command) -> str:
+        """Which panels a command is for."""
+        found = [self.panel_named(name) for name in self.offered() if name in command.panels]
+        titles = dict.fromkeys(f"{each.number} {each.words or each.name_of}".strip() for each in found)
+        return "only available in: " + ", ".join(titles or sorted(command.panels))
 
     def key_of(self, name: str) -> str:
         """The displayed key of a command."""
@@ -270,4 +297,4 @@ class Frame(Screen[None], inherit_bindings=False):
         if command.applies(situation):
             self.perform(command, situation)
         else:
-            self.say("only available in: " + ", ".join(sorted(command.panels)))
+            self.say(self.only_in(command))

@@ -79,8 +79,12 @@ class KeyedRows(RowList[Item]):
             self._from_top = False
             return
         before, self.items = self.items, items
-        for row, (old, new) in enumerate(zip(before, items, strict=True)):
-            if old != new:
+        changed = [row for row, (old, new) in enumerate(zip(before, items, strict=True)) if old != new]
+        if changed and self.aligned:
+            self._cache.clear()
+            self.refresh()
+        else:
+            for row in changed:
                 self.refresh_row(row)
         self.summarise()
 

@@ -56,10 +56,6 @@ class ListDetail(FullScreen):
         if edited.mode == "filter":
             self.narrow(edited.value)
 
-    def offered(self) -> tuple[str, ...]:
-        """The panels shown if there is room for all."""
-        return self.panels
-
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
         """The style classes for the current size."""
         return {"-alone": len(shown) == 1, "-low": self.alone}

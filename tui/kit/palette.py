@@ -56,5 +56,5 @@ def _help(screen: Commanded, command: Command, situation: Situation) -> str:
 
 def _reason(screen: Commanded, command: Command, situation: Situation) -> str:
     if not command.applies(situation) and not screen.in_line:
-        return "only available in: " + ", ".join(sorted(command.panels))
+        return screen.only_in(command)
     return command.refusal(situation)

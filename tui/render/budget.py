@@ -31,7 +31,13 @@ def stacked(compiled: Compiled, width: int, roles: Roles, *, coloured: bool = Tr
     fills = FILLS if coloured else PLAIN_FILLS
     slots = sorted((slot for slot in compiled.slots if slot.used > 0), key=lambda slot: slot.priority)
     reserve = shares([compiled.reply_reserve], compiled.budget, width)[0]
-    cells = shares([slot.used for slot in slots], compiled.budget, max(0, width - reserve))
+    used = sum(slot.used for slot in slots)
+    room = min(shares([used], compiled.budget, width)[0], max(0, width - reserve))
+    if len(slots) > room:  # too small for one cell each: the largest stand for all
+        slots = [slot for slot in slots if slot in sorted(slots, key=lambda slot: -slot.used)[:room]]
+    cells = shares([slot.used for slot in slots], used, room)
+    if cells:
+        cells[cells.index(max(cells))] += room - sum(cells)
     row = Row()
     for slot, number in zip(slots, cells, strict=True):
         row.add(fills[max(0, min(4, slot.priority))] * number, roles.slot(slot.priority))

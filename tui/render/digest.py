@@ -23,10 +23,11 @@ def digest_lines(view: DigestView | None, width: int, roles: Roles, *, spaced: b
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if not view.on:
+        effect = "While the file does not exist, prompts do without a digest. K, then R makes it."
         return [
             *wrap([("off", roles.strong), (f": {DIGEST_PATH} does not exist", roles.normal)], width),
             Row(),
-            *wrap([("While the file does not exist, prompts do without a digest.", roles.muted)], width),
+            *wrap([(effect, roles.muted)], width),
         ]
     lines = [line.strip() for line in visible_lines(view.text[:MAX_CHARACTERS])]
     lines = [line for line in lines if line and not line.startswith("# ")]

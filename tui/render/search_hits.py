@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.store.paths import transcript_name
 from tui.render.draw import Piece, Row, clip, clip_start, marked
 from tui.render.figures import score
 from tui.render.roles import Roles
@@ -22,7 +23,6 @@ RANK = 4
 """Cells of the rank's column."""
 TITLE = 30
 """Minimum cells for the title if it shares a line with the place."""
-_SESSION = re.compile(r"(?:^|/)\d{4}-(ses_[^/-]+)-([^/]+)\.\w+$")
 _SNIPPET = 1200
 _BESIDE = 68
 """Minimum width for the place next to the title in two-line results."""
@@ -82,17 +82,21 @@ def lines_of(result: SearchResult) -> str:
 def title_of(result: SearchResult) -> str:
     """The heading, preceded by the session's name, or else the file's name."""
     heading = first_line(result.heading)
-    session = _SESSION.search(result.path)
+    session, name = _named(result.path)
     if session:
-        return visible(f"{session[2]} › {heading}" if heading else session[2])
-    name = result.path.rpartition("/")[2].rpartition(".")[0] or result.path
+        return visible(f"{name} › {heading}" if heading else name)
     return heading or visible(name)
 
 
 def place_of(result: SearchResult) -> str:
-    """Path and lines; for captured sessions, id and lines, as the path is mostly date and name."""
-    session = _SESSION.search(result.path)
-    return visible(f"{session[1] if session else result.path}:{lines_of(result)}")
+    """Path and lines; for sessions, the start of the id and lines, as the path is mostly date and name."""
+    session, _ = _named(result.path)
+    return visible(f"{session.partition('-')[0] or result.path}:{lines_of(result)}")
+
+
+def _named(path: str) -> tuple[str, str]:
+    """The session id in a transcript's path, and its slug; otherwise no id and the file's name."""
+    return transcript_name(path.rpartition("/")[2].rpartition(".")[0] or path)
 
 
 def mark_of(roles: Roles) -> Style:

@@ -133,7 +133,10 @@ def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None =
     Raises:
         KeyError: The topic is not in the table.
     """
-    alone = table.alone(table.with_thresholds(topic, thresholds))
+    found = table.with_thresholds(topic, thresholds)
+    if found.activation == "manual":
+        return "activated only by hand: the thresholds have no effect"
+    alone = table.alone(found)
     if alone.status is None:
         return ""
     if alone.activates:

@@ -24,7 +24,8 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import pending_items
 from engine.redaction.detect import redact
-from engine.store.commit_message import commit_message
+from engine.store.commit_message import SUBJECT, commit_message
+from engine.store.paths import transcript_name
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 JOURNALS = "scratch/harvest"
 """Folder of the journals of harvests that are being written."""
+_NAME = 40
+"""Minimum characters of a conversation's name in a commit's subject."""
 
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
@@ -167,6 +170,9 @@ def holds_secret(data: bytes) -> bool:
 
 def message_of(path: str, entry: LedgerEntry) -> str:
     """The commit message for the harvest of a conversation (spec 10.1)."""
-    name = safe_name(path)
+    name = transcript_name(safe_name(path))[1]
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
+    room = max(_NAME, SUBJECT - len(commit_message("memory", f"harvest of : {what}")))
+    if len(name) > room:
+        name = f"{name[: room - 1].rstrip('-')}…"
     return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])

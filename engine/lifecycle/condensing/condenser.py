@@ -79,7 +79,8 @@ class Condenser:
         blank = Proposal(f"journal-{day}", f"journal of {day}")
         sessions = list(sessions_of(self.conversations, day, self._zone, since))
         held = sum(session.held for session in sessions)
-        left = [f"{held} more wait for a harvest: they may come from an outsider"] if held else []
+        more_wait, they = ("more waits", "it") if held == 1 else ("more wait", "they")
+        left = [f"{held} {more_wait} for a harvest: {they} may come from an outsider"] if held else []
         if ask and self._settings.provider != "none" and sessions:
             drafted = self._drafted(blank, sessions, day)
             if not drafted.refused:

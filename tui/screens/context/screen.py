@@ -81,7 +81,7 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("escape", title="Back", in_line=True, footer="back", rank=11, palette=False)
     def back(self) -> None:
-        """Back out one level: leave the input line, clear the filter, unzoom the panel, end the comparison,
+        """Back out one level: leave the input line, clear the filter, show all panels, end the comparison,
         hide what was left out, or return to the workbench.
         """
         state = self.state
@@ -255,7 +255,7 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
     def copy(self) -> None:
-        """Copy the selection: a section's text, its diff, or a left-out line. Works over SSH (OSC 52)."""
+        """Copy the selection: a section's text, its diff, or a left-out line."""
         state = self.state
         if self.panel_in_use == "left-out":
             text = self.left_out.selected_text()

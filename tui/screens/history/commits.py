@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.message import Message
 
+from engine.store.paths import transcript_name
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, local
@@ -64,9 +65,9 @@ def short_time(at: datetime, year: int) -> str:
 
 
 def conversation_name(path: str) -> str:
-    """A conversation's short name: its file or folder name."""
+    """A conversation's short name: its file or folder name; of a transcript, the slug."""
     name = path.rstrip("/").rpartition("/")[2]
-    return first_line(name.rpartition(".")[0] or name)
+    return transcript_name(first_line(name.rpartition(".")[0] or name))[1]
 
 
 def draw_commit_row(item: CommitRow, width: int, roles: Roles, *, year: int, query: str, chosen: bool) -> Row:

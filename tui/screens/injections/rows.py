@@ -63,8 +63,8 @@ def draw_none(width: int, roles: Roles) -> list[Row]:
         Row(),
         *wrap(
             [("autopoiesis install claude-code", roles.accent),
-             (" installs the hooks for Claude Code (or codex, gemini). From the next session on, every prompt"
-              " you send is listed here with what was added to it and why.", roles.muted)],
+             (" installs the hooks for Claude Code (or codex, gemini, opencode). From the next session on,"
+              " every prompt you send is listed here with what was added to it and why.", roles.muted)],
             width,
         ),
     ]  # fmt: skip

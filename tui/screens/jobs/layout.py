@@ -30,7 +30,7 @@ BROAD = 150
 KEPT_RUNS = 200
 """Runs shown of each job."""
 _RUNNERS: dict[By, str] = {
-    "workbench": "a workbench runs the schedule",
+    "workbench": "the workbench runs the schedule",
     "watch": "autopoiesis watch runs the schedule",
     "serve": "autopoiesis serve runs the schedule",
     "hooks": "the background process of an agent's hooks runs the schedule",

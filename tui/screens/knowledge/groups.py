@@ -137,7 +137,7 @@ def _item(read: KnowledgeRead, unclear: Sequence[Rebinding], group: Group) -> Gr
         return GroupItem(group, BROKEN, BROKEN)
     if group == "digest":
         state, over = digest_state(read.digest)
-        return GroupItem(group, state.partition(" KB")[0] or "off", BROKEN if over else "")
+        return GroupItem(group, state.partition(" · ")[0] or "off", BROKEN if over else "")
     pieces = pieces_of(read, unclear, group)
     mark = ""
     if group == "notes" and unclear:

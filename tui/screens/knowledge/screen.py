@@ -158,7 +158,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     @command("y", title="Copy the text", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
-        """Copy the text of the selected item (OSC 52, works over SSH)."""
+        """Copy the text of the selected item."""
         piece = self.pieces.selected
         if isinstance(piece, LinePiece):
             self.copy_text("\n".join(piece.entry.lines))

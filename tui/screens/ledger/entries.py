@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.store.paths import transcript_name
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, day_of
@@ -60,8 +61,8 @@ def record_style(item: RecordItem, roles: Roles) -> Style:
 
 
 def name_of(item: RecordItem) -> str:
-    """The conversation's file name, or the start of its hash."""
-    return first_line(item.entry.name) or item.sha256[:12]
+    """The conversation's file name, of a transcript only the slug; or the start of its hash."""
+    return transcript_name(first_line(item.entry.name))[1] or item.sha256[:12]
 
 
 def draw_record(

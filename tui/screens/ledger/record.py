@@ -143,7 +143,7 @@ def model_text(entry: LedgerEntry) -> str:
     if not entry.provider:
         return ""
     if entry.provider == "markers":
-        return "markers: no model, only explicitly marked items"
+        return "markers: no model"
     tokens = f"{count(entry.input_tokens)} + {count(entry.output_tokens)} tokens"
     cost = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
     return ", ".join((" ".join(filter(None, (entry.provider, entry.model))), tokens, cost))

@@ -257,7 +257,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
     def copy_item(self) -> None:
-        """Copy the text of the selected item (OSC 52, works over SSH)."""
+        """Copy the text of the selected item."""
         item = self.selected()
         if item is not None:
             self.copy_text(text_of(item))

@@ -74,7 +74,7 @@ class DecidingCommands(ElsewhereCommands):
         self._decide(lambda rules, rule: rules.accept([rule.id]), "accepted")
 
     @command(
-        "A", title="Accept frequent rules", footer="accept often", rank=2,
+        "A", title="Accept frequent rules", footer="accept many", rank=2,
         needs=[Need(lambda here: here.acceptable, "all rules in prompts are accepted"), WRITABLE],
     )  # fmt: skip
     def accept_often(self) -> None:
@@ -120,7 +120,7 @@ class DecidingCommands(ElsewhereCommands):
         "p", title="Limit the rule to its project, or lift the limit", footer="project", rank=20,
         needs=[
             A_RULE,
-            Need(lambda here: here.project, "it is unknown in which project you said it"),
+            Need(lambda here: here.project, "it is unknown in which project you said it; P names one"),
             WRITABLE,
         ],
     )  # fmt: skip

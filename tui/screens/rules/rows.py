@@ -149,5 +149,5 @@ class RulesPanel(KeyedRows[RuleItem]):
 def headline(again: int, waiting: int) -> str:
     if not again:
         return ""
-    pending = f" · {count(waiting)} pending" if waiting else ""
+    pending = f", {count(waiting)} of them pending" if waiting else ""
     return f"you told your agents {plural(again, 'thing')} more than once{pending}"

@@ -202,7 +202,7 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
 
     @command("y", title="Copy the rule", needs=[A_RULE])
     def copy_rule(self) -> None:
-        """Copy the text of the selected rule (OSC 52, works over SSH)."""
+        """Copy the text of the selected rule."""
         self.copy_text(self.rules.selected_text())
 
     # State

@@ -217,14 +217,12 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         "enter", "o", title="Read the result", panels=["results"], footer="read", rank=0, needs=[A_RESULT]
     )
     def read(self) -> None:
-        """Read the selected result with its context; on small screens it is zoomed."""
+        """Read the selected result with its context; on small screens over the whole area."""
         self.go_to("preview")
 
     @command("Y", title="Copy the text", needs=[A_RESULT])
     def copy(self) -> None:
-        """Copy what the panel shows; in the results, the full text of the selected one. Works over SSH
-        (OSC 52).
-        """
+        """Copy what the panel shows; in the results, the full text of the selected one."""
         super().copy()
 
     @property

@@ -7,6 +7,7 @@ import re
 from rich.style import Style
 
 from engine.context.views import LedgerRow, LedgerView
+from engine.store.paths import transcript_name
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, day_of
@@ -39,15 +40,17 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
     fact = count(row.items_total) if row.status == "harvested" else word
     words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
     line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
-    label = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
+    label = (
+        _DATED.sub("", transcript_name(first_line(row.name))[1]) or first_line(row.name) or row.sha256[:12]
+    )
     name = clip(label, max(4, width - line.cells - len(fact) - 1))
-    if width >= WIDE:
+    about = (first_line(row.error) or by_category(row.items)) if width >= WIDE else ""
+    if about:
         name = clip(name, width * 2 // 5)
     for piece, piece_style in marked(name, found(name, query), words, roles.accent + Style(underline=True)):
         line.add(piece, piece_style)
-    if width >= WIDE:
+    if about:
         line.to(width * 2 // 5 + 10)
-        about = first_line(row.error) or by_category(row.items)
         line.add(clip(about, width - line.cells - len(fact) - 2), roles.muted)
     fact_style = roles.muted if row.status == "harvested" else style
     return line.right(Row((fact, fact_style)), width)
@@ -79,8 +82,9 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
     if row.error:
         lines.extend(wrap([("error      ", roles.muted), (row.error, roles.error)], width, indent=11))
     lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
-    digits = max([len(count(number)) for number in row.items.values()] + [1])
-    for name, number in sorted(row.items.items(), key=lambda item: (-item[1], item[0])):
+    items = [(name, number) for name, number in row.items.items() if number]
+    digits = max([len(count(number)) for _name, number in items] + [1])
+    for name, number in sorted(items, key=lambda item: (-item[1], item[0])):
         line = Row().gap(11).fit(count(number), digits, roles.normal, "right")
         lines.append(line.gap(2).add(name.replace("_", " "), roles.muted))
     return lines

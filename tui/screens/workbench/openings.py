@@ -67,7 +67,7 @@ OPENINGS = (
     ),
     Opening(
         command="open_rules", key="R", title="Review your rules", footer="rules", rank=32,
-        help="Review your rules: instructions you have given your agents more than once. Accept, reject or "
+        help="Review your rules: what you have told your agents about how to work. Accept, turn down or "
         "reword each.",
         screen="tui.screens.rules.screen:RulesScreen",
     ),

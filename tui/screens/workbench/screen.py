@@ -103,7 +103,7 @@ class Workbench(
         ],
     )  # fmt: skip
     def back(self) -> None:
-        """Back out one level: leave the input line, clear the filter, end the try, unzoom the panel, or
+        """Back out one level: leave the input line, clear the filter, end the try, show all panels, or
         resume following the feed.
         """
         if self.in_line:
