@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from engine.rules import forms
 from engine.rules.alike import stems
 from engine.rules.standing import STANDING
-from engine.transcripts.injected import BY_PROGRAM
 
 LEAST = 0.0
 """Score from which a sentence is kept; a rule needs more, see ``engine.lifecycle.rules.learning``."""
@@ -66,7 +65,7 @@ def instructions_in(own: str) -> Iterator[Instruction]:
     (``provenance.spoken.own_and_quoted``).
     """
     length = len(own.split())
-    if _NOT_OWN.match(own) or BY_PROGRAM.search(own) or length > _MOST_OF_MESSAGE:
+    if _NOT_OWN.match(own) or length > _MOST_OF_MESSAGE:
         return
     if length > _PASTED and not forms.PERSONAL.search(own):
         return

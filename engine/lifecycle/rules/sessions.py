@@ -23,6 +23,7 @@ from engine.rules.instructions import instructions_in
 from engine.store.monthly import MonthlyLog, line_of, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import date_of, moment
+from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.places import head_fields, project_of, read_head, session_files
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, Turn
 
@@ -245,6 +246,8 @@ def _statements(turn: Turn, day: str) -> Iterator[Statement]:
     # The first line is the command the user typed; the rest is its expansion.
     text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
     own, _ = own_and_quoted(text)
+    if BY_PROGRAM.search(own):
+        return
     corrects = turn.kind == CORRECTION
     for instruction in instructions_in(own):
         weight = instruction.weight + _CORRECTED * corrects
