@@ -27,7 +27,7 @@ from tests.gateways.conftest import TOKEN
 RATE = 500
 """Messages per second that the clients send together; fewer if the answers take longer."""
 SECONDS = 60
-CLIENTS = 10
+CLIENTS = 30
 """Each has one connection and one session."""
 EACH = RATE * SECONDS // CLIENTS
 """Messages of a client."""
