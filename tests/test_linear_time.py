@@ -19,11 +19,12 @@ from engine.transcripts.importers.tools import is_rejection
 pytestmark = pytest.mark.timeout(60)
 
 LENGTH = 100_000
-RUNS = (" ", "\t", "\n", "\n ", "a", "a.", " #", " a=b", "{#aaaaaaa ", "1:11 ")
+RUNS = (" ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ")
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
     "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
     "instructions": lambda text: list(instructions_in(text)),
+    "prohibitions": lambda text: list(instructions_in(f"never use {text}")),
     "paths": odd_paths,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,

@@ -114,7 +114,7 @@ _ESCAPES = re.compile(
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
 _PATH = re.compile(
     r"(?:~|(?<![\w@.+-])[\w@.+-]++)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])"
-    r"|(?<![\w/.])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
+    r"|(?<![\w/.-])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
 )
 _CONTROL_PATH = re.compile(
     r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)"

@@ -17,9 +17,25 @@ def _any(words: str) -> str:
 
 _I = re.IGNORECASE
 
+ONWARD = re.compile(
+    r"(?:from now on|from here on|going forward|in (?:the )?future(?: sessions?)?(?! (?:versions?"
+    r"|releases?|iterations?|phases?))"
+    r"|as a rule|next time(?! the)|ab jetzt|ab sofort|künftig|in zukunft)\b[\s,:;–—-]*",
+    _I,
+)
+"""A leading phrase that says that the rest applies from now on."""
+
+_WORK = (
+    r"(?:commits?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|files?|branch(?:es)?"
+    r"|endpoints?|components?|changes?|fix(?:es)?|features?|migrations?|code|variables?|names?|bugs?)"
+)
 WIDE = re.compile(
-    r"\b(?:everywhere|wherever|anywhere|by default|shouldn['’]t|should (?:only|not)|must (?:not|be)|we only)"
-    r"\b",
+    r"\b(?:everywhere|wherever|anywhere|by default|shouldn['’]t|should (?:only|not)|must (?:not|be)"
+    r"|we only)\b"
+    r"|^(?:please |and |but )*remember\b"
+    rf"|^(?:every|each|all)(?: [\w-]+){{0,2}}? {_WORK} (?:must|shall|should|needs?|ha(?:s|ve) to|gets?)\b"
+    r"|\b(?:must|should|ha(?:s|ve) to|needs? to)\b.* (?:before|after|when|whenever)"
+    r" (?:you|we|each|every)\b",
     _I,
 )
 """States something general: a way of working, or what the product shall do."""
@@ -27,8 +43,11 @@ WIDE = re.compile(
 PROHIBITION = re.compile(
     r"(?:please |and |but |we |you |let['’]?s |just |oh,? )*"
     r"(?:do(?:n['’]?t| not) (?!we|you|i|think|know|see|have|want|forget|worry|mind|they|need|get|understand)"
-    r"|no (?!\w+ing|way|need|idea|problem|worries|one|longer)\w+|not (?:as|in|with|by|like|on)\b|avoid"
-    r"|stop \w+ing|never|let['’]s not(?! worry)|without (?:doing |making )?any)",
+    r"|no (?!\w+ing\b|way|need|idea|problem|worries|one|longer|luck|errors?|changes?|difference|issues?"
+    r"|output"
+    r"|results?|warnings?|data|sign|more|such|reason|doubt)\w+"
+    r"|not (?:as|in|with|by|on|like(?! th(?:is|at)))\b|avoid|stop \w+ing|never(?! mind)"
+    r"|let['’]s not(?! worry)|without (?:doing |making )?any)",
     _I,
 )
 """Start of a sentence that forbids something."""
@@ -46,10 +65,31 @@ SURE = re.compile(r"\bmak(?:e|ing) sure\b", _I)
 
 COMPARED = re.compile(r"\b(?:instead|prefer|rather)\b", _I)
 
+CONTRAST = re.compile(
+    r"\b(?:call|name) it [\w .'`/-]{1,40}, not \w"
+    r"|\b(?:use|using|write|say|in|with|as) (?!(?:the|this|that|these|those|both|an?)\b)"
+    r"[\w .'`/-]{1,40}, (?:and )?(?:not|never) \w"
+    r"|\b(?:use|using|write) (?!(?:this|that|these|those|both|an?)\b)[\w .'`/-]{1,40} instead of \w"
+    r"|\bprefer [\w .'`/-]{1,40} (?:over|to) \w",
+    _I,
+)
+"""Names what to use and what not: such a choice is meant to last."""
+
+CONDUCT = re.compile(
+    r"\b(?:ask|tell|warn|show) (?:me|us)(?: [\w-]+){0,3} before (?:you|\w+ing)\b|\bwithout (?:asking"
+    r"|my (?:ok|permission|approval))\b"
+    r"|\bunless (?:i|you['’]?re) (?:ask|say|tell|asked|told)\w*"
+    r"|\b(?:what|things?|that) (?:i|you were) (?:asked|did(?:n['’]?t| not) ask|wasn['’]?t asked)\b"
+    r"|\bapologi[sz]\w+",
+    _I,
+)
+"""About how an agent behaves."""
+
 REQUEST = re.compile(
     r"(?:please|pls|(?:can|could|shall) (?:you|we)|would you|let['’]?s|let us|any chance"
     r"|we (?:should|need to|want|do not|don['’]t|must|always|never|use|prefer)"
-    r"|i(?:['’]d| would) (?:like|prefer|rather)|i (?:want|prefer)|you (?:should|must|have to|need to)"
+    r"|i(?:['’]d| would) (?:like|prefer|rather)|i (?:want|prefer)|i do(?:n['’]?t| not) want you to"
+    r"|you (?:should|must|have to|need to)"
     r"|should(?:n['’]t)? we)\b",
     _I,
 )
@@ -84,7 +124,7 @@ VERB = re.compile(
         "confirm compare align mirror leave remove delete drop read look search find log record track limit "
         "launch spawn return print build compile deploy bump tag sign set enable disable save skip change "
         "prefer avoid ensure remember always never call cite link import export install quote mention list "
-        "round convert translate speak"
+        "round convert translate speak answer indent quote call describe"
     ),
     _I,
 )
@@ -100,10 +140,13 @@ EITHER = re.compile(_any(EITHER_WORDS), _I)
 """Means of working or its subject."""
 
 GENERIC = re.compile(
-    r"\b(?:us(?:e|ing)|add(?:ing)?|writ(?:e|ing)|mak(?:e|ing)|put|creat(?:e|ing)|leav(?:e|ing)|keep|avoid|prefer"
-    r"|open|name)(?: (?!(?:the|this|that|these|those|my|your|our|its|their|it|them|an?|one|two|three|some"
+    r"\b(?:us(?:e|ing)|add(?:ing)?|writ(?:e|ing)|mak(?:e|ing)|put|creat(?:e|ing)|leav(?:e|ing)|keep|avoid"
+    r"|prefer"
+    r"|open|name|bump|touch|edit|modify|install|mock|skip)(?: (?!(?:the|this|that|these|those|my|your|our"
+    r"|its|their|it|them|an?|one|two|three|some"
     r"|sure|both)\b)[\w-]+){0,2}?"
-    r" (?!(?:this|its|is|was|does|has|yes|both)\b)[\w-]{2,}s\b",
+    r" (?!(?:this|its|is|was|does|has|yes|both)\b)[\w-]{2,}s\b"
+    r"|^(?:please )?no (?!(?:this|yes)\b)[\w-]{2,}s\b",
     _I,
 )
 """About a kind of thing rather than a particular one."""
@@ -138,6 +181,13 @@ APPLIED = re.compile(
     _I,
 )
 """Applies to something at hand only, or to one issue."""
+
+OF_PRODUCT = re.compile(
+    r"(?:it|this|that|they|there|the [\w-]+(?: [\w-]+)?) (?:must|should|shall|needs? to|ha(?:s|ve) to"
+    r"|will|can)\b",
+    _I,
+)
+"""Start of a sentence that says what the product shall do."""
 
 ASIDE = re.compile(r"\([^()]*\)")
 """In parentheses: an explanation, which may hold for more than the sentence does."""
@@ -188,9 +238,11 @@ NOW = re.compile(
 """Refers to something at hand."""
 
 PARTICULAR = re.compile(
-    r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b|#?\b\d+\b|https?:|@\w+"
+    r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b"
+    r"|#?\b\d+\b|https?:|@\w+"
     r"|\b[A-Z]+\d+\b|\b[A-Z]\)"
-    r"|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\w+_\w+|`[^`]+`|\w+\(\)|['\"“][^'\"”]+['\"”]"
+    r"|\b[a-z]+[A-Z]\w+|\b(?!TypeScript|JavaScript|GitHub|GitLab|GraphQL)[A-Z][a-z]+[A-Z]\w*|\w+_\w+"
+    r"|`[^`]+`|\w+\(\)|['\"“][^'\"”]+['\"”]"
 )
 """Names a particular thing: a file, an identifier, a number."""
 
@@ -208,7 +260,8 @@ FAILS = re.compile(
 """Reports that a check fails which has to pass before work is done."""
 
 NO_WISH = re.compile(
-    r"(?:(?:can|could|would) (?:you|we|i) (?:please )?(?:explain|show|tell|give|help|take|look|see|print"
+    r"never mind\b|(?:(?:can|could|would) (?:you|we|i) (?:please )?(?:explain|show|tell|give|help|take"
+    r"|look|see|print"
     r"|think|have|get|find|figure|try|list|summari[sz]e|confirm|do)\b)",
     _I,
 )
@@ -229,7 +282,7 @@ ASKED = re.compile(
 """Start of a question or a thought."""
 
 MEANT = re.compile(
-    r"\b(?:should|must|let['’]?s|please|you|i (?:want|prefer|hate|like)|we (?:want|use))\b"
+    r"\b(?:should|must|needs?|let['’]?s|please|you|i (?:want|prefer|hate|like)|we (?:want|use))\b"
     rf"|{ELSEWHERE}",
     _I,
 )
@@ -244,8 +297,18 @@ WHERE = re.compile(
 )
 """A leading clause that says when a rule applies."""
 
+OCCASION = re.compile(
+    rf"(?:before you (?!start|begin|continue|do)[^,]{{2,40}}, |(?:after|before|with|for|on|in) (?:each"
+    rf"|every) [\w -]{{2,40}}?,? )"
+    rf"(?={VERB.pattern})",
+    _I,
+)
+"""A leading clause that says on which of many occasions to do something."""
+
 LEAD = re.compile(
-    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|no|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
+    r"|no(?= *[,.:;!…-]| (?:no|not|don|i|you|we|it|that|this|the|please|let|use|just|leave|keep|make|add"
+    r"|put)\b)"
     r"|(?:cool|great|nice|good)(?=\s*(?:[,.:;!…-]|$))"
     r"|thanks?|sure|right|alright|perhaps|maybe|for now|one more thing|q|question|note|cmd|bash"
     r"|intentional|\d+[.)]|[a-d][.)])\b[\s,.:;!…-]*)+",

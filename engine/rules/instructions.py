@@ -21,6 +21,8 @@ PLAIN = 3.0
 """Score of a sentence that is a rule without any repetition."""
 
 _MOST_WORDS = 30
+_MOST_CHARACTERS = 600
+"""Of a sentence. Words without end are no rule, and would take the patterns quadratic time."""
 _MOST_OF_MESSAGE = 250
 _PASTED = 20
 """Words from which a message that addresses no one is taken for pasted text."""
@@ -118,19 +120,24 @@ def _weighed(sentence: str, count: int, before: str) -> Instruction | None:
     """Scores a sentence of a message of ``count`` sentences; ``None`` if it asks for nothing."""
     length = len(sentence.split())
     is_short = length < 2 and (sentence.isascii() or len(sentence) < _LETTERS)
-    if is_short or length > _MOST_WORDS or not stems(sentence):
+    is_long = length > _MOST_WORDS or len(sentence) > _MOST_CHARACTERS
+    if is_short or is_long or not stems(sentence):
         return None
     fails = forms.FAILS.fullmatch(sentence) if length <= 14 else None
     if fails:
         return Instruction(sentence, 2.6, fails["what"].casefold())
-    clause = forms.WHERE.match(sentence)
-    body = sentence[clause.end() :] if clause else sentence
-    about = f"{before} {sentence}" if _points_back(sentence, before) else sentence
-    how = len({found.casefold() for found in forms.HOW.findall(about)})
+    onward = forms.ONWARD.match(sentence)
+    rest = sentence[onward.end() :] if onward else sentence
+    occasion = forms.OCCASION.match(rest)
+    clause = occasion or forms.WHERE.match(rest)
+    body = rest[clause.end() :] if clause else rest
+    about = f"{before} {rest}" if _points_back(rest, before) else rest
+    how = len({found.casefold() for found in (*forms.HOW.findall(about), *forms.CONDUCT.findall(about))})
     either = forms.EITHER.search(about) is not None
     main = forms.ASIDE.sub(" ", sentence)
     always = STANDING.search(main) is not None
-    wide = forms.WIDE.search(main) is not None
+    contrasts = forms.CONTRAST.search(main) is not None and not forms.ONCE.match(body)
+    wide = occasion is not None or contrasts or forms.WIDE.search(main) is not None
     standing = always or wide
     declines = forms.DECLINES.match(body) is not None and not always
     forbids = forms.PROHIBITION.match(body) is not None
@@ -162,12 +169,14 @@ def _weighed(sentence: str, count: int, before: str) -> Instruction | None:
     weight += 0.7 + 0.3 * min(how, 3) if how else 0.0 if either else -0.3 if standing else -1.2
     if forms.ONCE.match(body) and not (standing or forbids or quality):
         weight -= 0.6 if manner else 1.3
-    if standing and not (forbids or chooses or asks or does) and not forms.MEANT.search(sentence):
+    is_meant = forbids or chooses or asks or does or reminds or forms.MEANT.search(sentence)
+    if standing and not is_meant:
         weight -= 1.8
     weight += 0.4 * (count == 1 and length <= 12)
     weight += 0.5 * (forms.GENERIC.search(sentence) is not None)
     weight += 0.3 * (standing or sure or forms.OUGHT.match(body) is not None)
     weight -= 1.2 * declines + 0.7 * (is_question or forms.POLITE.match(body) is not None)
     weight -= sum(each * min(most, len(sign.findall(about))) for sign, each, most in _AT_HAND)
+    weight -= 1.2 * (forms.OF_PRODUCT.match(body) is not None and not how)
     weight -= 0.05 * max(0, length - 12) + 0.15 * max(0, count - 3)
     return Instruction(sentence, round(weight, 2), standing=standing or forbids or chooses)

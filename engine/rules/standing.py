@@ -15,8 +15,9 @@ ELSEWHERE = (
 """In other languages."""
 
 STANDING = expression(
-    r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
-    r"going forward|in (?:the )?future|i hate|(?:we|i) prefer|does(?:n['’]?t| not) make sense to)\b"
+    r"\b(?:from now on|always|never(?! mind)|n['’]?t ever|every ?time|whenever|each time|as a rule|next time|"
+    r"going forward|in (?:the )?future(?! (?:versions?|releases?|iterations?|phases?))|i hate|(?:we"
+    r"|i) prefer|does(?:n['’]?t| not) make sense to)\b"
     rf"|{ELSEWHERE}",
     re.IGNORECASE,
 )

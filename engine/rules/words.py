@@ -13,13 +13,14 @@ HOW_WORDS = (
     "mocking fixture fixtures discuss discussion talk wait branch branches stash release dependency "
     "dependencies library libraries production staging deploy migration migrations schema benchmark "
     "screenshot emoji emojis concise short summary bullet bullets markdown cite tone code coding compile "
-    "build ci docstring docstrings todo todos"
+    "build ci docstring docstrings todo todos indent indentation semicolon semicolons camelcase snake_case "
+    "kebab-case"
 )
 """Means of working, as opposed to its subject."""
 
 EITHER_WORDS = (
     "date dates time units metric currency table link links source sources error errors log logs logging "
-    "package packages version secret secrets"
+    "package packages version secret secrets import imports export exports tabs spaces quotes hint hints"
 )
 """Means of working or its subject, depending on the rest of the sentence."""
 

@@ -26,6 +26,18 @@ def weight(text: str) -> float:
         "don't touch anything until I have agreed",
         "use metric units, not imperial ones",
         "keep the commits small, each with working code",
+        "we use uv, not pip",
+        "use the logger instead of print",
+        "call it a workspace, not a project",
+        "from now on answer in one paragraph",
+        "going forward, answer briefly",
+        "as a rule, no force pushes",
+        "every commit must have a ticket number",
+        "each PR should have a description",
+        "before you push, run the linter",
+        "after each change run the tests",
+        "tests must pass before you commit",
+        "remember that we deploy on Fridays only",
         "ab jetzt immer zuerst die Tests schreiben",
         "désormais, toujours répondre en français",
         "以后请用中文回答",
@@ -47,6 +59,41 @@ def test_an_explicit_rule_needs_no_repetition(text: str) -> None:
 def test_a_complaint_about_a_practice_is_a_rule_to_confirm(text: str) -> None:
     (found,) = instructions_in(text)
     assert found.weight >= LEAST_OF_A_RULE and not found.standing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "only change what I asked for",
+        "don't refactor things I didn't ask about",
+        "ask me before installing packages",
+        "I don't want you to commit without asking",
+        "don't touch files outside src",
+        "no TODO comments in the code",
+        "prefer composition over inheritance",
+    ],
+)
+def test_a_wish_about_how_an_agent_behaves_is_a_rule(text: str) -> None:
+    assert weight(text) >= LEAST_OF_A_RULE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never mind",
+        "No errors, just no change",
+        "use the second one, not the first",
+        "use a bigger font, not bold",
+        "every user must have an email address",
+        "it should always show the newest entry first",
+        "before you start, look at the open issue",
+        "not like this, use a table",
+        "in future versions we want to support multiple accounts",
+        "instead of a list return a map here",
+    ],
+)
+def test_what_the_product_shall_do_or_what_is_done_now_is_no_rule(text: str) -> None:
+    assert weight(text) < LEAST_OF_A_RULE
 
 
 @pytest.mark.parametrize(
