@@ -10,6 +10,8 @@ from engine.basics.parts import part as part
 from engine.basics.parts import utc_now as utc_now
 from engine.errors import AutopoiesisError
 from engine.history import UNDOING
+from engine.store.commit_message import commit_message
+from engine.sync import JOURNAL
 
 if TYPE_CHECKING:
     from engine.activation.tuning.tuning import Tuning
@@ -36,13 +38,27 @@ class Parts(BasicParts):
     """The parts of an engine."""
 
     def recover(self) -> None:
-        """Finishes an interrupted undo before its changes are mistaken for a person's; reports failures."""
-        if self.files.read_only or not any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
-            return
+        """Finishes an interrupted undo or merge before its changes are mistaken for a person's; reports
+        failures."""
         try:
-            self.history.undoing.recover()
+            self.finish()
         except (AutopoiesisError, OSError) as error:
-            self.report_error(f"an interrupted undo cannot be finished now: {error}")
+            self.report_error(f"an interrupted undo or merge cannot be finished now: {error}")
+
+    def finish(self) -> None:
+        """As ``recover``, but raises.
+
+        Raises:
+            RepositoryError, WriteFailed: It cannot be finished now.
+        """
+        if self.files.read_only:
+            return
+        if self.workspace.root.joinpath(JOURNAL).exists():
+            from engine.sync.arrival import resume  # noqa: PLC0415 — only after an interruption
+
+            resume(self.files, self.repository, commit_message("maintenance", "finish a merge"))
+        if any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
+            self.history.undoing.recover()
 
     def publish(self, event: EngineEvent) -> None:
         """Publishes an event to all subscribers."""
@@ -94,7 +110,7 @@ class Parts(BasicParts):
         from engine.commits.commits import Commits  # noqa: PLC0415 — only for commits
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Commits(self, completer_for, lambda: self.costs, self.report_error, self.recover)
+        return Commits(self, completer_for, lambda: self.costs, self.report_error, self.finish)
 
     @part
     def history(self) -> History:
