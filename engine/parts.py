@@ -14,6 +14,8 @@ from engine.store.commit_message import commit_message
 from engine.sync import JOURNAL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.activation.tuning.tuning import Tuning
     from engine.commits.commits import Commits
     from engine.context.presets import Presets
@@ -74,10 +76,16 @@ class Parts(BasicParts):
     @part
     def sync(self) -> Sync:
         """Synchronises this memory with the person's other machines."""
-        from engine.settings.trust import read  # noqa: PLC0415 — only for a sync
+        from engine.commits.gathering import fit  # noqa: PLC0415 — only for a sync
+        from engine.settings.trust import read  # noqa: PLC0415 — likewise
+        from engine.sync.model import Uncommitted  # noqa: PLC0415 — likewise
         from engine.sync.sync import Sync  # noqa: PLC0415 — likewise
 
-        return Sync(self.files, self.repository, lambda: read(self.files), self.clock)
+        def chosen(paths: Sequence[str]) -> tuple[list[str], list[Uncommitted]]:
+            changes, left = fit(self.files, self.repository, paths)
+            return [each.path for each in changes], [Uncommitted(each.path, each.why) for each in left]
+
+        return Sync(self.files, self.repository, lambda: read(self.files), self.clock, chosen)
 
     @part
     def sharing(self) -> Sharing:
