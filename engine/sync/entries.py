@@ -265,9 +265,11 @@ def _blocks(
     hunks: list[Hunk],
 ) -> list[Block]:
     left, right = _changes(base, ours), _changes(base, theirs)
+    # Both may have added an entry, each next to another one of the base.
+    known = {block.key for blocks in left.added for block in blocks if block.is_entry}
     found: list[Block] = []
     for at in range(len(base) + 1):
-        found += _both(left.added[at], right.added[at])
+        found += _both(left.added[at], [block for block in right.added[at] if block.key not in known])
         if at == len(base):
             break
         was, mine, other = base[at], left.versions[at], right.versions[at]

@@ -217,3 +217,11 @@ def test_line_ends_are_kept() -> None:
         converted = mine if mine != was else other
         assert not made.hunks
         assert made.data == (wanted.replace(b"\n", b"\r\n") if converted else wanted), is_crlf
+
+
+def test_an_entry_that_both_added_is_there_once_even_if_one_deleted_the_entry_above() -> None:
+    old = b"- The gauge stands at Nordersiel. [from: a, 2026-06-01]\n"
+    new = b"- Kvalnes has a modem that dials at night. [from: b, 2026-06-02]\n"
+    base, ours, theirs = b"# Facts\n\n" + old, b"# Facts\n\n" + new, b"# Facts\n\n" + old + new
+    assert entries.merged(FACTS, base, ours, theirs).data == ours
+    assert entries.merged(FACTS, base, theirs, ours).data == ours
