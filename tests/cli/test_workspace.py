@@ -42,6 +42,14 @@ def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
     assert soul.read_text() == "# I am Wren\n"
 
 
+def test_a_clone_has_the_same_bytes_even_where_git_converts_line_ends(apo: Command, tmp_path: Path) -> None:
+    root, clone = tmp_path / "memory", tmp_path / "clone"
+    apo("init", root)
+    git(tmp_path, "-c", "core.autocrlf=true", "clone", "-q", str(root), str(clone))
+    for path in git(root, "ls-files").splitlines():
+        assert (clone / path).read_bytes() == (root / path).read_bytes(), path
+
+
 def test_init_in_a_repository_commits_nothing_of_the_work_in_progress(apo: Command, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "code.py").write_text("one\n")
