@@ -10,8 +10,12 @@ from engine.basics.parts import part as part
 from engine.basics.parts import utc_now as utc_now
 from engine.errors import AutopoiesisError
 from engine.history import UNDOING
+from engine.store.commit_message import commit_message
+from engine.sync import JOURNAL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.activation.tuning.tuning import Tuning
     from engine.commits.commits import Commits
     from engine.context.presets import Presets
@@ -36,13 +40,27 @@ class Parts(BasicParts):
     """The parts of an engine."""
 
     def recover(self) -> None:
-        """Finishes an interrupted undo before its changes are mistaken for a person's; reports failures."""
-        if self.files.read_only or not any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
-            return
+        """Finishes an interrupted undo or merge before its changes are mistaken for a person's; reports
+        failures."""
         try:
-            self.history.undoing.recover()
+            self.finish()
         except (AutopoiesisError, OSError) as error:
-            self.report_error(f"an interrupted undo cannot be finished now: {error}")
+            self.report_error(f"an interrupted undo or merge cannot be finished now: {error}")
+
+    def finish(self) -> None:
+        """As ``recover``, but raises.
+
+        Raises:
+            RepositoryError, WriteFailed: It cannot be finished now.
+        """
+        if self.files.read_only:
+            return
+        if self.workspace.root.joinpath(JOURNAL).exists():
+            from engine.sync.arrival import resume  # noqa: PLC0415 — only after an interruption
+
+            resume(self.files, self.repository, commit_message("maintenance", "finish a merge"))
+        if any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
+            self.history.undoing.recover()
 
     def publish(self, event: EngineEvent) -> None:
         """Publishes an event to all subscribers."""
@@ -58,10 +76,16 @@ class Parts(BasicParts):
     @part
     def sync(self) -> Sync:
         """Synchronises this memory with the person's other machines."""
-        from engine.settings.trust import read  # noqa: PLC0415 — only for a sync
+        from engine.commits.gathering import fit  # noqa: PLC0415 — only for a sync
+        from engine.settings.trust import read  # noqa: PLC0415 — likewise
+        from engine.sync.model import Uncommitted  # noqa: PLC0415 — likewise
         from engine.sync.sync import Sync  # noqa: PLC0415 — likewise
 
-        return Sync(self.files, self.repository, lambda: read(self.files), self.clock)
+        def chosen(paths: Sequence[str]) -> tuple[list[str], list[Uncommitted]]:
+            changes, left = fit(self.files, self.repository, paths)
+            return [each.path for each in changes], [Uncommitted(each.path, each.why) for each in left]
+
+        return Sync(self.files, self.repository, lambda: read(self.files), self.clock, chosen)
 
     @part
     def sharing(self) -> Sharing:
@@ -94,7 +118,7 @@ class Parts(BasicParts):
         from engine.commits.commits import Commits  # noqa: PLC0415 — only for commits
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Commits(self, completer_for, lambda: self.costs, self.report_error, self.recover)
+        return Commits(self, completer_for, lambda: self.costs, self.report_error, self.finish)
 
     @part
     def history(self) -> History:

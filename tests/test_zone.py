@@ -77,6 +77,15 @@ def test_the_end_of_a_day_is_its_last_moment(zone: str) -> None:
         assert local_day(end + timedelta(microseconds=1), zone) == day + timedelta(days=1)
 
 
+@each_case("zone", ["Europe/Berlin", "America/Havana", "Atlantic/Azores", "Asia/Beirut", "UTC"])
+def test_a_day_begins_where_the_day_before_ends_even_if_midnight_occurs_twice_or_never(zone: str) -> None:
+    for number in range(0, 366, 1):
+        day = date(2026, 1, 1) + timedelta(days=number)
+        begin = moment_of(day, time.min, zone)
+        assert local_day(begin, zone) == day
+        assert begin - timedelta(microseconds=1) == moment_of(day - timedelta(days=1), time.max, zone)
+
+
 @each_case(
     ("text", "expected"),
     [

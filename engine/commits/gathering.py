@@ -57,11 +57,23 @@ def gather(
             left.append(LeftOut(path, "changed a moment ago", waits=True))
         else:
             allowed.append(path)
+    changes, unfit = fit(files, repository, allowed)
+    return changes, sorted([*left, *unfit], key=lambda each: each.path)
+
+
+def fit(
+    files: Files, repository: Repository, allowed: Sequence[str]
+) -> tuple[list[FileChange], list[LeftOut]]:
+    """The changed files whose content may be committed, and those left out.
+
+    Raises:
+        RepositoryError: There is no repository, or git failed.
+    """
     changes: list[FileChange] = []
     if not allowed:
-        return changes, left
+        return changes, []
     refused = repository.refusals(allowed)
-    left += [LeftOut(path, why) for path, why in refused.items()]
+    left = [LeftOut(path, why) for path, why in refused.items()]
     filters = filters_of(repository.git, allowed)
     lfs = {path for path, name in filters.items() if name == "lfs"}
     for change in _read(files, repository, [path for path in allowed if path not in refused], lfs):
@@ -75,7 +87,7 @@ def gather(
             changes.append(replace(change, before=change.before and _OPAQUE, after=_OPAQUE))
         else:
             changes.append(change)
-    return changes, sorted(left, key=lambda each: each.path)
+    return changes, left
 
 
 def is_transcript(path: str) -> bool:

@@ -19,6 +19,7 @@ from pathlib import Path
 from engine.errors import RepositoryError, WriteFailed
 from engine.history import snapshots
 from engine.store.git import Git
+from engine.store.git_folder import repository_folder
 from engine.store.paths import shown, split_relative
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
@@ -135,13 +136,21 @@ def work_trees(git: Git) -> dict[str, Path]:
     """The existing work trees, by the full name of their branch."""
     found: dict[str, Path] = {}
     place = Path()
-    for line in git.run("worktree", "list", "--porcelain").text.split("\n"):
+    listed = git.run("worktree", "list", "--porcelain").text.split("\n")
+    if any(map(_is_cut_off, (Path(line[9:]) for line in listed if line.startswith("worktree ")))):
+        git.run("worktree", "repair", reading=False, accept=(0, 1, 128))
+    for line in listed:
         name, _, value = line.partition(" ")
         if name == "worktree":
             place = Path(value)
         elif name == "branch" and place.is_dir():
             found[value] = place
     return found
+
+
+def _is_cut_off(place: Path) -> bool:
+    """True for a work tree whose repository has been moved since: git there fails until it is repaired."""
+    return (place / ".git").is_file() and not repository_folder(place).is_dir()
 
 
 def uncommitted(folder: Path) -> tuple[str, ...]:

@@ -147,11 +147,13 @@ class Undoing:
         reason = "there are newer commits"
         if self.repository.revision() == begun.head:
             fresh, made = plan_undo(self.repository, begun.revision, self.keeping, committed=False)
+            digest = [(path, self._read(path)) for path in self.digest.paths]
             try:
                 self._write(fresh, made)
                 reason = ""
             except RepositoryError as error:
                 reason = str(error)
+                self._roll_back(made, digest)
         elif any(
             begun.revision in _reverted(each.entry)
             for each in commits(self.repository.git, f"{begun.head}..HEAD", raw=False)
@@ -180,14 +182,13 @@ class Undoing:
             return None
 
     def _roll_back(self, made: tuple[Made, ...], digest: list[tuple[str, bytes | None]]) -> None:
-        """Restores the written files.
+        """Restores the written files, except those saved by another program since.
 
         Raises:
-            WriteFailed, RepositoryError: A file cannot be restored; the journal stays, so that the next undo
-                finishes this one.
+            WriteFailed: A file cannot be restored; the journal stays, so that the next undo finishes it.
         """
         for each in made:
-            self.files.update(each.path, partial(_changed, Made(each.path, each.after, each.before)))
+            self.files.update(each.path, partial(_restored, each))
         for path, data in digest:
             self.files.update(path, lambda _, data=data: data)  # type: ignore[misc]  # binds the loop variable
 
@@ -202,6 +203,10 @@ def _changed(made: Made, there: bytes | None) -> bytes | None:
     if there not in (made.before, made.after):
         raise RepositoryError("has changed in the meantime", where=shown(made.path), hint="review it again")
     return made.after
+
+
+def _restored(made: Made, there: bytes | None) -> bytes | None:
+    return made.before if there == made.after else there
 
 
 def _reverted(entry: Entry) -> set[str]:

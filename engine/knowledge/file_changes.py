@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
-from engine.knowledge.category_files import refuse_broken
+from engine.knowledge.category_files import Entry, entries, refuse_broken
 from engine.knowledge.session_notes import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.header import locate
@@ -38,8 +38,9 @@ class Step:
     """One step of a change."""
 
     kind: Literal["add", "drop", "swap", "write", "move"]
-    """``add``: add lines at the end of a section unless the file has them. ``drop``: remove lines. ``swap``:
-    replace a line wherever it occurs. ``write``: replace the whole text. ``move``: rename the file."""
+    """``add``: add lines at the end of a section unless the file has them. ``drop``: remove an entry.
+    ``swap``: replace a line wherever it occurs. ``write``: replace the whole text. ``move``: rename the
+    file."""
     path: str  # workspace-relative
     text: str = ""
     """The lines to add, drop or swap in, or the whole text; of a move, the new path."""
@@ -48,7 +49,7 @@ class Step:
     title: str = ""  # of ``add``: start of the file if it is new; empty if it must exist
     old: str = ""
     """Of ``swap``: the old line; of ``write``: the SHA-256 of the old content, empty if there is no file."""
-    left: int = 0  # of ``drop``: number of occurrences to keep
+    left: int = 0  # of ``drop``: number of entries with the same lines to keep, the last ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def refuse_stale(data: bytes | None, steps: Sequence[Step]) -> None:
     """Raises ``ChangeRefused`` if a file has changed since the steps were planned."""
     for step in steps:
         is_other = step.kind == "write" and digest(data) != step.old
-        is_gone = step.kind == "drop" and _count(data or b"", step.text) <= step.left
+        is_gone = step.kind == "drop" and len(_same_entries(data or b"", step)) <= step.left
         if is_other or is_gone:
             raise ChangeRefused(
                 "has changed since this was proposed", where=shown(step.path), hint="request a new proposal"
@@ -257,16 +258,19 @@ def _after_step(data: bytes, step: Step) -> bytes:
         return with_line(data, step.text.replace("\n", locate(data).newline), step.section, step.level)
     lines = data.split(b"\n")
     if step.kind == "drop":
-        removed = step.text.encode("utf-8").split(b"\n")
-        places = _occurrences(lines, removed)
-        while len(places) > step.left:
-            at = places.pop()
-            del lines[at : at + len(removed)]
+        found = _same_entries(data, step)
+        for entry in reversed(found[: max(len(found) - step.left, 0)]):
+            del lines[entry.number - 1 : entry.last]
         return b"\n".join(lines)
     old, new = step.old.encode("utf-8"), step.text.encode("utf-8")
     return b"\n".join(
         new + line[len(line.rstrip(b"\r")) :] if line.rstrip(b"\r") == old else line for line in lines
     )
+
+
+def _same_entries(data: bytes, step: Step) -> list[Entry]:
+    """The entries with the lines of a step. One with more lines nested below is another entry."""
+    return [entry for entry in entries(data, step.path) if "\n".join(entry.lines) == step.text]
 
 
 def _count(data: bytes, text: str) -> int:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -61,12 +61,17 @@ class Trash:
                 raise _changed(path)
             trashed = Trashed(sha256, path, len(data), self.clock().isoformat(timespec="seconds"), why)
             place = f"{FOLDER}/{sha256}"
+            if self._holds(sha256) and self.content(sha256) is None:
+                self.recover()  # an editor saved into the trash
+            known = self._manifest(sha256) if self._holds(sha256) else None
+            noted = trashed if known is None else replace(known, at=trashed.at)
+            manifest = json.dumps(asdict(noted), ensure_ascii=False, indent=1)
+            self.files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
             if self._holds(sha256):
-                # The trash already has the same bytes under another name; one copy is enough for both.
+                # The trash already has the same bytes under another name; one copy is enough for both, and it
+                # stays for as long as the later of the two would.
                 self.files.remove(path)
                 return trashed
-            manifest = json.dumps(asdict(trashed), ensure_ascii=False, indent=1)
-            self.files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
             self.files.move(path, f"{place}/{_CONTENT}")
             # Editors do not use the lock, so one may have saved between the check and the move.
             if self.content(sha256) is None:

@@ -26,12 +26,13 @@ def local_day(at: datetime, zone: str = "") -> date:
 
 
 def moment_of(day: date, clock: time, zone: str = "") -> datetime:
-    """The UTC time of a local date and time; the later one if it occurs twice.
+    """The UTC time of a local date and time; if it occurs twice the later one, but the first midnight, where
+    the day begins.
 
     Raises:
         OverflowError: The day is at the end of the calendar.
     """
-    shown = datetime.combine(day, clock).replace(fold=1)
+    shown = datetime.combine(day, clock).replace(fold=clock != time.min)
     found = _known(zone)
     return (shown if found is None else shown.replace(tzinfo=found)).astimezone(UTC)
 

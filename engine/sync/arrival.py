@@ -1,8 +1,9 @@
 """Moves files, index and branch to an existing commit so that a crash loses nothing (C1).
 
 Files are written before the branch moves: the other way round, a crash would leave files that look like local
-edits undoing the whole merge, and the next commit would record them. A journal lets the next sync resume. If
-files were edited in between, they are committed and merged again, which changes nothing already merged.
+edits undoing the whole merge, and the next commit would record them. A journal lets the next sync or commit
+resume. If files were edited in between, the others are taken back, so that no half of a merge is committed as
+local changes: the deletion of a moved file would win over local edits to it.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from engine.store.files import Files
 from engine.store.paths import shown, split_relative
 from engine.store.revisions import TreeEntry, contents
 from engine.store.typed import typed
+from engine.sync import JOURNAL
 from engine.sync.tree import Blob, changes
 
 if TYPE_CHECKING:
     from engine.store.repository import Repository
 
-JOURNAL = "scratch/sync-journal.json"
 _MAX_LISTED = 5
 
 
@@ -89,39 +90,56 @@ def apply_commit(
             else Staged(each.path, ABSENT_MODE, none)
             for each in wanted
         ]
-        refusal = put_in_place(repository.git, files.workspace, staged, commit, ours, subject)
-        files.remove(JOURNAL)
-        if refusal:
+        if put_in_place(repository.git, files.workspace, staged, commit, ours, subject):
+            _take_back(files, repository, _Work(ours, commit))
+            files.remove(JOURNAL)
             raise BranchMoved
+        files.remove(JOURNAL)
     return tuple(each.path for each in wanted)
 
 
 def resume(files: Files, repository: Repository, subject: str) -> None:
-    """Finishes an interrupted ``apply_commit``.
+    """Finishes an interrupted ``apply_commit``, or takes back what it wrote if files were edited or something
+    was committed since.
 
     Raises:
+        RepositoryError: A file is being saved right now.
         WriteFailed, ReadOnly: It cannot be finished now.
     """
-    try:
-        data = files.read(JOURNAL)
-    except FileNotFoundError:
+    if not os.path.lexists(files.workspace.root / JOURNAL):
         return
-    with files.lock():
+    with files.lock(), contextlib.suppress(FileNotFoundError):
         repository.recover()
         try:
-            work = typed(_Work, json.loads(data))
+            work = typed(_Work, json.loads(files.read(JOURNAL)))
         except (ValueError, TypeError, KeyError, RecursionError):
             work = _Work("", "")
-        if work.ours and work.ours == repository.revision() and _builds_on(repository, work):
-            with contextlib.suppress(RepositoryError, BranchMoved):
+        if work.ours and _builds_on(repository, work.ours, work.commit):
+            try:
                 apply_commit(files, repository, work.ours, work.commit, subject)
-        with contextlib.suppress(FileNotFoundError):
-            files.remove(JOURNAL)
+            except (BranchMoved, RepositoryError):
+                _take_back(files, repository, work)
+        files.remove(JOURNAL)
 
 
-def _builds_on(repository: Repository, work: _Work) -> bool:
-    ancestor = ("merge-base", "--is-ancestor", work.ours, work.commit)
-    return not repository.git.run(*ancestor, accept=(0, 1, 128)).code
+def _take_back(files: Files, repository: Repository, work: _Work) -> None:
+    """Restores the files that were written, except those edited or committed since."""
+    head = repository.revision()
+    if head is None or head == work.commit or not _builds_on(repository, work.ours, head):
+        return
+    length = len(head)
+    committed = {each.path for each in _differences(repository, work.ours, head)}
+    written = [
+        each
+        for each in _on_disk(files, _differences(repository, work.commit, work.ours))
+        if each.path not in committed
+        and _found(files, repository, each, length) == (each.before.name if each.before else "")
+    ]
+    _write(files, repository, written, length)
+
+
+def _builds_on(repository: Repository, earlier: str, later: str) -> bool:
+    return not repository.git.run("merge-base", "--is-ancestor", earlier, later, accept=(0, 1, 128)).code
 
 
 def _differences(repository: Repository, ours: str, commit: str) -> list[_Change]:
@@ -155,18 +173,22 @@ def _stored_name(repository: Repository, path: str, data: bytes, known: Collecti
     return name
 
 
+def _found(files: Files, repository: Repository, change: _Change, length: int) -> str | None:
+    """The blob name of a file on disk, empty if there is none; ``None`` if it cannot be read as its own."""
+    try:
+        if files.workspace.resolve(change.path) != files.workspace.root / change.path:
+            return None  # a symlink
+        return _stored_name(repository, change.path, files.read(change.path), change.known, length)
+    except FileNotFoundError:
+        return ""
+    except AutopoiesisError:
+        return None
+
+
 def _refuse_edited(files: Files, repository: Repository, wanted: Sequence[_Change], length: int) -> None:
-    edited: list[str] = []
-    for each in wanted:
-        try:
-            is_plain = files.workspace.resolve(each.path) == files.workspace.root / each.path  # no symlink
-            found = _stored_name(repository, each.path, files.read(each.path), each.known, length)
-        except FileNotFoundError:
-            found = ""
-        except AutopoiesisError:
-            is_plain = False
-        if not is_plain or found not in each.known:
-            edited.append(shown(each.path))
+    edited = [
+        shown(each.path) for each in wanted if _found(files, repository, each, length) not in each.known
+    ]
     if edited:
         more = f" and {len(edited) - _MAX_LISTED} more" if len(edited) > _MAX_LISTED else ""
         raise RepositoryError(

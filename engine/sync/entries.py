@@ -61,6 +61,11 @@ def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None
     Args:
         take: The side to take where both changed the same entry.
     """
+    was_crlf, mine_crlf, other_crlf = map(_has_crlf, (base, ours, theirs))
+    if was_crlf or mine_crlf or other_crlf:
+        made = merged(path, _with_lf(base), _with_lf(ours), _with_lf(theirs), take)
+        is_crlf = mine_crlf if mine_crlf != was_crlf or not base else other_crlf
+        return replace(made, data=made.data.replace(b"\n", b"\r\n")) if is_crlf else made
     hunks: list[Hunk] = []
     heads = [data[: locate(data).body] for data in (base, ours, theirs)]
     head = _head(heads[0], heads[1], heads[2], take, hunks)
@@ -84,6 +89,15 @@ def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None
             spaced = _spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
             found.append(_Section(name, shape.heading, shape.gap, spaced, shape.tail))
     return Merged(head + _text(found), tuple(hunks))
+
+
+def _has_crlf(data: bytes) -> bool:
+    """True if every line ends with CR and LF."""
+    return 0 < data.count(b"\n") == data.count(b"\r\n")
+
+
+def _with_lf(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n")
 
 
 def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, hunks: list[Hunk]) -> bytes:
@@ -251,9 +265,11 @@ def _blocks(
     hunks: list[Hunk],
 ) -> list[Block]:
     left, right = _changes(base, ours), _changes(base, theirs)
+    # Both may have added an entry, each next to another one of the base.
+    known = {block.key for blocks in left.added for block in blocks if block.is_entry}
     found: list[Block] = []
     for at in range(len(base) + 1):
-        found += _both(left.added[at], right.added[at])
+        found += _both(left.added[at], [block for block in right.added[at] if block.key not in known])
         if at == len(base):
             break
         was, mine, other = base[at], left.versions[at], right.versions[at]

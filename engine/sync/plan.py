@@ -135,7 +135,8 @@ class _Merge:
                 self._put(origin, None)
         else:
             names = here.name, theirs.name
-            self._conflict(path, "each side put a different file there", ("put there", "put there"), names)
+            what = "put there", "put there"
+            return self._conflict(path, "each side put a different file there", what, names) == "theirs"
         return False
 
     def _moved_away(self, path: str) -> bool:
@@ -162,8 +163,11 @@ class _Merge:
             names = ours.blob.name, theirs.blob.name
             if target in self._tree and not self._moved_away(target):
                 what = "put there", f"moved {path} there"
-                self._conflict(target, "each side put a different file there", what, names)
-                return
+                take = self._conflict(target, "each side put a different file there", what, names)
+                if take is None:
+                    return
+                target = ours.path if take == "ours" else target
+        if target != ours.path:
             self._put(ours.path, None)
         self._content(path, target, ours.before, ours.blob, theirs.blob)
 
@@ -181,11 +185,10 @@ class _Merge:
             what = ("deleted", edited) if here is theirs else (edited, "deleted")
             names = (ours.blob.name if ours.blob else "", theirs.blob.name if theirs.blob else "")
             take = self._conflict(path, "one side deleted what the other edited", what, names)
-        if take == "theirs":
-            if here is theirs:
-                self._put(here.path, here.blob)
-            else:
-                self._put(here.path, None)
+        if take == "theirs" and here is ours:
+            self._put(here.path, None)
+        elif take == "theirs" and self._is_free(here.path, here.blob, here.path):
+            self._put(here.path, here.blob)
 
     def _content(self, path: str, target: str, base: Blob | None, ours: Blob, theirs: Blob) -> None:
         """Merges two versions of a file into ``target``, or notes a conflict."""

@@ -7,7 +7,7 @@ rewound remote branch can be distinguished from one that is merely behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -45,13 +45,15 @@ _PLACES = (
 class Sync:
     """Syncs one workspace. Safe across processes.
 
-    ``settings`` returns the settings in effect: without trust there is no remote.
+    ``settings`` returns the settings in effect: without trust there is no remote. ``fit`` separates changed
+    files that may be committed from those that may not, such as an altered transcript.
     """
 
     files: Files
     repository: Repository
     settings: Callable[[], EffectiveSettings]
     clock: Callable[[], datetime]
+    fit: Callable[[Sequence[str]], tuple[Sequence[str], Sequence[Uncommitted]]]
     total_s: float = transport.TOTAL_S
     """Total time limit for the remote, in seconds."""
 
@@ -83,7 +85,7 @@ class Sync:
         report = Report(remote.name, remote.shown, remote.branch, "equal")
         for _ in range(_ATTEMPTS):
             if not dry_run:
-                committed, left = _commit_local(self.repository)
+                committed, left = self._commit_local()
                 report = replace(report, committed=(*report.committed, *committed), left=left)
             self._decide(remote, take)
             take = ()
@@ -289,6 +291,20 @@ class Sync:
         is_done = sent or report.outcome == "done" or report.committed
         return replace(report, outcome="done" if is_done else "equal", sent=sent)
 
+    def _commit_local(self) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
+        """Commits the workspace's changed files, except those that may not be committed.
+
+        Returns:
+            The committed files, and the ones left out.
+
+        Raises:
+            RepositoryError: No commit can be made.
+        """
+        # A trailing slash marks a nested repository.
+        paths, left = self.fit([path for path in self.repository.changed(*_PLACES) if not path.endswith("/")])
+        made = self.repository.commit(paths, _BEFORE)
+        return tuple(paths) if made else (), tuple(left)
+
     def _decide(self, remote: Remote, take: Iterable[tuple[Side, str]]) -> None:
         """Saves the user's decisions about pending conflicts.
 
@@ -303,26 +319,3 @@ class Sync:
                     "not in conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
             state.change(self.files, remote.seen, partial(state.decided, conflict=pending[path], take=side))
-
-
-def _commit_local(repository: Repository) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
-    """Commits the workspace's changed files, except those that are refused, e.g. for a secret.
-
-    Returns:
-        The committed files, and the refused ones.
-
-    Raises:
-        RepositoryError: No commit can be made.
-    """
-    # A trailing slash marks a nested repository.
-    paths = [path for path in repository.changed(*_PLACES) if not path.endswith("/")]
-    refused: dict[str, str] = {}
-    try:
-        made = repository.commit(paths, _BEFORE)
-    except RepositoryError:
-        refused = repository.refusals(paths)
-        if not refused:
-            raise
-        paths = [path for path in paths if path not in refused]
-        made = repository.commit(paths, _BEFORE)
-    return tuple(paths) if made else (), tuple(Uncommitted(path, why) for path, why in refused.items())

@@ -212,24 +212,20 @@ def _sample_data(name: str, shift: timedelta) -> bytes:
 def _commit(
     files: Files, repository: Repository, past: Past | None, shift: timedelta, report: InitialiseReport
 ) -> None:
-    """Commits everything that was created, in one commit, or for the sample in those of its month.
+    """Commits everything in the folder, in one commit, or for the sample in those of its month.
 
-    If that fails, the sample's old conversations stay, because nothing else holds them.
+    In a repository that has commits already, the rest of the folder is the person's work in progress, so only
+    the starter files are committed. If that fails, the sample's old conversations stay, because nothing else
+    holds them.
     """
-    workspace = files.workspace
-    paths = [
-        workspace.relative(path)
-        for path in sorted(workspace.root.rglob("*"))
-        if path.is_file()
-        and ".git" not in path.parts
-        and not path.is_relative_to(workspace.scratch)
-        and not inner(workspace.root, path.relative_to(workspace.root).parts)
-    ]
+    is_first = not repository.has_commits
+    paths = _everything(files.workspace) if is_first else _uncommitted_starters(files, repository)
     try:
         if past is None:
             revision = repository.commit(paths, commit_message("maintenance", "a new memory"))
             if revision:
-                report.lines.append(f"the first commit, {revision[:8]}")
+                what = "the first commit" if is_first else "a commit of the starter files"
+                report.lines.append(f"{what}, {revision[:8]}")
             return
         from engine.workspace.sample_month import month_of  # noqa: PLC0415 — only for the sample
         from engine.workspace.sample_past import remove_reclaimed  # noqa: PLC0415 — only for the sample
@@ -242,3 +238,21 @@ def _commit(
     except RepositoryError as error:
         hint = error.hint or "nothing was committed; fix it and run init again"
         report.problems.append(Problem(error.where, 0, error.what, hint, "warning"))
+
+
+def _everything(workspace: Workspace) -> list[str]:
+    return [
+        workspace.relative(path)
+        for path in sorted(workspace.root.rglob("*"))
+        if path.is_file()
+        and ".git" not in path.parts
+        and not path.is_relative_to(workspace.scratch)
+        and not inner(workspace.root, path.relative_to(workspace.root).parts)
+    ]
+
+
+def _uncommitted_starters(files: Files, repository: Repository) -> list[str]:
+    """The starter files that the newest commit does not contain."""
+    committed = set(repository.files("HEAD"))
+    starters = [path for path, _ in _tree("starter/workspace")]
+    return [each for each in starters if each not in committed and files.workspace.holds(each)]

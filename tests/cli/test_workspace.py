@@ -42,6 +42,27 @@ def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
     assert soul.read_text() == "# I am Wren\n"
 
 
+def test_a_clone_has_the_same_bytes_even_where_git_converts_line_ends(apo: Command, tmp_path: Path) -> None:
+    root, clone = tmp_path / "memory", tmp_path / "clone"
+    apo("init", root)
+    git(tmp_path, "-c", "core.autocrlf=true", "clone", "-q", str(root), str(clone))
+    for path in git(root, "ls-files").splitlines():
+        assert (clone / path).read_bytes() == (root / path).read_bytes(), path
+
+
+def test_init_in_a_repository_commits_nothing_of_the_work_in_progress(apo: Command, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "code.py").write_text("one\n")
+    git(tmp_path, "add", "code.py")
+    git(tmp_path, "commit", "-qm", "mine")
+    (tmp_path / "code.py").write_text("one\nin progress\n")
+    (tmp_path / "draft.txt").write_text("in progress\n")
+    assert "a commit of the starter files" in apo("init", tmp_path).out
+    assert git(tmp_path, "status", "--porcelain").splitlines() == ["M code.py", "?? draft.txt"]
+    assert "topics/code-review.md" in git(tmp_path, "ls-files")
+    assert "a commit of the starter files" not in apo("init", tmp_path).out
+
+
 def test_the_sample_needs_an_empty_folder(apo: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     ran = apo("init", "--sample", tmp_path)

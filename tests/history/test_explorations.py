@@ -170,3 +170,13 @@ def test_an_exploration_is_merged_as_one_commit_and_conflicts_lose_nothing(
     assert not made.folder.exists() and not engine.history.branches() and git(root, "status", "-s") == ""
     compared: tuple[FileDiff, ...] = engine.reconstruction.compare("HEAD~1", "HEAD").diffs
     assert [each.path for each in compared] == ["topics/mail.md"]
+
+
+def test_an_exploration_survives_a_moved_workspace(history: History, root: Path) -> None:
+    folder = history.explore("tone").folder
+    write(folder, "topics/mail.md", "# Mail\n\nother\n")
+    moved = root.rename(root.with_name("elsewhere"))
+    with Engine.open(moved, clock=lambda: NOW) as engine:
+        (branch,) = engine.history.branches()
+        assert (branch.in_use, branch.uncommitted) == (str(folder), 1)
+    assert git(folder, "status", "--porcelain") == "M topics/mail.md"

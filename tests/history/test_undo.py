@@ -214,6 +214,54 @@ def test_a_killed_undo_is_either_completed_or_not_started(
     assert finished > 1
 
 
+MAIL, MAP = "topics/mail.md", "topics/map.md"
+
+
+def two_topics(root: Path) -> str:
+    """Commits a change of two files, to be undone; returns the commit."""
+    write(root, MAIL, "# Mail\n\nof today\n")
+    write(root, MAP, "# Map\n\nof today\n")
+    commit(root, "memory: two topics", LATER)
+    return git(root, "rev-parse", "HEAD")
+
+
+def test_an_undo_during_which_an_editor_saves_changes_nothing_else(history: History, root: Path) -> None:
+    head = two_topics(root)
+
+    def save() -> None:
+        if not (root / MAP).read_text().endswith("by hand\n") and "of today" not in (root / MAIL).read_text():
+            (root / MAP).write_text("# Map\n\nby hand\n")
+
+    with trip("temp:create", save), trip("remove:unlink", save), pytest.raises(RepositoryError):
+        history.undo(history.undo_plan(head))
+    planned(root)
+    assert "of today" in (root / MAIL).read_text()
+    assert (root / MAP).read_text() == "# Map\n\nby hand\n"
+    assert git(root, "status", "--porcelain") == f"M {MAP}"
+    assert git(root, "rev-parse", "HEAD") == head
+
+
+@pytest.mark.parametrize("next_step", [opened, committed, planned])
+def test_a_killed_undo_is_taken_back_if_a_file_was_edited_since(
+    history: History, root: Path, next_step: Callable[[Path], None]
+) -> None:
+    head = two_topics(root)
+
+    def die() -> None:
+        if "of today" not in (root / MAIL).read_text():
+            raise KeyboardInterrupt
+
+    with trip("temp:create", die), trip("remove:unlink", die), pytest.raises(KeyboardInterrupt):
+        history.undo(history.undo_plan(head))
+    assert git(root, "status", "--porcelain") == f"M {MAIL}"
+    write(root, MAP, "# Map\n\nby hand\n")
+    next_step(root)
+    assert "of today" in (root / MAIL).read_text()
+    assert (root / MAP).read_text() == "# Map\n\nby hand\n"
+    assert git(root, "diff", "--name-only", head) == MAP
+    assert not list((root / "scratch/undo").glob("*.json"))
+
+
 def test_the_doctor_reports_an_interrupted_undo_and_the_next_command_recovers_it(root: Path) -> None:
     journal = root / "scratch/undo/x.json"
     journal.parent.mkdir(parents=True)

@@ -92,6 +92,27 @@ def test_a_copy_under_another_name_is_moved_as_well(files: Files) -> None:
     assert trash.content(SHA) == TALK
 
 
+def test_a_copy_stays_as_long_as_the_later_of_two_names(files: Files) -> None:
+    clock = Clock()
+    trash = Trash(files, clock)
+    trash.put(PATH, SHA, "harvested")
+    clock.now = NOW + timedelta(days=6)
+    files.create("conversations/b.md", TALK)
+    trash.put("conversations/b.md", SHA, "harvested")
+    clock.now = NOW + timedelta(days=8)
+    assert trash.purge(7) == () and trash.content(SHA) == TALK
+
+
+def test_a_conversation_is_not_deleted_in_favour_of_a_damaged_copy(files: Files) -> None:
+    trash = Trash(files, Clock())
+    trash.put(PATH, SHA, "harvested")
+    files.replace(f"{FOLDER}/{SHA}/content", b"saved by an editor")
+    files.create("conversations/b.md", TALK)
+    trash.put("conversations/b.md", SHA, "harvested")
+    assert trash.content(SHA) == TALK
+    assert files.read(PATH) == b"saved by an editor"
+
+
 def test_a_conversation_is_purged_only_after_its_retention(files: Files) -> None:
     clock = Clock()
     trash = Trash(files, clock)

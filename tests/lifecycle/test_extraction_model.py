@@ -123,6 +123,18 @@ def test_scheduled_retries_back_off_and_eventually_stop(space: Space) -> None:
     assert space.runner(provider).run().results, "a run started by hand retries at once"
 
 
+def test_a_failure_recorded_with_a_clock_ahead_does_not_delay_retries_until_then(space: Space) -> None:
+    now, provider = space.now, by_task(decisions="no")
+    asked: list[int] = []
+    for at in (now + timedelta(days=900), now, now + timedelta(minutes=5), now + timedelta(hours=4)):
+        space.now = at
+        runner = space.runner(provider)
+        runner.patient = True
+        runner.run()
+        asked.append(len(provider.prompts))
+    assert asked[0] < asked[1] == asked[2] < asked[3]
+
+
 def test_a_truncated_reply_keeps_complete_items_and_is_retried_with_more_tokens(space: Space) -> None:
     whole = rows(
         decisions=[{"decision": DECIDED}, {"decision": "Never compare a rollup with a half day again."}]

@@ -93,6 +93,28 @@ def test_lines_a_person_accepted_or_edited_are_kept(root: Path) -> None:
     assert facts == f"# Facts\n\n- The gauge is wet. {FROM}\n  - I was there.\n", done
 
 
+def test_lines_of_a_session_that_cannot_be_read_again_are_kept(root: Path) -> None:
+    """Whether the model failed on it or it is no longer a conversation."""
+    other = FROM.replace("0001", "0002")
+    facts = f"# Facts\n\n- The gauge is wet. {FROM}\n- The gauge is dry. {other}\n- By hand.\n"
+    page = f"---\ntype: reference\n---\n\n# Tides\n\n## Facts\n\n- They turn. {other}\n"
+    (root / "knowledge/reference").mkdir(parents=True)
+    (root / "knowledge/facts.md").write_text(facts)
+    (root / "knowledge/reference/tides.md").write_text(page)
+    reply = rows(facts=[{"statement": "The tide tables are computed in UTC."}])
+    with opened(root, Provider(reply, SendFailed("the server is away"))) as engine:
+        engine.repository.commit(["knowledge/facts.md", "knowledge/reference/tides.md"], "as it stands")
+        engine.reconstruction.run(Request("a"), partial=True)
+    (root / SECOND).write_bytes(b"\0 no conversation")
+    with opened(root, None) as engine:
+        engine.reconstruction.run(Request("b"), partial=True)
+    for name in "ab":
+        found = git(root, "show", f"extract/{name}:knowledge/facts.md")
+        assert ("- The gauge is wet." in found) == (name == "a")  # some extractors failed on it
+        assert f"- The gauge is dry. {other}\n- By hand.\n" in found
+        assert git(root, "show", f"extract/{name}:knowledge/reference/tides.md") == page
+
+
 def test_a_page_is_removed_with_its_last_line_but_a_category_file_is_not() -> None:
     page = f"---\ntype: person\n---\n\n# Priya\n\n## Context\n\n- Leads. {FROM}\n".encode()
     assert cleared("knowledge/people/priya.md", page, lambda entry: bool(entry.source)) is None

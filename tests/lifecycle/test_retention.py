@@ -61,6 +61,21 @@ def test_memory_over_its_cap_is_archived_line_by_line_with_reasons(tmp_path: Pat
     assert desk.dirty() == "" and desk.retention.plan().proposals == ()
 
 
+def test_a_duplicate_goes_without_the_entry_that_has_more_below_the_same_line(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, memory_line_cap=30)
+    line = "- 2026-06-05: The sluice of Nordersiel opens at five"
+    kept = f"{line}\n  - only from April to October\n"
+    code = f"```\n{line}\n```\n"
+    desk.put({MEMORY: f"{memory(26)}{line}\n\n{code}\n## Seasons\n\n{kept}"})
+    plan = desk.retention.plan()
+    assert next(each.why for each in plan.memory.going if each.line == line).endswith("says the same")
+    desk.retention.apply(plan)
+    after = desk.read(MEMORY)
+    assert after.endswith(f"{code}\n## Seasons\n\n{kept}")
+    assert after.count(line) == 2
+    assert line in desk.read("archive/memory/2026.md")
+
+
 def test_a_models_shorter_text_is_used_only_if_it_is_valid(tmp_path: Path) -> None:
     answer = "cannot"
     desk = Desk(tmp_path, writer=Writer(lambda _question: answer), memory_line_cap=33)

@@ -201,3 +201,27 @@ def test_the_longer_conversation_wins_and_diverging_ones_are_both_kept() -> None
         transcripts.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
         == "conversations/a-01234567.jsonl"
     )
+
+
+def test_line_ends_are_kept() -> None:
+    base = b"# Facts\n\n## One\n\n- The gauge stands.\n\nA paragraph.\n\n## Two\n\n- second\n"
+    ours, theirs = base + b"- of ours\n", base.replace(b"stands.\n", b"stands.\n- of theirs\n")
+    wanted = theirs + b"- of ours\n"
+    for is_crlf in range(8):
+        first, second, third = (
+            data.replace(b"\n", b"\r\n") if is_crlf >> at & 1 else data
+            for at, data in enumerate((base, ours, theirs))
+        )
+        made = entries.merged(FACTS, first, second, third)
+        was, mine, other = (b"\r" in side for side in (first, second, third))
+        converted = mine if mine != was else other
+        assert not made.hunks
+        assert made.data == (wanted.replace(b"\n", b"\r\n") if converted else wanted), is_crlf
+
+
+def test_an_entry_that_both_added_is_there_once_even_if_one_deleted_the_entry_above() -> None:
+    old = b"- The gauge stands at Nordersiel. [from: a, 2026-06-01]\n"
+    new = b"- Kvalnes has a modem that dials at night. [from: b, 2026-06-02]\n"
+    base, ours, theirs = b"# Facts\n\n" + old, b"# Facts\n\n" + new, b"# Facts\n\n" + old + new
+    assert entries.merged(FACTS, base, ours, theirs).data == ours
+    assert entries.merged(FACTS, base, theirs, ours).data == ours

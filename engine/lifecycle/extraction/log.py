@@ -135,10 +135,11 @@ class Done:
     def is_backing_off(self, sha256: str, by: By, now: datetime) -> bool:
         """True if a reading has failed too recently or too often to be retried now."""
         failed = self.failures.get((sha256, by), ())
-        last = moment(failed[-1]) if failed else None
-        if last is None:
-            return False
-        return len(failed) >= MAX_FAILURES or now - last < _BACKOFF * 2 ** (len(failed) - 1)
+        # A failure in the future was recorded while the clock was wrong.
+        last = max((at for at in map(moment, failed) if at is not None and at <= now), default=None)
+        if len(failed) >= MAX_FAILURES:
+            return True
+        return last is not None and now - last < _BACKOFF * 2 ** (len(failed) - 1)
 
 
 def done_in(records: Iterable[ExtractionRecord], since: str = "") -> Done:

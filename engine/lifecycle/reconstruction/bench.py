@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused, WriteFailed
+from engine.knowledge.category_files import entries
 from engine.knowledge.digest import STATE as DIGEST_STATE
 from engine.lifecycle.reconstruction.clearing import cleared, is_derived
 from engine.store import revisions
@@ -26,6 +27,7 @@ from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import CONFIG_NAME, Workspace
 from engine.store.typed import typed
 from engine.store.user_folder import cache_folder
+from engine.sync.entries import merged
 
 if TYPE_CHECKING:
     from engine.knowledge.category_files import Entry
@@ -149,6 +151,31 @@ class Bench:
             if data is not None:
                 files.replace(entry.path, data)
         self.keep(state)
+
+    def put_back(
+        self, git: Git, base: str, is_removed: Callable[[Entry], bool], is_missed: Callable[[Entry], bool]
+    ) -> None:
+        """Restores removed entries that are missed and not found again; may be repeated.
+
+        Raises:
+            RepositoryError: The commit cannot be read.
+            WriteFailed: A file was not written.
+        """
+        files = self.files
+        for entry, found in revisions.contents(git, laid_out(git, base)):
+            path = entry.path
+            kept = cleared(path, found, lambda each: is_removed(each) and not is_missed(each))
+            if not is_derived(path) or kept is None:
+                continue
+            try:
+                now = files.read(path)
+            except FileNotFoundError:
+                files.replace(path, kept)
+                continue
+            there = {each.raw for each in entries(now, path)}
+            before = cleared(path, kept, lambda each: is_removed(each) and each.raw not in there)  # noqa: B023
+            if before != kept:
+                files.replace(path, merged(path, before or b"", now, kept).data)
 
     def changes(self, git: Git, base: str) -> dict[str, bytes | None]:
         """Files that differ from a commit, by path; ``None`` for deleted ones.

@@ -199,6 +199,7 @@ class Reconstruction:
             failed = [each for each in read.results if each.outcome in ("failed", "changed")]
             if read.stopped or (failed and not partial):
                 return Report(PREFIX + request.plain, state.base, "", "", (), read, _held(runner))
+            self._put_back(request, bench, state, runner)
             left = self._condense(bench, state)
             state = replace(state, commit=self._commit(request, bench, state, runner))
             bench.keep(state)
@@ -303,6 +304,17 @@ class Reconstruction:
         return is_removed
 
     # Results.
+
+    def _put_back(self, request: Request, bench: Bench, state: State, runner: Runner) -> None:
+        """Restores the lines of sessions that could not be read: nothing replaces them."""
+        found: dict[str, set[str]] = {}
+        for record in runner.log.all():
+            if record.status == "extracted":
+                found.setdefault(safe_name(record.path), set()).add(record.by.extractor)
+        wanted = {each.name for each in runner.extractors}
+        read = {name for name, extractors in found.items() if extractors >= wanted}
+        is_removed = self._removal(self._runner(request)[1], request)
+        bench.put_back(self.repository().git, state.base, is_removed, lambda entry: entry.source not in read)
 
     def _condense(self, bench: Bench, state: State) -> list[str]:
         """Adds the rebuilt journals to MEMORY.md, week by week, without a model; returns what had no room."""
