@@ -19,7 +19,6 @@ from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.drafts import (
     IDLE_S,
-    LIVE,
     PATH_LIMIT,
     TITLE_LIMIT,
     Draft,
@@ -182,7 +181,7 @@ def _updated_draft(
     same = replace(same, turns_total=len(parse(existing.read(), "").turns))
     state = read_state(header.get(STATE_FIELD))
     if state is None:
-        return Draft(replace(same, status="skipped", why=LIVE))
+        return Draft(replace(same, status="skipped", why=existing.why_left_alone))
     is_first = header.get(SOURCE_FIELD) == file.shown
     also = parse_siblings(header)
     known = FileProgress(state.read, state.source) if is_first else also.get(file.shown)
