@@ -154,6 +154,37 @@ def test_undoing_an_import_keeps_what_a_person_wrote_before_it(
         assert path.read_bytes() == edited
 
 
+def test_conversations_that_begin_alike_are_told_apart(root: Path, tmp_path: Path) -> None:
+    hello = "**You:** hello\n\n**Assistant:** Hi! How can I help?\n\n"
+    cache = f"{hello}**You:** fix the cache\n\n**Assistant:** fixed\n"
+    trip = f"{hello}**You:** plan my trip\n\n**Assistant:** day one\n"
+    more = f"{trip}\n**You:** and day two?\n\n**Assistant:** the forum\n"
+    sources = [Source(tmp_path / name) for name in ("cache.md", "trip.md", "copy.md")]
+    for source, text in zip(sources, (cache, trip, trip), strict=True):
+        source.path.write_text(text)
+    with Engine.open(root) as engine:
+        first = import_sessions(engine, sources).results
+        assert [result.status for result in first] == ["new", "new", "unchanged"]
+        assert first[0].target != first[1].target == first[2].target
+        path = root / first[1].target
+        path.write_text(path.read_text().replace("day one", "day one\nmy note"))
+        sources[2].path.write_text(more)
+        second = import_sessions(engine, sources).results
+    assert [result.status for result in second] == ["unchanged", "unchanged", "grown"]
+    assert second[2].target == first[1].target and "the forum" in path.read_text()
+    assert "trip" not in (root / first[0].target).read_text()
+
+
+def test_a_conversation_imported_again_from_its_own_file_stays_the_same(root: Path, tmp_path: Path) -> None:
+    source = Source(tmp_path / "chat.md")
+    source.path.write_text("**You:** hello\n\n**Assistant:** Hi!\n\n**You:** one\n\n**Assistant:** two\n")
+    with Engine.open(root) as engine:
+        (first,) = import_sessions(engine, [source]).results
+        source.path.write_text(source.path.read_text().replace("one", "three").replace("two", "four"))
+        (second,) = import_sessions(engine, [source]).results
+    assert second.target == first.target and second.status == "grown"
+
+
 def test_only_conversations_that_grew_in_a_shared_file_change(root: Path, tmp_path: Path) -> None:
     history = tmp_path / ".aider.chat.history.md"
     part = "\n# aider chat started at 2025-12-2{0} 09:00:00\n\n#### question {0}\n\nanswer {0}\n"
