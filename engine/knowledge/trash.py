@@ -61,6 +61,8 @@ class Trash:
                 raise _changed(path)
             trashed = Trashed(sha256, path, len(data), self.clock().isoformat(timespec="seconds"), why)
             place = f"{FOLDER}/{sha256}"
+            if self._holds(sha256) and self.content(sha256) is None:
+                self.recover()  # what is there has changed, so it is not a copy
             if self._holds(sha256):
                 # The trash already has the same bytes under another name; one copy is enough for both.
                 self.files.remove(path)

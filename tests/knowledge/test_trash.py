@@ -92,6 +92,16 @@ def test_a_copy_under_another_name_is_moved_as_well(files: Files) -> None:
     assert trash.content(SHA) == TALK
 
 
+def test_a_copy_is_kept_if_the_content_in_the_trash_has_changed(files: Files) -> None:
+    trash = Trash(files, Clock())
+    trash.put(PATH, SHA, "harvested")
+    files.replace(f"{FOLDER}/{SHA}/content", b"changed")
+    files.create("conversations/copy.md", TALK)
+    trash.put("conversations/copy.md", SHA, "harvested")
+    assert trash.content(SHA) == TALK
+    assert files.read(PATH) == b"changed"
+
+
 def test_a_conversation_is_purged_only_after_its_retention(files: Files) -> None:
     clock = Clock()
     trash = Trash(files, clock)
