@@ -11,6 +11,7 @@ from engine.context.budget import Candidate, Piece, Placement, missing, open_fen
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.tokens import count, fit, fit_end
+from engine.redaction.detect import masked
 from engine.transcripts.turn import MEMORY, Attachment, KnowledgeChange, Text, ToolCall, Turn
 
 RECENT = 10
@@ -238,7 +239,8 @@ def _level(room: int, sizes: Sequence[int]) -> int:
 
 def _shortened(placement: Placement, piece: Piece, limit: int) -> Piece | None:
     """A turn without its middle, within ``limit`` tokens, if that is possible."""
-    section = piece.section
+    # Part of a key is no longer recognized as one.
+    section = replace(piece.section, text=masked(piece.section.text))
     room = limit - (piece.tokens - section.tokens) - _NOTE_TOKENS
     beginning = fit(section.text, room * 2 // 3)
     end = fit_end(section.text, room - placement.count(beginning))

@@ -5,7 +5,8 @@ Beside an agent's message, an earlier question alone says little; what helps is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from engine.context.compiled import LeftOut
@@ -14,7 +15,7 @@ from engine.context.sources import Reader
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import telling
-from engine.transcripts.escape import HEADING
+from engine.transcripts.escape import HEADING, Fences, outside
 from engine.transcripts.format import parse_turns
 from engine.transcripts.turn import DIALOGUE, Text
 
@@ -25,6 +26,7 @@ _ECHO = 0.7
 _CHARACTERS = 4_000
 _MOST_LINES = 2_000
 """Lines of a turn above which it is not read: a prompt waits for it."""
+_MARK = re.compile(r"\n##[ \t].*")
 _QUESTION = ("?", "？", "؟")
 
 
@@ -56,8 +58,9 @@ def _echoes(text: str, message: str) -> bool:
 
 def _reply(reader: Reader, result: SearchResult) -> SearchResult | None:
     """What the agent said last before the person spoke again; ``None`` if it said nothing but "Done."."""
-    lines = reader.raw(result.path).replace("\r\n", "\n").split("\n")
-    for start, end in reversed(_answer(lines, result.end_line)):
+    text = reader.raw(result.path).replace("\r\n", "\n")
+    lines = text.split("\n")
+    for start, end in reversed(_answer(text, result.end_line, len(lines))):
         if end - start > _MOST_LINES:
             return None
         _, (turn, *_) = parse_turns("\n".join(lines[start:end]), start + 1)
@@ -77,13 +80,12 @@ def _reply(reader: Reader, result: SearchResult) -> SearchResult | None:
     return None
 
 
-def _answer(lines: Sequence[str], after: int) -> list[tuple[int, int]]:
+def _answer(text: str, after: int, lines: int) -> list[tuple[int, int]]:
     """The agent's next turns up to the person's next one: first line from 0, and the line after the last."""
     found: list[tuple[int, int]] = []
     start: int | None = None
-    for number in range(after, len(lines)):
-        match = HEADING.fullmatch(lines[number]) if lines[number].startswith("##") else None
-        if match is None:
+    for number, match in _headings(text):
+        if number < after:
             continue
         if start is not None:
             found.append((start, number))
@@ -93,4 +95,15 @@ def _answer(lines: Sequence[str], after: int) -> list[tuple[int, int]]:
             return found
         if kind in DIALOGUE and role in ("agent", "assistant"):
             start = number
-    return found if start is None else [*found, (start, len(lines))]
+    return found if start is None else [*found, (start, lines)]
+
+
+def _headings(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """The headings of turns, not those quoted in code, each with its line from 0."""
+    line = counted = 0
+    for mark in outside(Fences(text).blocks(), _MARK.finditer("\n" + text), lambda mark: mark.start()):
+        heading = HEADING.fullmatch(mark[0][1:])
+        if heading is not None:
+            line += text.count("\n", counted, mark.start())
+            counted = mark.start()
+            yield line, heading

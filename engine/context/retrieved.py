@@ -20,6 +20,7 @@ from engine.context.relevance import omit
 from engine.context.sources import is_memory
 from engine.context.spans import uncovered
 from engine.context.tokens import fit
+from engine.redaction.detect import masked
 from engine.search import matches
 from engine.search.described import explain_shares
 from engine.search.query import literal_terms
@@ -255,6 +256,8 @@ def _excerpt(
     whole = result.text
     if len(whole) <= room * CHARACTERS_PER_TOKEN and placement.count(whole) <= room:
         return _whole(placement, result, chosen)
+    # Part of a key is no longer recognized as one.
+    whole = masked(whole)
     top, bottom = matches.stretch(whole, finder.find(whole), room * CHARACTERS_PER_TOKEN)
     before = "…" if whole[:top].strip() else ""
     text = safe(f"{before}{whole[top:bottom].strip()}")

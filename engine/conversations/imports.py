@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,6 +18,7 @@ from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.comparison import Comparison
 from engine.store.files import READ_LIMIT, Files
+from engine.store.header import locate
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
@@ -26,6 +28,7 @@ from engine.transcripts.importers.known import KnownSessions, is_imported
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
+from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.places import FOLDER
 
 _IMPORT_TRAILER = "Import"
@@ -93,6 +96,10 @@ def import_sessions(
     """
     results: list[ImportResult] = []
     left_out: Counter[str] = Counter()
+    if commit and not dry_run and engine.config.git.auto_commit:
+        # What a person has edited must not be part of the import's commit, which can be undone.
+        with contextlib.suppress(RepositoryError):
+            _commit_edited(engine, _changed(engine)[0])
     for result in _imported(engine, sources, dry_run):
         results.append(result)
         left_out.update(result.left_out)
@@ -106,33 +113,25 @@ def import_sessions(
 def commit_imported(
     engine: Importing, results: Iterable[ImportResult] = (), *, by_hand: bool = False
 ) -> tuple[ChangeCommit, tuple[str, ...], tuple[HeldTranscript, ...]]:
-    """Commits all uncommitted imported transcripts, including those of an interrupted import.
+    """Commits all uncommitted imported transcripts, including those of an interrupted import. Those that only
+    a person has changed get a commit of their own.
 
     Args:
         by_hand: Whether a person asked for it, which overrides ``git.auto_commit``.
 
     Returns:
-        The commit, the transcripts in it, and those left out.
+        The last commit, the transcripts committed, and those left out.
     """
     if not (by_hand or engine.config.git.auto_commit):
         return ChangeCommit(why="git.auto_commit is off"), (), ()
     try:
-        changed = engine.repository.changed(FOLDER)
+        edited, paths, held = _changed(engine)
     except RepositoryError as error:
         return ChangeCommit(why=str(error)), (), ()
-    compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
-    paths: list[str] = []
-    held: list[HeldTranscript] = []
-    for path in changed:
-        if not is_imported(engine.workspace.root / path):
-            continue
-        found = _secrets(engine.files, compared, path)
-        if found is None:
-            paths.append(path)
-        else:
-            held.append(found)
+    change = _commit_edited(engine, edited)
+    done = edited if change.revision else ()
     if not paths:
-        return ChangeCommit(why="nothing new to commit"), (), tuple(held)
+        return change, done, held
     formats = {result.target: result.format for result in results}
     counts = Counter(formats[path] for path in paths if path in formats)
     at = iso(engine.clock())
@@ -141,7 +140,48 @@ def commit_imported(
     what, trailers = f"import {len(paths)} {noun}", [(_IMPORT_TRAILER, at)]
     message = commit_message("conversation", what, body, sessions=paths, trailers=trailers)
     change = commit_change(lambda: engine.repository, paths, message, wanted=True)
-    return change, tuple(paths) if change.revision else (), tuple(held)
+    return change, (*done, *paths) if change.revision else done, held
+
+
+def _changed(engine: Importing) -> tuple[tuple[str, ...], tuple[str, ...], tuple[HeldTranscript, ...]]:
+    """The uncommitted imported transcripts: those that only a person has changed, the others, and those that
+    may not be committed.
+
+    Raises:
+        RepositoryError: There is no repository, or git failed.
+    """
+    compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
+    edited: list[str] = []
+    written: list[str] = []
+    held: list[HeldTranscript] = []
+    for path in engine.repository.changed(FOLDER):
+        if not is_imported(engine.workspace.root / path):
+            continue
+        found = _secrets(engine.files, compared, path)
+        if found is not None:
+            held.append(found)
+        else:
+            (edited if _is_edited(engine.files, compared, path) else written).append(path)
+    return tuple(edited), tuple(written), tuple(held)
+
+
+def _is_edited(files: Files, compared: Comparison, path: str) -> bool:
+    """Whether no import has written a transcript since its commit, so that a person has changed it."""
+    before = compared.before(path)
+    if before is None:
+        return False
+    headers = (locate(before).mapping, locate(files.read(path)).mapping)
+    then, now = (header.get(STATE_FIELD) if header else None for header in headers)
+    return then is not None and then == now
+
+
+def _commit_edited(engine: Importing, paths: Sequence[str]) -> ChangeCommit:
+    """Commits transcripts that a person has changed."""
+    if not paths:
+        return ChangeCommit(why="nothing new to commit")
+    noun = "transcript" if len(paths) == 1 else "transcripts"
+    message = commit_message("conversation", f"{len(paths)} {noun} as edited", sessions=paths)
+    return commit_change(lambda: engine.repository, paths, message, wanted=True)
 
 
 def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> Iterator[ImportResult]:
@@ -217,7 +257,7 @@ def last_import(engine: Importing) -> ImportUndo | None:
         blocked = tuple(
             path
             for letter, path in changes
-            if not _is_as_committed(engine, commit.revision, path, may_be_gone=letter == "A")
+            if not _can_be_undone(engine, commit.revision, path, is_new=letter == "A")
         )
         removed = tuple(path for letter, path in changes if letter == "A")
         restored = tuple(path for letter, path in changes if letter != "A")
@@ -235,18 +275,19 @@ def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
     state = engine.repository.state(count=False)
     if not state.can_commit:
         raise RepositoryError(state.why, where=str(engine.workspace.root), hint=state.hint)
-    for path in (*undo.removed, *undo.restored):
-        if not _is_as_committed(engine, undo.revision, path, may_be_gone=path in undo.removed):
-            raise RepositoryError(
-                "changed since the import; nothing was undone",
-                where=path,
-                hint="restore it, or commit the deletion by hand, and retry",
-            )
-    for path in undo.restored:
-        engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))
-    for path in undo.removed:
-        if (engine.workspace.root / path).exists():
-            engine.files.remove(path)
+    with engine.files.lock():  # no import may write in between
+        for path in (*undo.removed, *undo.restored):
+            if not _can_be_undone(engine, undo.revision, path, is_new=path in undo.removed):
+                raise RepositoryError(
+                    "changed since the import; nothing was undone",
+                    where=path,
+                    hint="restore it, or commit the deletion by hand, and retry",
+                )
+        for path in undo.restored:
+            engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))
+        for path in undo.removed:
+            if (engine.workspace.root / path).exists():
+                engine.files.remove(path)
     paths = (*undo.removed, *undo.restored)
     noun = "session" if len(paths) == 1 else "sessions"
     what = f"undo the import of {len(paths)} {noun}"
@@ -254,8 +295,12 @@ def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
     return commit_change(lambda: engine.repository, paths, message, wanted=True)
 
 
-def _is_as_committed(engine: Importing, revision: str, path: str, *, may_be_gone: bool) -> bool:
+def _can_be_undone(engine: Importing, revision: str, path: str, *, is_new: bool) -> bool:
+    """Whether a transcript is as an import committed it, or as it was before, if an undo was interrupted."""
     try:
-        return engine.files.read(path) == engine.repository.show(revision, path)
+        now = engine.files.read(path, limit=None)
     except FileNotFoundError:
-        return may_be_gone
+        return is_new
+    if now == engine.repository.show(revision, path):
+        return True
+    return not is_new and now == engine.repository.show(f"{revision}^", path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,14 +104,17 @@ class FollowedLogs:
                     continue
                 inside = change.path.relative_to(real)
                 if is_session_log(inside):
-                    self._take(folder / inside, kind)
+                    # Each in its own job, so that one that fails does not hold up the others.
+                    self._enqueue(partial(self._take, folder / inside, kind))
 
     def _catch_up(self) -> None:
         """Imports one log and queues the others behind current work."""
         if self._backlog:
             path = next(iter(self._backlog))
-            self._take(path, self._backlog[path])
-            self._enqueue(self._catch_up)
+            try:
+                self._take(path, self._backlog[path])
+            finally:
+                self._enqueue(self._catch_up)
         elif self._has_imported:
             from engine.conversations.imports import commit_imported  # noqa: PLC0415 — only after an import
 

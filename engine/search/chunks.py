@@ -1,9 +1,10 @@
 """Splits files into searchable chunks: transcript turns and Markdown sections (design 3.6).
 
 A chunk's text is the file's text from its first to its last line, verbatim, and neither line is blank; only
-line ends are normalized and bytes that are not UTF-8 replaced. An overlong line is split. For a session log
-or chat of another program, the text is the turn as a transcript would render it, and the lines are those the
-turn was built from. Chunks do not overlap, and the positions of neighbours differ by one.
+line ends are normalized and bytes that are not UTF-8 replaced. An overlong line is split. In a section or
+turn that is split, likely secrets are masked, because part of a key is no longer recognized as one. For a
+session log or chat of another program, the text is the turn as a transcript would render it, and the lines
+are those the turn was built from. Chunks do not overlap, and the positions of neighbours differ by one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from engine.redaction.detect import masked
 from engine.search import logs
 from engine.search.results import Chunk
 from engine.startup.lazy import expression
@@ -21,7 +23,7 @@ from engine.transcripts import format as transcript_format
 from engine.transcripts.days import date_of
 from engine.transcripts.turn import QUOTED, Turn
 
-VERSION = "4"
+VERSION = "5"
 """Bump when the same file would be chunked differently; every file is then re-indexed."""
 
 MAX_CHARACTERS = 1200
@@ -208,6 +210,8 @@ def _is_parent(section: MarkdownSection, following: MarkdownSection | None) -> b
 
 def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> Iterator[tuple[int, int, str]]:
     """First line, last line and text of pieces within the limit, split at the least disruptive places."""
+    if _length(lines) > most + 1:
+        lines = masked("\n".join(lines)).split("\n")
     start, end, size = 0, 0, 0
     for top, bottom in _paragraphs(lines):
         length = _length(lines[top:bottom])

@@ -8,6 +8,7 @@ from typing import cast
 
 import apsw
 
+from engine.redaction.detect import masked
 from engine.search import schema
 from engine.startup.records import dataclass
 
@@ -125,6 +126,7 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
     if len(whole) <= limit:
         return whole
     top, bottom = stretch(text, matches, limit - 2)
+    text = masked(text)  # part of a key is no longer recognized as one
     shown = " ".join(text[top:bottom].split())
     before = "…" if text[:top].strip() else ""
     after = "…" if text[bottom:].strip() else ""

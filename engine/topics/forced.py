@@ -49,6 +49,7 @@ def write(files: Files, name: str, on: bool | None) -> dict[str, bool]:
             first = problems[0]
             where = f"{STATE_FILE}:{first.line}" if first.line else STATE_FILE
             raise TopicError(first.what, where=where, hint=first.hint)
+        state.clear()  # an editor may have saved the file since the first attempt
         state.update(known)
         state.pop(name, None)
         if on is not None:

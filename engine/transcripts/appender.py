@@ -38,7 +38,7 @@ class TurnAppender:
     def add(self, turn: Turn, at: datetime, key: str) -> bool:
         """Add a turn unless it is a repetition; return whether it was added."""
         last = self._last
-        marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
+        marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->"
         is_plain = turn.role == "user" and not turn.kind
         if is_plain and is_correction(turn.text) and (self._agent_added or _AGENT.search(b"\n" + self._data)):
             turn = replace(turn, kind=CORRECTION)
@@ -57,7 +57,7 @@ class TurnAppender:
             entry = entry if ends_blank else f"\n{entry}"
             self._last, self._last_date = turn, date_of(day) or self._last_date
         self._agent_added = self._agent_added or turn.role == "agent"
-        self.added += entry + (marker if key else "")
+        self.added += entry + (f"{marker}\n" if key else "")
         return True
 
     def _day_to_write(self, at: datetime) -> str:

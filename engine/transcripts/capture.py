@@ -241,22 +241,30 @@ class ConversationCapture:
         Raises:
             TranscriptError: There is no such session, or it has ended with other values.
             DocumentError: Its header is broken.
-            WriteFailed, ReadOnly: As ``Files.replace``.
+            WriteFailed, ReadOnly: As ``Files.update``.
         """
         labels = [one_line(tag, _NAME_LIMIT) for tag in tags]
+        counts = {"tags": labels, "tokens_in": tokens_in, "tokens_out": tokens_out}
+        ended = iso((at or self._clock()).astimezone(UTC))
         with self._files.lock():
-            session = self._read(session_id)
-            redactions = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
-            counts = {"tags": labels, "tokens_in": tokens_in, "tokens_out": tokens_out}
-            learned = {**counts, **_changes(session.data), REDACTED_FIELD: redactions}
-            fields = {key: value for key, value in learned.items() if value}
-            if session.header.get("ended"):
-                if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
-                    raise _ended(session.path)
-                return session.path
-            fields = {"ended": iso((at or self._clock()).astimezone(UTC)), **fields}
-            self._files.replace(session.path, edit_header(session.data, fields, session.path))
-            return session.path
+            path = self._read(session_id).path
+
+            def change(data: bytes | None) -> bytes | None:
+                if data is None:
+                    raise _missing(session_id)
+                redactions = data.count(PLACEHOLDER.encode(), locate(data).body)
+                learned = {**counts, **_changes(data), REDACTED_FIELD: redactions}
+                fields = {key: value for key, value in learned.items() if value}
+                header: Mapping[str, object] = locate(data).mapping or {}
+                if header.get("ended"):
+                    if any(header.get(key) != _as_read(value) for key, value in fields.items()):
+                        raise _ended(path)
+                    return data
+                return edit_header(data, {"ended": ended, **fields}, path)
+
+            # An editor may save the transcript in the meantime.
+            self._files.update(path, change)
+            return path
 
     def find(self, session_id: str) -> str | None:
         """The path of a session's transcript; ``None`` if it was never started."""
@@ -272,9 +280,7 @@ class ConversationCapture:
         _check_id(session_id)
         path = self.find(session_id)
         if path is None:
-            raise NoSession(
-                "no transcript for this session", where=session_id, hint="start the session first"
-            )
+            raise _missing(session_id)
         data = self._files.read(path, limit=None)
         return _Session(path, data, locate(data).mapping or {})
 
@@ -286,6 +292,10 @@ def _check_id(session_id: str) -> None:
             where=one_line(session_id, 60) or "(empty)",
             hint="use at most 128 letters, digits, '.', '_' and '-'",
         )
+
+
+def _missing(session_id: str) -> NoSession:
+    return NoSession("no transcript for this session", where=session_id, hint="start the session first")
 
 
 def _ended(path: str) -> TranscriptError:

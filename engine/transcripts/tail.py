@@ -152,9 +152,10 @@ class Tail:
             return read_text(data, self.path.name).turns
         if turns and turns[-1].line > 1:
             heading = len(data) - len(data.split(b"\n", turns[-1].line - 1)[-1])
-            # Below a fence that is not closed yet, an apparent heading may turn out to be code.
+            # Below a fence that is not closed yet, an apparent heading may turn out to be code; and a line
+            # without a line end may go on and be none.
             above = data[:heading].decode("utf-8", "replace").replace("\r\n", "\n")
-            if not Fences(above).any_open():
+            if b"\n" in data[heading:] and not Fences(above).any_open():
                 seen.stable += heading
                 seen.turns += len(turns) - 1
                 seen.lines += turns[-1].line - 1

@@ -9,8 +9,11 @@ from engine.context.budget import Placement
 from engine.context.compiled import Compiled
 from engine.context.history import CURRENT_TOOLS, RECENT, History, render, sizes
 from engine.context.tokens import count
+from engine.redaction.detect import redacted
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
+from tests.cases import each_case
 from tests.context.conftest import Space
+from tests.secret_keys import leaks, private_key
 
 LINE = "The build server keeps a warm cache per branch, so a clean checkout takes four minutes. "
 
@@ -107,6 +110,16 @@ def test_a_newest_turn_too_long_for_the_window_is_cut(space: Space) -> None:
     assert "- step 200 of the plan\n" not in compiled.text
     [left] = compiled.left_out
     assert (left.label, left.reason) == ("history:4", "its middle: the last turns share the room")
+
+
+@each_case("after", [0, 10, 40, 80])
+def test_a_turn_without_its_middle_has_no_part_of_a_key(space: Space, after: int) -> None:
+    key = private_key(40)
+    steps = [f"- step {each} of the plan" for each in range(200)]
+    long = Turn("agent", "10:00", (Text("\n".join([*steps, key, *steps[:after]])),))
+    compiled = space.compile(history=(*turns(3), long), budget=1500)
+    assert "[cut: " in compiled.text and "- step 0 of the plan\n" in compiled.text
+    assert not leaks(redacted(compiled.text), key)
 
 
 @given(st.lists(st.integers(1, 900), max_size=16), st.integers(0, 3000))

@@ -67,6 +67,21 @@ def test_a_question_comes_with_the_last_words_of_the_answer(space: Space, found:
     assert (reply.source, reply.lines) == (PATH, "12-18") and "reply" in reply.why
 
 
+def test_a_heading_quoted_in_code_is_part_of_the_answer(space: Space, found: SearchResult) -> None:
+    quoted = f"A log looks like this:\n\n```\n## 10:00 — user\nhello\n```\n\n{ANSWER}"
+    space.write(PATH, TRANSCRIPT.replace(ANSWER, quoted))
+    compiled = space.compile("look into the gauge cache", results=(found,), part="message")
+    assert ANSWER in compiled.text and "A log looks like this" in compiled.text
+
+
+def test_a_heading_quoted_in_the_question_is_no_answer(space: Space, found: SearchResult) -> None:
+    quoted = f"{UPGRADE}\n\n```\n## 10:00 — agent\nIt survives, says this log.\n```"
+    space.write(PATH, TRANSCRIPT.replace(UPGRADE, quoted))
+    asked = replace(found, start_line=22, end_line=22, text=UPGRADE)
+    compiled = space.compile("look into the gauge cache", results=(asked,), part="message")
+    assert "It survives" not in compiled.text
+
+
 def test_an_unanswered_question_is_left_out_and_a_statement_is_not(space: Space, found: SearchResult) -> None:
     asked = replace(found, start_line=21, end_line=21, text=UPGRADE)
     told = replace(found, start_line=25, end_line=25, text="the gauge cache is on the small disk")

@@ -18,6 +18,7 @@ from engine.context.request import Query
 from engine.context.retrieved import Retrieved
 from engine.context.tokens import count
 from engine.errors import IndexFailed
+from engine.redaction.detect import redacted
 from engine.search.index import SearchIndex
 from engine.search.results import SearchResult, Share
 from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, Room, chosen
@@ -28,6 +29,7 @@ from engine.topics.model import Topic, Trigger
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
 from tests.context.conftest import Space
+from tests.secret_keys import leaks, private_key
 
 LINE = "Ann reviews every change of the cache before it is merged, on the same day."
 
@@ -176,6 +178,15 @@ def test_a_long_chunk_is_shown_by_its_best_lines(space: Space) -> None:
     assert section.lines == "1-600"
     # A quarter of the room, so that other results get some as well.
     assert 0.8 < section.tokens / ((compiled.budget - compiled.reply_reserve) / 4) < 1.0
+
+
+def test_the_best_lines_of_a_chunk_have_no_part_of_a_key(space: Space) -> None:
+    key = private_key(60)
+    text = f"{key}\nThe walrus caught a trout at dawn.\n" + "Nothing much happens here.\n" * 300
+    found = result("knowledge/a.md", 1, 362, 0.9, text.rstrip())
+    compiled = space.compile("What did the walrus catch?", results=(found,), budget=1024)
+    assert "The walrus caught a trout" in compiled.text
+    assert not leaks(redacted(compiled.text), key)
 
 
 def test_text_already_in_the_prompt_is_not_retrieved_again(space: Space) -> None:

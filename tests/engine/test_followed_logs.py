@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from engine.engine import Engine
+from engine.errors import WriteFailed
 from engine.events import Committed, TurnArrived, TurnTraced
+from engine.live.followed_logs import FollowedLogs
+from engine.store import faults
 from engine.transcripts.places import list_transcripts
 from engine.workspace.initialise import initialise
 from tests.engine.conftest import Witness, save
@@ -98,6 +101,24 @@ def test_logs_written_while_the_engine_was_off_are_imported_at_startup(home: Hom
         seen.wait(TurnArrived, lambda event: event.turn.text == "third")
         # Past turns cause no further requests.
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["third"]
+
+
+def test_a_session_that_cannot_be_written_does_not_hold_up_the_others(home: Home) -> None:
+    home.settings("claude-code")
+    home.write("first")
+    home.write("elsewhere", session=OTHER)
+    jobs: list[Callable[[], None]] = []
+    with Engine.open(home.root) as engine:
+        logs = FollowedLogs(engine, jobs.append, lambda _path: None)
+        logs.refresh()
+        try:
+            with faults.trip("create:link", faults.fail(28)), pytest.raises(WriteFailed):
+                jobs.pop(0)()
+            while jobs:
+                jobs.pop(0)()
+        finally:
+            logs.stop()
+    assert len(home.imported()) + len(home.imported(OTHER)) == 1
 
 
 def test_a_follow_setting_changed_while_off_takes_effect_at_startup(home: Home) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from engine.conversations.imports import Source, commit_imported, import_sessions, last_import
+from engine.conversations.imports import (
+    Source,
+    commit_imported,
+    import_sessions,
+    last_import,
+    undo_import,
+)
 from engine.engine import Engine
-from engine.errors import ReadOnly
+from engine.errors import AutopoiesisError, ReadOnly
 from engine.store import faults
 
 CHAT = "**You:** {0} p1\n\n**Assistant:** fine\n"
@@ -103,6 +110,79 @@ def test_an_interrupted_undo_can_be_repeated(root: Path, tmp_path: Path) -> None
         (root / result.target).unlink()
         undo = last_import(engine)
         assert undo is not None and not undo.blocked and undo.removed == (result.target,)
+
+
+@pytest.mark.parametrize("point", ["replace:rename", "commit:reference"])
+def test_an_interrupted_undo_of_a_conversation_that_grew_can_be_repeated(
+    root: Path, tmp_path: Path, point: str
+) -> None:
+    source = chat(tmp_path, "one")
+    with Engine.open(root) as engine:
+        (result,) = import_sessions(engine, [source]).results
+        once = (root / result.target).read_bytes()
+        source.path.write_text(CHAT.format("one") + "\n**You:** more\n")
+        import_sessions(engine, [source])
+        undo = last_import(engine)
+        assert undo is not None and undo.restored == (result.target,)
+        with contextlib.suppress(AutopoiesisError), faults.trip(point, faults.fail(28)):
+            undo_import(engine, undo)
+        again = last_import(engine)
+        assert again is not None and not again.blocked and again.revision == undo.revision
+        assert undo_import(engine, again).revision
+        assert (root / result.target).read_bytes() == once
+    assert git(root, "status", "--short") == ""
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_undoing_an_import_keeps_what_a_person_wrote_before_it(
+    root: Path, tmp_path: Path, grows: bool
+) -> None:
+    source = chat(tmp_path, "one")
+    with Engine.open(root) as engine:
+        (result,) = import_sessions(engine, [source]).results
+        path = root / result.target
+        path.write_text(path.read_text().replace("fine", "fine (and it was)"))
+        edited = path.read_bytes()
+        if grows:
+            source.path.write_text(CHAT.format("one") + "\n**You:** more\n")
+        ran = import_sessions(engine, [source, chat(tmp_path, "two")])
+        assert ran.results[0].status == ("grown" if grows else "unchanged")
+        assert git(root, "status", "--short") == ""
+        undo = last_import(engine)
+        assert undo is not None and undo.removed == (ran.results[1].target,)
+        undo_import(engine, undo)
+        assert path.read_bytes() == edited
+
+
+def test_conversations_that_begin_alike_are_told_apart(root: Path, tmp_path: Path) -> None:
+    hello = "**You:** hello\n\n**Assistant:** Hi! How can I help?\n\n"
+    cache = f"{hello}**You:** fix the cache\n\n**Assistant:** fixed\n"
+    trip = f"{hello}**You:** plan my trip\n\n**Assistant:** day one\n"
+    more = f"{trip}\n**You:** and day two?\n\n**Assistant:** the forum\n"
+    sources = [Source(tmp_path / name) for name in ("cache.md", "trip.md", "copy.md")]
+    for source, text in zip(sources, (cache, trip, trip), strict=True):
+        source.path.write_text(text)
+    with Engine.open(root) as engine:
+        first = import_sessions(engine, sources).results
+        assert [result.status for result in first] == ["new", "new", "unchanged"]
+        assert first[0].target != first[1].target == first[2].target
+        path = root / first[1].target
+        path.write_text(path.read_text().replace("day one", "day one\nmy note"))
+        sources[2].path.write_text(more)
+        second = import_sessions(engine, sources).results
+    assert [result.status for result in second] == ["unchanged", "unchanged", "grown"]
+    assert second[2].target == first[1].target and "the forum" in path.read_text()
+    assert "trip" not in (root / first[0].target).read_text()
+
+
+def test_a_conversation_imported_again_from_its_own_file_stays_the_same(root: Path, tmp_path: Path) -> None:
+    source = Source(tmp_path / "chat.md")
+    source.path.write_text("**You:** hello\n\n**Assistant:** Hi!\n\n**You:** one\n\n**Assistant:** two\n")
+    with Engine.open(root) as engine:
+        (first,) = import_sessions(engine, [source]).results
+        source.path.write_text(source.path.read_text().replace("one", "three").replace("two", "four"))
+        (second,) = import_sessions(engine, [source]).results
+    assert second.target == first.target and second.status == "grown"
 
 
 def test_only_conversations_that_grew_in_a_shared_file_change(root: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -299,6 +300,24 @@ def test_reclaiming_unharvested_conversations_needs_confirmation(tmp_path: Path)
     entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
     assert (entry.status, entry.deleted) == ("deleted-unharvested", True)
     assert desk.knowledge.reclaimer.restore(sha(conversation_of(FACT))) == "conversations/2026-06-12-call.md"
+
+
+def test_a_conversation_that_goes_on_before_it_is_reclaimed_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = desk_with(tmp_path, FACT)
+    path = "conversations/2026-06-12-call.md"
+    reason_to_keep = desk.knowledge.reclaimer.reason_to_keep
+
+    def checked_first(*arguments: Any) -> str:
+        reason = reason_to_keep(*arguments)
+        desk.files.append(path, b"\n## 18:59 \xe2\x80\x94 user\nOne more thing.\n")
+        return reason
+
+    monkeypatch.setattr(desk.knowledge.reclaimer, "reason_to_keep", checked_first)
+    (result,) = desk.harvest(desk.request(harvest=False)).results
+    assert not result.reclaimed and "changed in the meantime" in result.kept
+    assert b"One more thing." in desk.files.read(path)
 
 
 def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:

@@ -34,6 +34,18 @@ def test_the_relevant_part_of_a_long_line_is_shown() -> None:
     assert excerpt.startswith("…") and excerpt.endswith("…")
 
 
+def test_the_relevant_part_of_a_line_has_no_part_of_a_key() -> None:
+    statement = "The broker passwords were rotated on the boat."
+    token = "sk-ant-api03-" + "aB3" * 30
+    for filler in range(0, 60, 5):
+        line = "x" * 300 + f" {token} {'y' * filler} {statement} " + "filler " * 60
+        number, excerpt = find_source_line(Item("facts", statement), line.encode())
+        assert number == 1 and statement in excerpt and "aB3aB3" not in excerpt
+        line = "x" * 300 + f" {statement} {'y' * filler} {token} " + "filler " * 60
+        _, excerpt = find_source_line(Item("facts", statement), line.encode())
+        assert statement in excerpt and "aB3aB3" not in excerpt
+
+
 def test_any_bytes_are_accepted() -> None:
     assert find_source_line(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1
 

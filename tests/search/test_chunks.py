@@ -5,11 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.redaction.detect import redacted
 from engine.search.chunks import MAX_CHARACTERS, MAX_TURN_CHARACTERS, Contents, split
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
 from tests.cases import each_case
 from tests.search.samples import TRANSCRIPT
+from tests.secret_keys import leaks, private_key
 
 TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
 NOTE = "knowledge/reference/note.md"
@@ -347,3 +349,29 @@ def test_any_rendered_conversation_is_split_with_the_right_line_numbers(
 def test_splitting_plain_text_loses_no_text(text: str) -> None:
     pieces = split(text.encode(), "conversations/x.txt", "conversation").pieces
     assert "".join("".join(piece.chunk.text for piece in pieces).split()) == "".join(text.split())
+
+
+@each_case("before", [0, 300, 900, 1190])
+def test_no_chunk_has_a_part_of_a_key(before: int) -> None:
+    key = private_key(50)
+    filler = "word " * (before // 5)
+    note = f"# Server\n\n{filler}\n\nThe key of the server:\n{key}\n\nMore text.\n"
+    contents = split(note.encode(), NOTE, "reference")
+    assert len(contents.pieces) > 2
+    assert not [piece for piece in contents.pieces if leaks(redacted(piece.chunk.text), key)]
+    assert contents.pieces[-1].chunk.text.endswith("More text.")
+
+
+@each_case("length", range(1100, 1210, 10))
+def test_a_long_line_is_not_split_within_a_token(length: int) -> None:
+    token = "sk-ant-api03-" + "aB3" * 25
+    line = '{"a":"' + "x" * (length - 60) + f'","key":"{token}","b":"' + "y" * 300 + '"}'
+    contents = split(f"# Reply\n\n{line}\n".encode(), NOTE, "reference")
+    assert len(contents.pieces) > 1
+    assert not [piece for piece in contents.pieces if "aB3aB3aB3" in redacted(piece.chunk.text)]
+
+
+def test_a_text_that_is_not_split_is_verbatim() -> None:
+    key = private_key(4)
+    (piece,) = split(f"# Server\n\n{key}\n".encode(), NOTE, "reference").pieces
+    assert piece.chunk.text == key

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.matches import SNIPPET_CHARACTERS, Finder, Stems, snippet, stemmer
+from tests.secret_keys import leaks, private_key
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,14 @@ def test_any_text_gives_one_short_line(stems: Stems, text: str, terms: list[str]
     assert "\n" not in shown
     inside = shown.removeprefix("…").removesuffix("…")
     assert "".join(inside.split()).strip("…") in "".join(text.split())
+
+
+def test_a_snippet_has_no_part_of_a_key(stems: Stems) -> None:
+    key = private_key(8)
+    text = f"{key}\nThe key of the heron server.\n" + "Other words. " * 30
+    found = snippet(text, Finder(("heron",), stems).find(text))
+    assert "heron server" in found and not leaks(found, key)
+    lines = key.split("\n")
+    inside = "\n".join([*lines[:5], f"{lines[5][:20]}/heron/{lines[5][27:]}", *lines[6:]])
+    found = snippet(inside, Finder(("heron",), stems).find(inside))
+    assert not leaks(found, inside)

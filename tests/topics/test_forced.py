@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import ReadOnly, TopicError
+from engine.store import faults
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.forced import STATE_FILE
@@ -115,3 +116,23 @@ def test_the_digest_of_the_topics_does_not_depend_on_the_choice(workspace: Works
     version = library.version
     library.force("a", True)
     assert library.version == version
+
+
+def test_what_an_editor_removes_meanwhile_stays_removed(workspace: Workspace, write: Write) -> None:
+    for name in ("a", "b"):
+        write(f"topics/{name}.md", TOPIC)
+    library = opened(workspace)
+    library.force("a", True)
+    path = workspace.root / STATE_FILE
+    saves = iter([path.read_text().replace('  "a": on\n', '  "c": off\n')])
+
+    def save() -> None:
+        for text in saves:
+            aside = workspace.root / "saved"
+            aside.write_text(text)
+            aside.replace(path)
+
+    with faults.trip("replace:rename", save):
+        library.force("b", True)
+    assert '"a"' not in path.read_text() and '"c": off' in path.read_text()
+    assert (state_of(library, "a"), state_of(library, "b")) == (None, True)

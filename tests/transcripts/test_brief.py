@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.redaction.detect import redacted
 from engine.transcripts.brief import count, one_line
 from tests.cases import each_case
 
@@ -21,6 +22,23 @@ from tests.cases import each_case
 )
 def test_a_summary_is_one_short_line(text: str, expected: str) -> None:
     assert one_line(text, 10) == expected
+
+
+@each_case(
+    "secret",
+    [
+        "ghp_" + "aB3" * 12,
+        "AIza" + "aB3" * 11 + "xy",
+        "password=" + "hT7kQ" * 3,
+        "SG." + "aB3" * 7 + "." + "xY9" * 14,
+    ],
+)
+def test_no_secret_is_cut(secret: str) -> None:
+    assert redacted(secret) != secret
+    for before in range(100, 220):
+        line = one_line("y" * before + f" {secret} and more words " * 20)
+        assert "…" in line and len(line) <= 200
+        assert not any(secret[5:9] in part and secret not in part for part in line.split())
 
 
 def test_counts_use_singular_and_plural() -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from engine.errors import DocumentError, PathRefused, ReadOnly, TranscriptError
+from engine.store import faults
 from engine.store.documents import parse as parse_document
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -239,6 +240,17 @@ class TestRepetition:
         assert not capture.tool_call("a", "sh", "ls", key="t1")
         assert files.read(path) == before
 
+    def test_the_key_is_found_after_an_editor_changed_the_line_ends(
+        self, capture: ConversationCapture, files: Files, clock: Clock
+    ) -> None:
+        path = capture.start("a")
+        assert capture.message("a", "user", "hi", key="m1")
+        files.replace(path, files.read(path).replace(b"\n", b"\r\n"))
+        clock.advance(600)
+        assert not capture.message("a", "user", "hi", key="m1")
+        assert capture.message("a", "agent", "hello", key="m2")
+        assert [turn.text for turn in read(files, path).turns] == ["hi", "hello"]
+
     def test_a_call_with_another_key_is_captured(self, capture: ConversationCapture, files: Files) -> None:
         path = capture.start("a")
         assert capture.message("a", "user", "yes", key="1")
@@ -376,3 +388,22 @@ def test_a_transcript_behind_a_symlink_out_of_the_workspace_is_rejected(
     with pytest.raises(PathRefused):
         capture.start("a")
     assert list(outside.iterdir()) == []
+
+
+def test_what_an_editor_saves_while_a_session_ends_is_kept(
+    capture: ConversationCapture, files: Files, workspace: Workspace
+) -> None:
+    path = capture.start("a")
+    capture.message("a", "user", "hi")
+    saves = iter([b"## 18:50 \xe2\x80\x94 user\nmy note\n"])
+
+    def save() -> None:
+        for more in saves:
+            aside = workspace.root / "saved"
+            aside.write_bytes(files.read(path) + b"\n" + more)
+            aside.replace(workspace.root / path)
+
+    with faults.trip("replace:rename", save):
+        capture.end("a", tokens_in=7)
+    assert [turn.text for turn in read(files, path).turns] == ["hi", "my note"]
+    assert read(files, path).header["tokens_in"] == "7"

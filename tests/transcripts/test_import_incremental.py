@@ -312,6 +312,16 @@ def test_a_session_captured_live_is_left_alone(growing: GrowingLog, log: ClaudeC
     assert growing.content() == before
 
 
+def test_a_broken_header_is_named(growing: GrowingLog, log: ClaudeCode) -> None:
+    result = growing.grow(log.user("one"), log.says("two"))
+    path = growing.workspace.root / result.target
+    path.write_text(path.read_text().replace("---\n", "---\nmy note: [\n", 1))
+    before = growing.content()
+    result = growing.grow(log.user("three"))
+    assert result.status == "skipped" and "header" in result.why and result.target in result.why
+    assert growing.content() == before
+
+
 def test_a_moved_log_is_recognised(growing: GrowingLog, log: ClaudeCode) -> None:
     growing.grow(log.user("one"))
     growing.log = growing.log.rename(growing.log.parent.parent / growing.log.name)

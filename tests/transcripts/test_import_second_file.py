@@ -21,6 +21,7 @@ from engine.transcripts.places import list_transcripts
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 NAME = f"{SESSION}.jsonl"
+AT = "2026-02-16T18:30:00.000Z"
 
 
 class Importing:
@@ -143,6 +144,52 @@ def test_edits_of_the_user_in_the_transcript_are_kept(
     importing(write(tmp_path / "b" / NAME, one, two))
     assert importing.texts()[:2] == ["one", "two"]
     assert b"(my note)" in importing.content()
+
+
+@pytest.mark.parametrize(
+    "below", ["— user\n", "one\n", "— agent\n", "ls → ok\n", "two\n", "three\n", "four\n"]
+)
+@pytest.mark.parametrize("note", ["my note\n", "\nmy note\n", "my note\n\nmore\n\n"])
+def test_a_copy_adds_nothing_to_a_transcript_with_notes_of_the_user(
+    importing: Importing, log: ClaudeCode, tmp_path: Path, below: str, note: str
+) -> None:
+    records = (
+        log.user("one"),
+        log.calls("c1", "Bash", command="ls"),
+        log.result("c1", "ok"),
+        log.says("two\n\nthree"),
+        log.user("four"),
+    )
+    result = importing(write(tmp_path / "a" / NAME, *records))
+    path = importing.workspace.root / result.target
+    before, found, after = path.read_text().partition(f"{below}")
+    assert found
+    path.write_text(f"{before}{below}{note}{after}")
+    noted = importing.texts()
+    importing(write(tmp_path / "b" / NAME, *records))
+    assert importing.texts() == noted
+
+
+def test_a_copy_adds_nothing_to_a_turn_that_grew_after_a_note(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
+    records = (log.user("one"), *(log.says(word) for word in ("two", "three", "four")))
+    result = importing(write(tmp_path / "a" / NAME, *records[:2]))
+    path = importing.workspace.root / result.target
+    path.write_text(path.read_text().replace("two\n", "two\nmy note\n"))
+    for count in (3, 4):
+        importing(write(tmp_path / "a" / NAME, *records[:count]))
+    importing(write(tmp_path / "b" / NAME, *records))
+    assert "\n\n".join(importing.texts()) == "one\n\ntwo\nmy note\n\nthree\n\nfour"
+
+
+def test_another_message_of_the_same_minute_is_no_note(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
+    one = log.user("one")
+    importing(write(tmp_path / "a" / NAME, one, {**log.user("yes, but\nnot now"), "timestamp": AT}))
+    importing(write(tmp_path / "b" / NAME, one, {**log.user("yes"), "timestamp": AT}))
+    assert sorted(importing.texts()) == ["one", "yes", "yes, but\nnot now"]
 
 
 def test_dates_stay_right_around_inserted_turns(

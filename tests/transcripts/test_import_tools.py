@@ -83,3 +83,10 @@ def test_results_are_summarised(name: str, text: str, failed: bool, expected: st
 def test_summaries_of_results_of_any_size_are_short() -> None:
     assert len(result_of("Bash", "word " * 100_000)) <= 200
     assert len(result_of("Bash", "line\n" * 100_000 + "end")) <= 200
+
+
+def test_the_last_line_of_an_output_is_shown_from_its_beginning() -> None:
+    token = "ghp_" + "aB3" * 12
+    last = "the last line " + "x" * (4096 - 14) + f"{token[20:]} end"
+    shown = result_of("Bash", f"first\n{last}")
+    assert shown.startswith("first … the last line x") and "aB3aB3" not in shown

@@ -289,3 +289,17 @@ class TestAgentLogs:
     def test_unknown_logs_have_no_turns(self, log: Path) -> None:
         log.write_bytes(b'{"level": "info"}\nplain\n')
         assert Tail(log).read_new() == []
+
+
+def test_an_unfinished_heading_may_turn_out_to_be_text(path: Path) -> None:
+    now = Now()
+    tail = Tail(path, clock=now)
+    path.write_bytes(HEADER + user("one") + b"## 10:01 \xe2\x80\x94 agent")
+    os.utime(path, (0, 0))
+    now.seconds = 60
+    assert [turn.role for _, turn in news(tail)] == ["user", "agent"]
+    append(path, b" or so they say\nmore\n")
+    os.utime(path, (61, 61))
+    now.seconds = 120
+    tail.read_new()
+    assert tail.turns == list(parse(path.read_bytes(), "").turns)

@@ -8,6 +8,7 @@ examined. A summary or an empty harvest is not sufficient proof and needs a pers
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -74,6 +75,8 @@ class Reclaimer:
         for each in reclaimable:
             try:
                 sha256 = hash_of(self.files, each.path)[0]
+                if hashlib.sha256(self.committed(each.path) or b"").hexdigest() != sha256:
+                    raise HarvestRefused("changed in the meantime and is kept", where=each.path)
                 known = self.ledger.get(sha256)
                 if each.outcome == "unharvested" and (known is None or known.status != "harvested"):
                     assert each.entry is not None

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 
 from engine.knowledge.item import Item, normalised
+from engine.redaction.detect import masked
 
 EXCERPT = 240
 """Characters of the line to keep."""
@@ -49,6 +50,7 @@ def _excerpt(line: str, wanted: set[str]) -> str:
     """The part of a line with the words; all of it if it is short."""
     if len(line) <= EXCERPT:
         return line
+    line = masked(line)  # part of a key is no longer recognized as one
     starts = [match.start() for match in _WORD.finditer(line) if match[0].casefold() in wanted]
     # The window with the most words starts at one of them.
     counts = (bisect_left(starts, place + EXCERPT) - number for number, place in enumerate(starts))

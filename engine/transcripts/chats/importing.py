@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.errors import ImportFailed
+from engine.errors import AutopoiesisError, ImportFailed
 from engine.redaction.detect import redacted
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.read import identity_of, is_chat, read_chats
+from engine.transcripts.chats.sameness import is_same
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.drafts import (
     IDLE_S,
-    LIVE,
     PATH_LIMIT,
     TITLE_LIMIT,
     Draft,
@@ -68,6 +69,7 @@ class _File:
     taken: FileProgress  # size and fingerprint
     written: datetime  # time of the last write
     is_idle: bool  # True if not written to for a while
+    is_whole: bool = True  # False for one of several conversations in the file
 
 
 def import_chats(
@@ -111,7 +113,7 @@ def import_chats(
         if len(chats) > 1:
             # Per conversation, so that a grown file does not change transcripts of unchanged conversations.
             digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
-            file = replace(file, taken=FileProgress(taken.read, digest[:16]))
+            file = replace(file, taken=FileProgress(taken.read, digest[:16]), is_whole=False)
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
@@ -130,6 +132,8 @@ def _import(
     session_id = session_id_of(chat)
     if redact:
         chat = replace(chat, turns=tuple(map(clean_turn, chat.turns)), title=redacted(chat.title))
+    if not chat.session_id:
+        session_id = _own_id(session_id, file, chat, files, known)
     result = ImportResult(file.path, "", session_id, left_out=chat.left_out, format=chat.format)
 
     def draft_of(existing: ExistingTranscript | None, _spool: object) -> Draft:
@@ -138,6 +142,25 @@ def _import(
         return _updated_draft(file, chat, existing, replace(result, target=existing.path), redact=redact)
 
     return write_import(files, file.path, session_id, known.transcripts.get, draft_of, dry_run=dry_run)
+
+
+def _own_id(session_id: str, file: _File, chat: Chat, files: Files, known: KnownSessions) -> str:
+    """The id of a conversation that names none: that of its beginning, with a number if another conversation
+    with the same beginning has it.
+    """
+    for number in itertools.count(1):
+        name = session_id if number == 1 else f"{session_id}-{number}"
+        path = known.transcripts.get(name)
+        if path is None:
+            return name
+        try:
+            transcript = parse(files.read(path, limit=None), path)
+        except (FileNotFoundError, AutopoiesisError):
+            return name
+        sources = (transcript.header.get(SOURCE_FIELD), *parse_siblings(transcript.header))
+        if (file.is_whole and file.shown in sources) or is_same(transcript.turns, chat.turns):
+            return name
+    raise AssertionError("unreachable")
 
 
 def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
@@ -182,7 +205,7 @@ def _updated_draft(
     same = replace(same, turns_total=len(parse(existing.read(), "").turns))
     state = read_state(header.get(STATE_FIELD))
     if state is None:
-        return Draft(replace(same, status="skipped", why=LIVE))
+        return Draft(replace(same, status="skipped", why=existing.why_left_alone))
     is_first = header.get(SOURCE_FIELD) == file.shown
     also = parse_siblings(header)
     known = FileProgress(state.read, state.source) if is_first else also.get(file.shown)

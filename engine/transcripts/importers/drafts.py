@@ -52,7 +52,6 @@ Status = Literal["new", "grown", "unchanged", "skipped", "replaced"]
 IDLE_S = 6 * 3600
 """Seconds without a new line after which a session counts as ended."""
 
-LIVE = "the session has a transcript that was captured live"
 TITLE_LIMIT = 72
 PATH_LIMIT = 500
 
@@ -151,7 +150,7 @@ def next_import(
     unchanged = ImportResult(log.path, existing.path, session_id, format=log.kind)
     if state is None:
         total = len(parse(existing.read(), "").turns)
-        return Draft(replace(unchanged, turns_total=total, status="skipped", why=LIVE))
+        return Draft(replace(unchanged, turns_total=total, status="skipped", why=existing.why_left_alone))
     unchanged = replace(unchanged, turns_total=state.turns, odd_lines=state.odd)
     is_first = header.get(SOURCE_FIELD) == shown_source(log.path)
     is_only = not parse_siblings(header) and (is_first or not _exists(header.get(SOURCE_FIELD)))

@@ -42,6 +42,13 @@ class ExistingTranscript:
         self.header: dict[str, object] = dict(found.mapping or {})
         self._files = files
 
+    @property
+    def why_left_alone(self) -> str:
+        """Why a transcript that records no import is not imported into, one clause."""
+        if self.header:
+            return "the session has a transcript that was captured live"
+        return f"the header of its transcript {self.path} cannot be read; repair it"
+
     def read(self) -> bytes:
         """The whole file."""
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -62,7 +62,8 @@ def find_missing(
     """Find the turns, or parts of turns, that a transcript lacks.
 
     A turn is present if the transcript has one with the same speaker, time and content; repeated turns are
-    matched one to one. Of a turn that has grown, only the new part is missing.
+    matched one to one. Of a turn that has grown, only the new part is missing; lines that a person has added
+    to a turn do not matter.
 
     ``wanted`` are all turns of the session in another source, in order, each with its date. ``started`` is
     the session's start according to the transcript. ``loose`` is for a source in another format, whose times
@@ -167,35 +168,62 @@ def _match_exactly(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Matc
     matched = {match[0] for match in found if match is not None}
     unmatched: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, turn in enumerate(present):
-        if number not in matched and turn.role == "agent":
+        if number not in matched:
             unmatched[turn.role, turn.time].append(number)
-    # Earlier versions wrote no time above a turn that begins with a tool call.
     return [
-        match or _match_grown(present, turn, (unmatched[turn.role, turn.time], unmatched[turn.role, ""]))
+        match
+        or (
+            _match_grown(present, turn, unmatched)
+            if turn.role == "agent"
+            else _match_annotated(present, turn, unmatched[turn.role, turn.time])
+        )
         for match, turn in zip(found, wanted, strict=True)
     ]
 
 
-def _match_grown(present: Sequence[Turn], turn: Turn, by_time: Iterable[list[int]]) -> Match:
-    """Match a turn that exists in a shorter or longer form, or in parts: each time it grew, the new part was
-    inserted as a turn after the last one.
+def _match_annotated(present: Sequence[Turn], turn: Turn, places: list[int]) -> Match:
+    """Match a turn to which a person has added lines.
 
-    ``by_time`` lists the numbers of the turns that may match; those that do are removed.
+    ``places`` are the numbers of the turns that may match; the one that does is removed.
     """
-    for places, place in [(each, place) for each in by_time for place in each]:
+    for place in places:
+        if _missing_blocks(present[place], turn) == ():
+            places.remove(place)
+            return place, None
+    return None, turn if turn.blocks else None
+
+
+def _match_grown(
+    present: Sequence[Turn], turn: Turn, unmatched: Mapping[tuple[str, str], list[int]]
+) -> Match:
+    """Match a turn that exists in a shorter or longer form, or in parts: each time it grew, the new part was
+    inserted as a turn after the last one, with a later time if a person had edited the transcript.
+
+    ``unmatched`` are the numbers of the turns that may match, by role and time; those that do are removed.
+    """
+    # Earlier versions wrote no time above a turn that begins with a tool call.
+    for place in (*unmatched[turn.role, turn.time], *unmatched[turn.role, ""]):
         rest = _missing_blocks(present[place], turn)
         if rest is None:
             continue
-        places.remove(place)
         last = place
-        while rest and last + 1 in places:
+        _take(unmatched, present, last)
+        while rest and last + 1 < len(present) and present[last + 1].role == turn.role:
             more = _missing_blocks(present[last + 1], replace(turn, blocks=rest))
-            if more is None:
+            if more is None or not _take(unmatched, present, last + 1):
                 break
             last, rest = last + 1, more
-            places.remove(last)
         return last, replace(turn, blocks=rest) if rest else None
     return None, turn if turn.blocks else None
+
+
+def _take(unmatched: Mapping[tuple[str, str], list[int]], present: Sequence[Turn], place: int) -> bool:
+    """Remove an existing turn from those not matched yet; whether it was one of them."""
+    places = unmatched[present[place].role, present[place].time]
+    if place not in places:
+        return False
+    places.remove(place)
+    return True
 
 
 class Unseen:
@@ -237,19 +265,39 @@ def _covers(block: Block, earlier: Block, role: Role) -> bool:
 
 def _missing_blocks(existing: Turn, turn: Turn) -> tuple[Block, ...] | None:
     """The blocks of a turn that an existing one lacks; ``None`` if the two do not begin alike."""
-    present, units = list(_units(existing)), list(_units(turn))
-    if not present or not units or _without_result(present[0]) != _without_result(units[0]):
+    present, units = [*map(_without_result, _units(existing))], list(_units(turn))
+    if not present or not units:
         return None
-    counts = Counter(map(_without_result, present))
+    opening = _without_result(units[0])
+    # A person may have added text above it.
+    first = next((each for each in present if not isinstance(each, Text) or each == opening), None)
+    if first != opening and not any(_annotates(each, opening) for each in present):
+        return None
+    counts = Counter(present)
+    counts.subtract(map(_without_result, units))
+    annotated = [unit for unit in present if counts[unit] > 0]
+    counts = Counter(present)
     rest: list[Block] = []
     for unit in units:
         if counts[_without_result(unit)]:
             counts[_without_result(unit)] -= 1
+            continue
+        longer = next((each for each in annotated if _annotates(each, unit)), None)
+        if longer is not None:
+            annotated.remove(longer)
         elif isinstance(unit, Text) and rest and isinstance(rest[-1], Text):
             rest[-1] = Text(f"{rest[-1].text}\n\n{unit.text}")
         else:
             rest.append(unit)
     return tuple(rest)
+
+
+def _annotates(longer: Block, block: Block) -> bool:
+    """Whether a text has all lines of another one in order, whatever a person has added between them."""
+    if not (isinstance(longer, Text) and isinstance(block, Text)):
+        return False
+    lines = iter(longer.text.split("\n"))
+    return all(line in lines for line in block.text.split("\n"))
 
 
 def _units(turn: Turn) -> Iterator[Block]:

@@ -162,8 +162,9 @@ def _first_line(text: str) -> str:
 
 def _outer_lines(text: str) -> str:
     """The first and the last line of a command's output."""
-    first, last = _first_line(text), one_line(text.rstrip()[-4096:].rpartition("\n")[2], _LINE_LIMIT)
-    return f"{first} … {last}" if "\n" in text.strip() else first
+    text = text.strip()
+    start = text.rfind("\n") + 1
+    return f"{_first_line(text)} … {_first_line(text[start:])}" if start else _first_line(text)
 
 
 def _json(value: Any) -> str:
