@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.activation.trace import Contribution, Message, Score, Span, TopicTrace, Trace, TriggerHit
+from engine.events import FileChanged
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
@@ -377,6 +378,21 @@ def test_the_table_scrolls_as_little_as_possible() -> None:
 def test_an_empty_panel_says_what_to_do() -> None:
     panel = draw_activation(Shown(), Table(), 0, 60, 10, PLAIN)
     assert any("press i" in line.text for line in panel.lines)
+
+
+async def test_a_new_memory_points_to_the_import(run: Run) -> None:
+    commit = FeedEntry(NOW, "commit", "maintenance: a new memory", "7473ebc")
+    hint = "Nothing imported yet: :import takes in your agents' sessions."
+    async with run(entries=[commit]) as driven:
+        assert hint in driven.text
+
+        step = "it goes as soon as there is a conversation, even while the same row is selected"
+        await driven.press("k")
+        driven.engine.entries = [FeedEntry(NOW, "user", "Hello", "", "a#0"), commit]
+        driven.engine.publish(FileChanged(NOW, "conversations/a.md", "added"))
+        await driven.settle()
+        assert hint not in driven.text, step
+        assert "Not a message, so nothing was scored." in driven.text, step
 
 
 async def test_going_past_the_fold_unfolds_it(run: Run) -> None:
