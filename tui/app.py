@@ -19,7 +19,7 @@ from textual.command import Provider
 from textual.types import CSSPathType
 
 from engine.agents.listener import listening
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.clock import Clock
@@ -37,6 +37,7 @@ from tui.screens.workbench.screen import Workbench
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.settings.trust import TrustStatus
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -134,12 +135,15 @@ class WorkbenchApp(App[int]):
             ConfirmScreen(
                 "trust this workspace?", "\n".join([question, "", *acts, "", consequence]), "Trust"
             ),
-            self._decided,
+            lambda trusted: self._decided(trust, trusted=bool(trusted)),
         )
 
-    def _decided(self, trusted: bool | None) -> None:
+    def _decided(self, asked: TrustStatus, *, trusted: bool) -> None:
         try:
-            self.engine.decide_trust(trusted=bool(trusted))
+            self.engine.decide_trust(trusted=trusted, shown=asked.acts)
+        except ChangeRefused as error:
+            self.bench.say(str(error), error=True)
+            self._ask_for_trust()
         except (AutopoiesisError, OSError) as error:
             self.bench.say(visible(str(error)), error=True)
         else:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.errors import ChangeRefused
 from engine.settings.model import Config
 from engine.settings.trust import Act, EffectiveSettings, State, TrustStatus
 from tests.tui.conftest import Run
 
 
-def settings(state: State) -> EffectiveSettings:
-    acts = (Act("gate.provider", "openai", "sends messages to a model for the gate"),)
+def settings(state: State, provider: str = "openai") -> EffectiveSettings:
+    acts = (Act("gate.provider", provider, "sends messages to a model for the gate"),)
     return EffectiveSettings(Config(), (), (), TrustStatus(Path("x"), state, acts))
 
 
@@ -27,6 +28,17 @@ async def test_a_workspace_can_be_trusted(run: Run) -> None:
         assert "This workspace's settings have changed since" in driven.text
         await driven.press("right", "enter")
         assert ("decide_trust", True) in driven.engine.calls
+
+
+async def test_settings_that_change_meanwhile_are_shown_before_they_are_trusted(run: Run) -> None:
+    async with run((80, 24), settings=settings("new")) as driven:
+        driven.engine.settings = settings("new", "anthropic")
+        driven.engine.failing["decide_trust"] = ChangeRefused("the settings have changed")
+        await driven.press("right", "enter")
+        assert "gate.provider: anthropic" in driven.text
+        driven.engine.failing.clear()
+        await driven.press("right", "enter")
+        assert "trust this workspace?" not in driven.text
 
 
 async def test_an_answered_question_is_not_asked_again(run: Run) -> None:
