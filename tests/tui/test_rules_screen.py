@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import cast
 import pytest
 
 from engine.engine import Engine
+from engine.lifecycle.rules.rules import Change
 from engine.rules.rulebook import PATH, Rule
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
@@ -218,6 +220,39 @@ async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
         "rule widened to everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
         "rule accepted",
     ]  # fmt: skip
+
+
+async def test_only_the_change_asked_about_is_undone(root: Path) -> None:
+    async with open_screen(root) as driven:
+        await driven.press("z")
+        assert "rules learned" in driven.flat()
+        with Engine.open(root, clock=lambda: NOW) as other:
+            other.rules.add("Answer briefly.")
+        await driven.press("right", "enter")
+        await driven.wait_for_toast("the last change is another one by now")
+        assert any(rule.text == "Answer briefly." for rule in rules_by_id(root).values())
+
+
+async def test_a_saved_rule_is_not_selected_once_the_selection_moved_on(root: Path) -> None:
+    async with open_screen(root) as driven:
+        squash, rules = await driven.select(SQUASH), driven.screen.bench.engine.rules
+        saved, go_on = rules.reword, threading.Event()
+
+        def slowly(*arguments: str) -> Change:
+            assert go_on.wait(60)
+            return saved(*arguments)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rules, "reword", slowly)
+            for key in ("E", "!", "enter", "g"):
+                await driven.send(key)
+                await driven.run()
+            first = driven.screen.selected()
+            assert first is not None and first.id != squash.id
+            go_on.set()
+            await driven.wait_for_toast("in force: ")
+        assert rules_by_id(root)[squash.id].text.endswith("!")
+        assert driven.screen.selected_id == first.id
 
 
 async def test_scope_of_a_rule_is_typed(root: Path) -> None:

@@ -120,7 +120,8 @@ async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
         await driven.press("z", "y")
         assert isinstance(driven.app.screen, ConfirmScreen)
         await driven.press("right", "enter")
-        assert len(driven.tuning.calls_of("undo")) == 1
+        asked = driven.tuning.calls_of("undo")
+        assert len(asked) == 1 and asked[0][1].topic == "code-style" and asked[0][1].after == MORE
         assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
         assert "no threshold change to undo" in driven.text

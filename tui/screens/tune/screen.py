@@ -225,7 +225,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if last is not None:
             change = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
             question = f"Undo the last applied change?\n{last.topic}: {change}"
-        self.ask("undo", question, "Undo", partial(self._writes.ask, (NewThresholds("", None),)))
+        self.ask("undo", question, "Undo", partial(self._undo, last))
+
+    def _undo(self, last: Applied | None) -> None:
+        self._applied = None
+        self._writes.ask((NewThresholds("", None, last),))
 
     def _write(self, changes: tuple[Change, ...]) -> WriteResult:
         """Writes labels and thresholds on the lane's thread."""
