@@ -190,6 +190,13 @@ class Frame(Screen[None], inherit_bindings=False):
         self.set_focus(self.prompt.input if self.in_line else self.panel_named(name))
         self.update_footer()
 
+    def turn_to(self, name: str) -> None:
+        """Focuses the panel of a late result; while the user is typing, only once they leave the prompt."""
+        if self.in_line:
+            self.panel_before = name
+        else:
+            self.focus_panel(name)
+
     def _use(self, name: str) -> None:
         if name != self.panel_in_use:
             self.panel_in_use = name
