@@ -90,14 +90,19 @@ class RulesDriven(ScreenDriven[RulesScreen]):
 
 @asynccontextmanager
 async def open_screen(
-    root: Path, size: tuple[int, int] = (120, 40), *, theme: str = "", read_only: bool = False
+    root: Path,
+    size: tuple[int, int] = (120, 40),
+    *,
+    theme: str = "",
+    read_only: bool = False,
+    grace_s: float = 0.0,
 ) -> AsyncIterator[RulesDriven]:
     """Opens the rules screen of a workspace."""
     with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=grace_s),
             theme=theme,
         )
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -253,6 +258,19 @@ async def test_a_saved_rule_is_not_selected_once_the_selection_moved_on(root: Pa
             await driven.wait_for_toast("in force: ")
         assert rules_by_id(root)[squash.id].text.endswith("!")
         assert driven.screen.selected_id == first.id
+
+
+async def test_a_page_that_has_just_opened_ignores_the_key_of_its_offer(root: Path) -> None:
+    async with open_screen(root, grace_s=0.4) as driven:
+        file = root.parent / "CLAUDE.md"
+        await driven.press("A", "enter")
+        await driven.wait_for_toast("accepted: ")
+        await driven.press("X")
+        await driven.type(str(file))
+        await driven.press("enter")
+        await driven.until(lambda: "a writes it" in driven.text)
+        await driven.press("a")
+        assert "a writes it" in driven.text and not file.exists()
 
 
 async def test_scope_of_a_rule_is_typed(root: Path) -> None:
@@ -438,6 +456,12 @@ async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_p
         assert "export to ~/gauges/CLAUDE.md" in driven.text and "a writes it" in driven.text
         await driven.press("escape")
         assert file.read_text() == "Never amend commits.\n"
+        await driven.press("X", "up", "enter")
+        await driven.until(lambda: "a writes it" in driven.text)
+        file.write_text("Never amend commits. Never.\n")
+        await driven.press("a")
+        await driven.wait_for_toast("have changed since they were shown")
+        assert file.read_text() == "Never amend commits. Never.\n"
         await driven.press("X", "up", "enter")
         await driven.until(lambda: "a writes it" in driven.text)
         await driven.press("a")
