@@ -473,3 +473,17 @@ async def test_probabilities(run: Run, picture: Picture, probability_engine: Fak
         assert driven.zoomed() == "activation"
         await driven.press("k", "enter")
         picture(driven, "page/why-likely-80x24")
+
+
+async def test_nothing_is_labelled_that_the_terminal_is_too_small_to_show(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2")
+        await driven.resize(20, 5)
+        await driven.press("y", "j", "n")
+        assert not driven.engine.calls_of("label")
+        await driven.resize(80, 24)
+        await driven.press("y")
+        assert len(driven.engine.calls_of("label")) == 1
+        await driven.resize(1, 1)
+        await driven.press("q")
+        assert driven.app.return_code == 0

@@ -27,6 +27,8 @@ LETTERS_S = 1.0
 """Maximum seconds a key waits for letters typed before it."""
 SMALLEST = (60, 16)
 """Minimum columns and lines of the terminal."""
+UNSEEN = frozenset({"quit", "back", "suspend"})
+"""The commands available while the terminal is too small to show what others act on."""
 
 
 class Frame(Screen[None], inherit_bindings=False):
@@ -144,12 +146,17 @@ class Frame(Screen[None], inherit_bindings=False):
             classes: The screen's classes, and whether each applies.
             others: Widgets hidden by the note, besides header, panels and footer.
         """
-        size = self.app.size
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
+        small = self.too_small
         self.update_classes(classes)  # all at once: each change restyles the whole screen
         self.query_one(TooSmall).display = small
         for name in ("#header", f"#{self.area}", *others, "#footer"):
             self.query_one(name).display = not small
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the terminal is too small to show anything but a note."""
+        size = self.app.size
+        return size.width < SMALLEST[0] or size.height < SMALLEST[1]
 
     def on_resize(self, _event: Resize) -> None:
         self.lay_out()
@@ -252,6 +259,8 @@ class Frame(Screen[None], inherit_bindings=False):
             await self._letters_arrived()
         situation = self.situation
         command = self.catalog.resolve(key, situation)
+        if self.too_small and (command is None or command.name not in UNSEEN):
+            return
         if command is not None:
             self.perform(command, situation)
         elif other := self.elsewhere(key):
