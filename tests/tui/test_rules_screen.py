@@ -13,6 +13,7 @@ from typing import cast
 import pytest
 
 from engine.engine import Engine
+from engine.errors import WriteFailed
 from engine.lifecycle.rules.rules import Change
 from engine.rules.rulebook import PATH, Rule
 from tests.conftest import GIT_IDENTITY
@@ -258,6 +259,25 @@ async def test_a_saved_rule_is_not_selected_once_the_selection_moved_on(root: Pa
             await driven.wait_for_toast("in force: ")
         assert rules_by_id(root)[squash.id].text.endswith("!")
         assert driven.screen.selected_id == first.id
+
+
+async def test_a_decision_that_fails_after_the_screen_was_closed_is_reported(root: Path) -> None:
+    async with open_screen(root) as driven:
+        await driven.select(BRANCH)
+        rules, go_on = driven.screen.bench.engine.rules, threading.Event()
+
+        def slowly(names: Sequence[str]) -> Change:
+            assert names and go_on.wait(60)
+            raise WriteFailed("another program has held the workspace lock for 30 s")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rules, "turn_down", slowly)
+            for key in ("x", "escape"):
+                await driven.send(key)
+                await driven.run()
+            assert not driven.is_open()
+            go_on.set()
+            await driven.until(lambda: "another program has held the workspace lock" in driven.toasts)
 
 
 async def test_a_page_that_has_just_opened_ignores_the_key_of_its_offer(root: Path) -> None:

@@ -73,6 +73,14 @@ class Lane(Generic[Ask, Answer]):
         if thread is not None:
             thread.join(deadline_s)
 
+    def finish(self, deadline_s: float) -> int:
+        """Waits for all requests; returns how many are left after the deadline."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(deadline_s)
+        with self._lock:
+            return len(self._waiting) + self._running
+
     def _take(self) -> list[Ask]:
         with self._lock:
             taken, self._waiting = self._waiting[:1], self._waiting[1:]
