@@ -14,7 +14,6 @@ from engine.activation.trace import Direction, Event, Message, Trace
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
-from engine.settings import file as config_file
 from engine.settings import trust
 from engine.settings.trust import EffectiveSettings, read
 from engine.store.files import Files
@@ -338,15 +337,12 @@ class Engine(Parts):
             self.drop("compiler", "pipeline", "index")
         self.turns.forget()
 
-    def decide_trust(self, *, trusted: bool) -> None:
-        """Trusts or distrusts this workspace's settings until they change.
-
-        Raises:
-            WriteFailed, ConfigError: The decision cannot be stored; the file cannot be used.
-        """
-        written, _ = config_file.read(self.files)
-        (trust.trust if trusted else trust.decline)(self.workspace.root, written)
-        self.reload_config()
+    def decide_trust(self, *, trusted: bool, shown: Sequence[trust.Act] | None = None) -> None:
+        """Trusts or distrusts this workspace's settings until they change; raises as ``trust.decide``."""
+        try:
+            trust.decide(self.files, trusted=trusted, shown=shown)
+        finally:
+            self.reload_config()
 
     # Views.
 

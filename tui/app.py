@@ -19,7 +19,7 @@ from textual.command import Provider
 from textual.types import CSSPathType
 
 from engine.agents.listener import listening
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.clock import Clock
@@ -30,6 +30,7 @@ from tui.kit.messages import NextTheme
 from tui.kit.palette import CommandPalette
 from tui.kit.preferences import Preferences
 from tui.kit.terminal_input import PasteDriver
+from tui.kit.writes import Writes
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
 from tui.screens.workbench import commandline
@@ -37,6 +38,7 @@ from tui.screens.workbench.screen import Workbench
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.settings.trust import TrustStatus
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -44,6 +46,8 @@ FIRST_THEMES = ("dark", "light")
 PLAIN_THEME = "ansi-dark"
 """Textual's theme with the terminal's default colours, used when NO_COLOR is set."""
 _TERMINAL_CHECK_S = 1.0
+_WRITES_S = 10.0
+"""How long closing waits for what is still to be written."""
 HEADLESS_HINT = "autopoiesis trace TEXT works without a screen"
 
 
@@ -75,6 +79,7 @@ class WorkbenchApp(App[int]):
         super().__init__(PasteDriver, ansi_color=True if plain else None)
         self.animation_level = "none"
         self.leaving = False
+        self.writes = Writes()
         self._filters.append(ControlFilter())
         self.engine = engine
         use_zone(lambda: engine.config.days.time_zone)
@@ -95,7 +100,9 @@ class WorkbenchApp(App[int]):
         return dict(_defaults().colours)
 
     def get_default_screen(self) -> Workbench:
-        return Workbench(self.engine, self.clock, self.run_line)
+        bench = Workbench(self.engine, self.clock, self.run_line)
+        self.writes = bench.conductor.writes
+        return bench
 
     @property
     def bench(self) -> Workbench:
@@ -134,12 +141,15 @@ class WorkbenchApp(App[int]):
             ConfirmScreen(
                 "trust this workspace?", "\n".join([question, "", *acts, "", consequence]), "Trust"
             ),
-            self._decided,
+            lambda trusted: self._decided(trust, trusted=bool(trusted)),
         )
 
-    def _decided(self, trusted: bool | None) -> None:
+    def _decided(self, asked: TrustStatus, *, trusted: bool) -> None:
         try:
-            self.engine.decide_trust(trusted=bool(trusted))
+            self.engine.decide_trust(trusted=trusted, shown=asked.acts)
+        except ChangeRefused as error:
+            self.bench.say(str(error), error=True)
+            self._ask_for_trust()
         except (AutopoiesisError, OSError) as error:
             self.bench.say(visible(str(error)), error=True)
         else:
@@ -235,6 +245,8 @@ def run_workbench(
     try:
         with listening(engine):
             code = app.run(mouse=mouse)
+            for problem in app.writes.finish(_WRITES_S):
+                sys.stderr.write(f"not saved: {visible(problem)}\n")
     finally:
         threading.excepthook = before
     return code or app.return_code or 0

@@ -240,6 +240,8 @@ class Live:
             job()
         except (AutopoiesisError, OSError) as error:
             self._publish(ErrorReported(self._engine.clock(), str(error)))
+        except Exception as error:  # noqa: BLE001 — a bug in one job must not end the watching of files
+            self._publish(ErrorReported(self._engine.clock(), f"{type(error).__name__}: {error}"))
 
     def _poll(self) -> None:
         self._publish_watch_state()

@@ -13,12 +13,12 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.errors import Problem
+from engine.errors import ChangeRefused, Problem
 from engine.settings import file as config_file
 from engine.settings.base import ACTING, Acting
 from engine.settings.file import CONFIG_FILE
@@ -155,6 +155,22 @@ def decline(root: Path, config: Config) -> None:
         workspaces[_name(root)] = {**_known(workspaces, root), "declined": [digest]}
 
     _change(change)
+
+
+def decide(files: Files, *, trusted: bool, shown: Sequence[Act] | None = None) -> None:
+    """Stores the user's decision on the settings in the file.
+
+    Args:
+        shown: What the user was asked about; by default, whatever the file says now.
+
+    Raises:
+        ChangeRefused: The file asks for something else by now.
+        WriteFailed, ConfigError: The decision cannot be stored; the file cannot be used.
+    """
+    written, _ = config_file.read(files)
+    if shown is not None and tuple(shown) != acts(written):
+        raise ChangeRefused("the settings have changed since they were shown", where=CONFIG_FILE)
+    (trust if trusted else decline)(files.workspace.root, written)
 
 
 def revoke(root: Path) -> bool:

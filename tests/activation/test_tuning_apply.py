@@ -171,6 +171,17 @@ def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> 
     assert file.read_bytes() == changed
 
 
+def test_undo_refuses_another_change_than_the_expected_one(engine: Engine) -> None:
+    expected = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+    engine.tuning.apply("release", Thresholds(0.5, 0.9))
+    changed = (engine.workspace.root / "topics/release.md").read_bytes()
+    with pytest.raises(TopicError, match="another threshold change was applied since"):
+        engine.tuning.undo(expected)
+    assert (engine.workspace.root / "topics/release.md").read_bytes() == changed
+    assert engine.tuning.undo().topic == "release"
+    assert engine.tuning.undo(expected).topic == TOPIC
+
+
 def test_a_change_undone_by_hand_is_not_undone_twice(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     before = file.read_bytes()

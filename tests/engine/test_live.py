@@ -329,3 +329,12 @@ def test_every_past_message_in_the_feed_is_traced(engine: Engine, request: pytes
 
 def _is_of(key: str, event: TurnTraced) -> bool:
     return event.key == key
+
+
+def test_an_unforeseen_error_is_reported_and_files_are_still_watched(live: Live) -> None:
+    engine, seen = live
+    assert engine._live is not None
+    engine._live.enqueue(lambda: [][1])
+    seen.wait(ErrorReported, lambda event: event.text.startswith("IndexError: "))
+    save(engine.workspace.root / "knowledge/later.md", "# Later\n")
+    seen.wait(FileChanged, lambda event: event.path == "knowledge/later.md")

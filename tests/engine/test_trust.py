@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.errors import WriteFailed
+from engine.errors import ChangeRefused, WriteFailed
 from engine.settings import trust
 from engine.settings.base import ACTING
 from engine.settings.catalog import catalog
@@ -220,6 +220,18 @@ def test_a_declined_workspace_is_not_asked_about_until_something_changes(root: P
     engine.decide_trust(trusted=True)
     gate = engine.config.gate
     assert (gate.provider, gate.model) == ("openai", "dearer")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_settings_that_were_not_shown_are_not_decided_on(root: Path, engine: Engine, trusted: bool) -> None:
+    shown = engine.settings.trust.acts
+    (root / CONFIG_FILE).write_text(ACTS.replace("127.0.0.1:9", "127.0.0.1:10"))
+    with pytest.raises(ChangeRefused, match="have changed since they were shown"):
+        engine.decide_trust(trusted=trusted, shown=shown)
+    assert state(root) == "new" and engine.config.gate.provider != "openai"
+    assert engine.settings.trust.acts != shown, "they can be shown now"
+    engine.decide_trust(trusted=True, shown=engine.settings.trust.acts)
+    assert engine.config.gate.base_url == "http://127.0.0.1:10/v1"
 
 
 def test_harmless_values_need_no_trust(root: Path) -> None:

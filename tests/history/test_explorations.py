@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.errors import ReadOnly, RepositoryError
+from engine.errors import ChangeRefused, ReadOnly, RepositoryError
 from engine.history.history import History
 from engine.history.model import FileDiff
 from tests.history.conftest import HOSTILE, NOW, write
@@ -163,7 +163,17 @@ def test_an_exploration_is_merged_as_one_commit_and_conflicts_lose_nothing(
     commit(made.folder, "explore: red after all", "2026-06-11T02:00:00Z")
     plan = merging.plan("explore/tone")
     assert [each.path for each in plan.diffs] == ["topics/mail.md"] and workspace_files(root) == before
-    merged = merging.apply("explore/tone")
+    write(made.folder, "topics/mail.md", "# Mail\n\nlonger\n")
+    commit(made.folder, "explore: longer", "2026-06-11T03:00:00Z")
+    with pytest.raises(ChangeRefused, match="is not what was shown"):
+        merging.apply("explore/tone", plan)
+    assert workspace_files(root) == before
+    write(made.folder, "topics/mail.md", "# Mail\n\nbriefer\n")
+    commit(made.folder, "explore: briefer after all", "2026-06-11T04:00:00Z")
+    plan = merging.plan("explore/tone")
+    write(root, "topics/post.md", "# Post\n")
+    commit(root, "by hand, something else", "2026-06-11T05:00:00Z")
+    merged = merging.apply("explore/tone", plan)
     assert (root / "topics/mail.md").read_text() == "# Mail\n\nbriefer\n"
     assert "The house is green." in (root / FACTS).read_text()
     assert git(root, "log", "-1", "--format=%s %P") == f"explore: merge tone {merged.ours} {merged.tip}"

@@ -346,6 +346,19 @@ def test_repeating_a_rule_does_not_split_it(sample: Path, say: Say) -> None:
             assert told == [day]
 
 
+def test_another_change_than_the_expected_one_is_not_undone(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        engine.rules.add("Answer briefly.")
+        shown = engine.rules.last_change().revision
+        engine.rules.add("Squash before a merge.")
+        with pytest.raises(ChangeRefused, match=r"another one by now: .*Squash"):
+            engine.rules.undo(shown)
+        assert texts(engine) == ["Answer briefly.", "Squash before a merge."]
+        engine.rules.undo()
+        engine.rules.undo(shown)
+        assert texts(engine) == []
+
+
 def test_deleting_the_rules_file_starts_over(sample: Path, say: Say) -> None:
     say("2031-11-01", "please don't amend commits")
     with Engine.open(sample) as engine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +28,7 @@ from engine.live.feed import FeedEntry, FeedKind
 from engine.pipeline.labels import Labels
 from engine.search.results import SearchResult
 from engine.settings.model import Config
-from engine.settings.trust import EffectiveSettings, TrustStatus
+from engine.settings.trust import Act, EffectiveSettings, TrustStatus
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
@@ -464,7 +464,7 @@ class FakeEngine(Engine):
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def decide_trust(self, *, trusted: bool) -> None:
+    def decide_trust(self, *, trusted: bool, shown: Sequence[Act] | None = None) -> None:
         self.record("decide_trust", trusted)
 
     def record(self, name: str, *arguments: object) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.activation.trace import Contribution, Message, Score, Span, TopicTrace, Trace, TriggerHit
+from engine.events import FileChanged
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
@@ -379,6 +380,21 @@ def test_an_empty_panel_says_what_to_do() -> None:
     assert any("press i" in line.text for line in panel.lines)
 
 
+async def test_a_new_memory_points_to_the_import(run: Run) -> None:
+    commit = FeedEntry(NOW, "commit", "maintenance: a new memory", "7473ebc")
+    hint = "Nothing imported yet: :import takes in your agents' sessions."
+    async with run(entries=[commit]) as driven:
+        assert hint in driven.text
+
+        step = "it goes as soon as there is a conversation, even while the same row is selected"
+        await driven.press("k")
+        driven.engine.entries = [FeedEntry(NOW, "user", "Hello", "", "a#0"), commit]
+        driven.engine.publish(FileChanged(NOW, "conversations/a.md", "added"))
+        await driven.settle()
+        assert hint not in driven.text, step
+        assert "Not a message, so nothing was scored." in driven.text, step
+
+
 async def test_going_past_the_fold_unfolds_it(run: Run) -> None:
     async with run() as driven:
         await driven.press("2", *["j"] * 4)
@@ -457,3 +473,17 @@ async def test_probabilities(run: Run, picture: Picture, probability_engine: Fak
         assert driven.zoomed() == "activation"
         await driven.press("k", "enter")
         picture(driven, "page/why-likely-80x24")
+
+
+async def test_nothing_is_labelled_that_the_terminal_is_too_small_to_show(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2")
+        await driven.resize(20, 5)
+        await driven.press("y", "j", "n")
+        assert not driven.engine.calls_of("label")
+        await driven.resize(80, 24)
+        await driven.press("y")
+        assert len(driven.engine.calls_of("label")) == 1
+        await driven.resize(1, 1)
+        await driven.press("q")
+        assert driven.app.return_code == 0

@@ -66,11 +66,11 @@ async def test_panels_can_be_opened_and_closed_at_every_size(run: Run) -> None:
         assert cache.is_open() and cache.zoomed() is None
         await cache.press("q")
         assert not cache.is_open() and driven.app.is_running and driven.bench.panel_in_use == "feed"
-        await cache.resize(59, 16)
         await cache.press("C")
+        await cache.resize(59, 16)
         assert "60" in cache.text and "discussions" not in cache.text
         await cache.press("j", "i")
-        assert cache.is_open()
+        assert cache.is_open() and cache.app.screen is cache.screen
 
 
 async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:

@@ -156,6 +156,18 @@ async def test_a_branch_is_merged_after_confirmation(root: Path) -> None:
         assert "2 files would change, +3 −2; nothing is merged yet: m asks for confirmation" in driven.flat()
         await driven.press("m", "enter")  # Cancel has the focus
         assert git(root, "rev-parse", "HEAD") == head
+
+        step = "the branch has changed since the preview"
+        more = git(root, "commit-tree", "explore/tone^{tree}", "-p", "explore/tone", "-m", "explore: more")
+        await driven.press("m")
+        git(root, "update-ref", "refs/heads/explore/tone", more)
+        await driven.press("right", "enter")
+        await driven.until(lambda: "is not what was shown" in driven.toasts and not driven.pending())
+        assert git(root, "rev-parse", "HEAD") == head and driven.screen.merge is None, step
+        driven.app.clear_notifications()
+        await driven.press("m")
+        assert "nothing is merged yet" in driven.flat(), step
+
         await driven.press("m", "right", "enter")
         await driven.until(
             lambda: "merged " in driven.toasts and "commit " in driven.toasts and not driven.pending()

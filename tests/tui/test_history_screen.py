@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import cast
 
 import pytest
 
+from engine.history.model import Learned
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 from tests.tui.conftest import SIZES, Driven, Run
@@ -309,3 +311,28 @@ async def test_hostile_subjects_paths_and_lines_are_text(root: Path) -> None:
             await driven.resize(*size)
             assert_harmless(driven)
             assert driven.is_open(), number
+
+
+async def test_a_late_result_takes_neither_the_prompt_nor_the_commit_being_named(root: Path) -> None:
+    async with open_screen(root) as driven:
+        history = driven.screen.bench.engine.history
+        find, go_on = history.when, threading.Event()
+
+        def slowly(text: str) -> Learned:
+            assert go_on.wait(60)
+            return find(text)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(driven.screen._whens, "_work", slowly)
+            for key in ("w", *"Port 1883", "enter", "s", *"fir"):
+                await driven.send(key)
+                await driven.run()
+            named = driven.revision()
+            go_on.set()
+            await driven.settle()
+        assert driven.screen.in_line and driven.revision() != named
+        await driven.type("st")
+        await driven.press("enter")
+        await driven.until(lambda: "created snapshot memory/milestone/first" in driven.toasts)
+        assert git(root, "rev-parse", "memory/milestone/first^{commit}").strip() == named
+        assert driven.focused_panel() == "text"

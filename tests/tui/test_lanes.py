@@ -18,6 +18,7 @@ from engine.events import (
 from tests.tui.fake_engine import NOW, review_compiled
 from tui.kit.bridge import EventBridge, condense
 from tui.kit.lanes import Lane
+from tui.kit.writes import Writes
 
 
 class Worker:
@@ -106,23 +107,15 @@ def test_engine_errors_are_passed_on() -> None:
     assert worker.refused == [("bad", "refused")] and not worker.delivered
 
 
-def test_unexpected_error_is_reported_and_the_next_request_works() -> None:
+def test_unexpected_errors_are_passed_on_too_and_the_requests_behind_are_processed() -> None:
     worker = Worker()
-    worker.go.set()
-    lane = worker.lane()
-    reported: list[str] = []
-    before, threading.excepthook = (
-        threading.excepthook,
-        lambda failure: reported.append(str(failure.exc_value)),
-    )
-    try:
-        lane.ask("worse")
-        finish(lane)
-    finally:
-        threading.excepthook = before
-    assert reported == ["unforeseen"] and not lane.busy
+    lane = worker.lane(in_turn=True)
+    lane.ask("worse")
+    assert worker.started.wait(60)
     lane.ask("next")
+    worker.go.set()
     finish(lane)
+    assert worker.refused == [("worse", "RuntimeError: unforeseen")]
     assert worker.delivered == [("next", "NEXT")]
 
 
@@ -173,3 +166,17 @@ def test_ring_is_called_once_per_burst() -> None:
     assert bridge.take().parts == frozenset()
     bridge.handle(WatchState("off"))
     assert len(rings) == 2
+
+
+def test_writes_of_closed_screens_are_waited_for() -> None:
+    worker, writes = Worker(), Writes()
+    lane, idle = worker.lane(in_turn=True), worker.lane()
+    for question in ("a", "b", "bad"):
+        lane.ask(question)
+    assert worker.started.wait(60)
+    writes.leave([lane, idle])
+    writes.failed("the disk is full")
+    assert writes.finish(0.0) == ["the disk is full", "3 changes could not be written in time"]
+    worker.go.set()
+    assert writes.finish(60.0) == ["the disk is full"]
+    assert [question for question, _answer in worker.delivered] == ["a", "b"]

@@ -244,3 +244,11 @@ async def test_a_key_pressed_within_the_grace_period_is_not_an_answer(run: Run) 
         await driven.settle()
         await driven.press("y")
         assert not driven.engine.calls_of("answer")
+
+        step = "nor does one that comes just after the question has closed label a topic"
+        await driven.press("2")
+        driven.engine.publish(GateClosed(ASKED.question_id, "failed"))
+        await driven.settle()
+        await driven.press("y")
+        assert "has just closed" in driven.text, step
+        assert not driven.engine.calls_of("label"), step

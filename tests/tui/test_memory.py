@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -182,3 +183,18 @@ def test_the_folded_panel_has_a_line_per_panel(width: int) -> None:
 def test_the_folded_panel_reports_problems() -> None:
     rows = memory_lines(replace(ON, problem="unreadable"), LedgerView((), "broken"), None, 76, PLAIN)
     assert "unreadable" in rows[0].text and "! broken" in rows[1].text
+
+
+@pytest.mark.parametrize(
+    ("part", "empty"), [("feed", "Turns appear here"), ("ledger", "nothing harvested yet")]
+)
+async def test_an_empty_list_says_so_once_it_is_read(run: Run, part: str, empty: str) -> None:
+    release = threading.Event()
+    async with run(settle=False, blocked={part: release}, entries=[], ledger_view=LedgerView(())) as driven:
+        driven.watch()
+        await driven.until(lambda: driven.engine.calls_of(part))
+        assert "reading …" in driven.text
+        release.set()
+        await driven.settle()
+        assert empty in driven.text
+        assert "reading …" not in driven.text

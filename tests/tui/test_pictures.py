@@ -11,6 +11,7 @@ import pytest
 from engine.context.views import DigestView, LedgerView
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked, IndexProgress
+from engine.live.feed import FeedEntry
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import NOW, PROBLEMS, REVIEW, FakeEngine, status_view
 
@@ -52,6 +53,15 @@ async def test_empty(run: Run, picture: Picture, engine: FakeEngine) -> None:
     engine.status_value = status_view(branch="", dirty=0, topics=0, gate="local", model="")
     async with run(SIZES["80x24"], entries=[]) as driven:
         picture(driven, "workbench/empty-80x24")
+
+
+async def test_new_memory(run: Run, picture: Picture, engine: FakeEngine) -> None:
+    engine.digest_view = DigestView(False, 0, 4096, "")
+    engine.ledger_view = LedgerView(())
+    engine.status_value = status_view(dirty=0, topics=1, gate="local", model="")
+    entries = [FeedEntry(NOW, "commit", "maintenance: a new memory", "7473ebc")]
+    async with run(SIZES["120x40"], entries=entries) as driven:
+        picture(driven, "workbench/new-120x40")
 
 
 async def test_loading(run: Run, picture: Picture, engine: FakeEngine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,8 @@ from typing import cast
 import pytest
 
 from engine.engine import Engine
+from engine.errors import WriteFailed
+from engine.lifecycle.rules.rules import Change
 from engine.rules.rulebook import PATH, Rule
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
@@ -88,14 +91,19 @@ class RulesDriven(ScreenDriven[RulesScreen]):
 
 @asynccontextmanager
 async def open_screen(
-    root: Path, size: tuple[int, int] = (120, 40), *, theme: str = "", read_only: bool = False
+    root: Path,
+    size: tuple[int, int] = (120, 40),
+    *,
+    theme: str = "",
+    read_only: bool = False,
+    grace_s: float = 0.0,
 ) -> AsyncIterator[RulesDriven]:
     """Opens the rules screen of a workspace."""
     with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
             preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=grace_s),
             theme=theme,
         )
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -218,6 +226,71 @@ async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
         "rule widened to everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
         "rule accepted",
     ]  # fmt: skip
+
+
+async def test_only_the_change_asked_about_is_undone(root: Path) -> None:
+    async with open_screen(root) as driven:
+        await driven.press("z")
+        assert "rules learned" in driven.flat()
+        with Engine.open(root, clock=lambda: NOW) as other:
+            other.rules.add("Answer briefly.")
+        await driven.press("right", "enter")
+        await driven.wait_for_toast("the last change is another one by now")
+        assert any(rule.text == "Answer briefly." for rule in rules_by_id(root).values())
+
+
+async def test_a_saved_rule_is_not_selected_once_the_selection_moved_on(root: Path) -> None:
+    async with open_screen(root) as driven:
+        squash, rules = await driven.select(SQUASH), driven.screen.bench.engine.rules
+        saved, go_on = rules.reword, threading.Event()
+
+        def slowly(*arguments: str) -> Change:
+            assert go_on.wait(60)
+            return saved(*arguments)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rules, "reword", slowly)
+            for key in ("E", "!", "enter", "g"):
+                await driven.send(key)
+                await driven.run()
+            first = driven.screen.selected()
+            assert first is not None and first.id != squash.id
+            go_on.set()
+            await driven.wait_for_toast("in force: ")
+        assert rules_by_id(root)[squash.id].text.endswith("!")
+        assert driven.screen.selected_id == first.id
+
+
+async def test_a_decision_that_fails_after_the_screen_was_closed_is_reported(root: Path) -> None:
+    async with open_screen(root) as driven:
+        await driven.select(BRANCH)
+        rules, go_on = driven.screen.bench.engine.rules, threading.Event()
+
+        def slowly(names: Sequence[str]) -> Change:
+            assert names and go_on.wait(60)
+            raise WriteFailed("another program has held the workspace lock for 30 s")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rules, "turn_down", slowly)
+            for key in ("x", "escape"):
+                await driven.send(key)
+                await driven.run()
+            assert not driven.is_open()
+            go_on.set()
+            await driven.until(lambda: "another program has held the workspace lock" in driven.toasts)
+
+
+async def test_a_page_that_has_just_opened_ignores_the_key_of_its_offer(root: Path) -> None:
+    async with open_screen(root, grace_s=0.4) as driven:
+        file = root.parent / "CLAUDE.md"
+        await driven.press("A", "enter")
+        await driven.wait_for_toast("accepted: ")
+        await driven.press("X")
+        await driven.type(str(file))
+        await driven.press("enter")
+        await driven.until(lambda: "a writes it" in driven.text)
+        await driven.press("a")
+        assert "a writes it" in driven.text and not file.exists()
 
 
 async def test_scope_of_a_rule_is_typed(root: Path) -> None:
@@ -403,6 +476,12 @@ async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_p
         assert "export to ~/gauges/CLAUDE.md" in driven.text and "a writes it" in driven.text
         await driven.press("escape")
         assert file.read_text() == "Never amend commits.\n"
+        await driven.press("X", "up", "enter")
+        await driven.until(lambda: "a writes it" in driven.text)
+        file.write_text("Never amend commits. Never.\n")
+        await driven.press("a")
+        await driven.wait_for_toast("have changed since they were shown")
+        assert file.read_text() == "Never amend commits. Never.\n"
         await driven.press("X", "up", "enter")
         await driven.until(lambda: "a writes it" in driven.text)
         await driven.press("a")

@@ -123,6 +123,7 @@ async def test_the_selection_moves_and_enter_reads_it(run: Run) -> None:
         assert driven.screen.focused is not None and driven.focused_panel() in driven.screen.in_view()
         await driven.resize(50, 10)
         assert "too small: 50×10" in driven.text
+        await driven.press("j", "n", "e")  # nobody sees what they would act on
         await driven.resize(120, 40)
         assert driven.screen.results.cursor == 2 and driven.screen.focused is not None
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.activation.policy import Thresholds
+from engine.activation.tuning.tuning import Applied
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
@@ -120,7 +121,8 @@ async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
         await driven.press("z", "y")
         assert isinstance(driven.app.screen, ConfirmScreen)
         await driven.press("right", "enter")
-        assert len(driven.tuning.calls_of("undo")) == 1
+        (call,) = driven.tuning.calls_of("undo")
+        assert isinstance(call[1], Applied) and (call[1].topic, call[1].after) == ("code-style", MORE)
         assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
         assert "no threshold change to undo" in driven.text

@@ -187,9 +187,9 @@ class FakeTuning(Tuning):
         self._record("apply", topic, thresholds)
         return self._change(topic, thresholds)
 
-    def undo(self) -> Applied:
+    def undo(self, expected: Applied | None = None) -> Applied:
         """Records the call and restores the previous thresholds."""
-        self._record("undo")
+        self._record("undo", expected)
         if not self.applied:
             raise AutopoiesisError("no threshold change to undo")
         last = self.applied.pop()

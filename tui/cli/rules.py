@@ -247,7 +247,7 @@ def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
 def rules_undo(engine: Engine, as_json: bool) -> None:
     """Undo the last change of the rules; repeat to undo earlier ones."""
     undone = engine.rules.last_change()
-    emit_change(engine.rules.undo(), "restored", as_json)
+    emit_change(engine.rules.undo(undone.revision), "restored", as_json)
     if not as_json:
         emit(f"undone: {undone.subject}")
 

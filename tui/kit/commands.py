@@ -198,6 +198,10 @@ class Commanded(Frame):
     def page(self, title: str, build: Builder, *, full: bool = False, offer: Offer | None = None) -> None:
         """Opens a page over the screen."""
         self.app.clear_notifications()  # on a small screen they would cover it
+        if offer is not None:
+            clock = self.bench.clock
+            ready_at = clock.monotonic() + clock.grace_s
+            offer = offer._replace(is_ready=lambda: clock.monotonic() >= ready_at)
         self.app.push_screen(PageScreen(title, build, full=full, offer=offer))
 
     def ask(self, title: str, question: str, answer: str, then: Callable[[], None]) -> None:

@@ -15,6 +15,7 @@ from engine.errors import AutopoiesisError
 from tui.kit.bridge import Part
 from tui.kit.lanes import Lane
 from tui.kit.messages import CommandRan, Notice, PartsRead, TraceRead, Tried
+from tui.kit.writes import Writes
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -64,17 +65,28 @@ class Conductor:
             lambda _task, error: self._post(Notice(error, error=True)),
             in_turn=True,
         )
+        self._labels: Lane[tuple[Callable[[], object], str], object] = Lane(
+            lambda task: task[0](),
+            lambda task, _nothing: self.tell(task[1]) if task[1] else None,
+            lambda _task, error: self.tell(error, error=True),
+            in_turn=True,
+        )
         self._lanes: tuple[Lane[Any, Any], ...] = (self._tasks, self._parts, self._traces, self._tries)
+        self._stopped = False
+        self.writes = Writes()
+        """The writes of closed screens."""
 
     @property
     def busy(self) -> bool:
-        return any(lane.busy for lane in (*self._lanes, *self._commands.values()))
+        return any(lane.busy for lane in (*self._lanes, self._labels, *self._commands.values()))
 
     def start(self) -> None:
         self._do(self._engine.start)
 
     def stop(self) -> None:
-        """Stops pending work and the engine's background work."""
+        """Stops pending work and the engine's background work; ``writes`` keeps what is not written yet."""
+        self._stopped = True
+        self.writes.leave([self._labels])
         for stop in self._commands:
             stop.set()
         for lane in self._lanes:
@@ -111,17 +123,24 @@ class Conductor:
 
     def label(self, key: str, topic: str, useful: bool) -> None:
         message = f"{topic}: {'useful' if useful else 'noise'}"
-        self._do(lambda: self._engine.labels.label(key, topic, useful), message)
+        self._labels.ask((lambda: self._engine.labels.label(key, topic, useful), message))
 
     def learn(self) -> None:
         """Lets the engine learn from new labels."""
-        self._do(self._learn)
+        self._labels.ask((self._learn, ""))
 
     def answer(self, question_id: str, yes: bool) -> None:
         self._do(lambda: self._engine.answer(question_id, yes))
 
     def rescan(self, *, quietly: bool) -> None:
         self._do(self._engine.rescan, "" if quietly else "rescanned all files")
+
+    def tell(self, text: str, *, error: bool = False) -> None:
+        """Shows a notification; keeps an error for the end if the workbench is closed; thread-safe."""
+        if not self._stopped:
+            self._post(Notice(text, error=error))
+        elif error:
+            self.writes.failed(text)
 
     def _do(self, work: Callable[[], object], message: str = "") -> None:
         """Queues a small task; shows a message when it is done."""

@@ -7,13 +7,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.strip import Strip
 
-from tui.kit.panel import LinesPanel
+from tui.kit.panel import LinesPanel, Motion
 from tui.render.draw import Row, wrap
+
+KEYS = "← → choose · enter · esc cancels"
+PINNED = 2
+"""The last lines, which stay in view: an empty one and the answers."""
 
 
 class QuestionPanel(LinesPanel):
-    """The question with its two answers, one of them selected."""
+    """The question with its two answers, one of them selected. A long question scrolls above the answers."""
 
     name_of = "feed"
 
@@ -25,11 +30,24 @@ class QuestionPanel(LinesPanel):
         self.yes = False
 
     def first_frame(self) -> None:
-        self.set_frame(self._title, "← → choose · enter · esc cancels")
+        self.set_frame(self._title, KEYS)
+
+    def summarise(self) -> None:
+        """Names the keys that scroll if the question does not fit."""
+        is_long = self.virtual_size.height > self.size.height
+        self.set_frame(self._title, "pgdn reads on · ← → · enter · esc cancels" if is_long else KEYS)
 
     def choose(self, yes: bool) -> None:
         self.yes = yes
         self.changed()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draws a visible line, the answers always at the end."""
+        height, total = self.size.height, len(self.lines())
+        if total > height and y >= height - PINNED:
+            y += total - height - self.scroll_offset.y
+        return super().render_line(y)
 
     def draw(self, width: int, height: int) -> list[Row]:
         roles = self.roles
@@ -53,6 +71,8 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
         *(Binding(key, "choose(True)", show=False, priority=True) for key in ("right", "l", "down", "j")),
         *(Binding(key, "other", show=False, priority=True) for key in ("tab", "shift+tab")),
         *(Binding(key, "cancel", show=False, priority=True) for key in ("escape", "q", "n")),
+        *(Binding(key, "read(True)", show=False, priority=True) for key in ("pagedown", "ctrl+d")),
+        *(Binding(key, "read(False)", show=False, priority=True) for key in ("pageup", "ctrl+u")),
         Binding("enter", "answer", show=False, priority=True),
     ]
 
@@ -65,6 +85,9 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
 
     def action_choose(self, yes: bool) -> None:
         self.panel.choose(yes)
+
+    def action_read(self, on: bool) -> None:
+        self.panel.move(Motion.HALF_DOWN if on else Motion.HALF_UP)
 
     def action_other(self) -> None:
         self.panel.choose(not self.panel.yes)

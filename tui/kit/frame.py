@@ -27,6 +27,8 @@ LETTERS_S = 1.0
 """Maximum seconds a key waits for letters typed before it."""
 SMALLEST = (60, 16)
 """Minimum columns and lines of the terminal."""
+UNSEEN = frozenset({"quit", "back", "suspend"})
+"""The commands available while the terminal is too small to show what others act on."""
 
 
 class Frame(Screen[None], inherit_bindings=False):
@@ -144,12 +146,17 @@ class Frame(Screen[None], inherit_bindings=False):
             classes: The screen's classes, and whether each applies.
             others: Widgets hidden by the note, besides header, panels and footer.
         """
-        size = self.app.size
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
+        small = self.too_small
         self.update_classes(classes)  # all at once: each change restyles the whole screen
         self.query_one(TooSmall).display = small
         for name in ("#header", f"#{self.area}", *others, "#footer"):
             self.query_one(name).display = not small
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the terminal is too small to show anything but a note."""
+        size = self.app.size
+        return size.width < SMALLEST[0] or size.height < SMALLEST[1]
 
     def on_resize(self, _event: Resize) -> None:
         self.lay_out()
@@ -189,6 +196,13 @@ class Frame(Screen[None], inherit_bindings=False):
         self._use(name)
         self.set_focus(self.prompt.input if self.in_line else self.panel_named(name))
         self.update_footer()
+
+    def turn_to(self, name: str) -> None:
+        """Focuses the panel of a late result; while the user is typing, only once they leave the prompt."""
+        if self.in_line:
+            self.panel_before = name
+        else:
+            self.focus_panel(name)
 
     def _use(self, name: str) -> None:
         if name != self.panel_in_use:
@@ -245,6 +259,8 @@ class Frame(Screen[None], inherit_bindings=False):
             await self._letters_arrived()
         situation = self.situation
         command = self.catalog.resolve(key, situation)
+        if self.too_small and (command is None or command.name not in UNSEEN):
+            return
         if command is not None:
             self.perform(command, situation)
         elif other := self.elsewhere(key):

@@ -108,7 +108,7 @@ class FullScreen(Commanded):
         """
 
         def failed(asked: Ask, problem: str) -> None:
-            if refused is not None:
+            if refused is not None and (self.listening or not finish):
                 self.later(refused, asked, problem)
             else:
                 self.tell(problem, error=True)
@@ -127,8 +127,11 @@ class FullScreen(Commanded):
         self._post(Deliver(partial(take, *values) if values else take))
 
     def tell(self, text: str, *, error: bool = False) -> None:
-        """Shows a notification; thread-safe."""
-        self._post(Notice(text, error=error))
+        """Shows a notification, on the workbench if the screen was closed; thread-safe."""
+        if self.listening:
+            self._post(Notice(text, error=error))
+        else:
+            self.bench.conductor.tell(text, error=error)
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone
@@ -162,6 +165,7 @@ class FullScreen(Commanded):
             self._unsubscribe = None
         for lane in self._stopped_on_close:
             lane.stop(LEAVE_S)
+        self.bench.conductor.writes.leave(each for each in self._lanes if each not in self._stopped_on_close)
 
     @property
     def listening(self) -> bool:

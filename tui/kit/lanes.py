@@ -20,7 +20,7 @@ class Lane(Generic[Ask, Answer]):
 
     Args:
         deliver: Receives request and result; with the default ``merge``, only if no newer request came.
-        refuse: Receives request and error, for the errors engines raise.
+        refuse: Receives request and error.
         merge: Combines a waiting and a new request; by default, the newer one replaces the waiting one.
         in_turn: Process every request, in order.
     """
@@ -73,6 +73,14 @@ class Lane(Generic[Ask, Answer]):
         if thread is not None:
             thread.join(deadline_s)
 
+    def finish(self, deadline_s: float) -> int:
+        """Waits for all requests; returns how many are left after the deadline."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(deadline_s)
+        with self._lock:
+            return len(self._waiting) + self._running
+
     def _take(self) -> list[Ask]:
         with self._lock:
             taken, self._waiting = self._waiting[:1], self._waiting[1:]
@@ -96,6 +104,9 @@ class Lane(Generic[Ask, Answer]):
             answer = self._work(question)
         except (AutopoiesisError, OSError) as error:
             self._refuse(question, str(error))
+            return
+        except Exception as error:  # noqa: BLE001 — whoever waits for the answer must not wait forever
+            self._refuse(question, f"{type(error).__name__}: {error}")
             return
         with self._lock:
             overtaken = bool(self._waiting) and self._merge is None and not self._in_turn

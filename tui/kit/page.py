@@ -27,6 +27,8 @@ class Offer(NamedTuple):
     words: str
     """The label behind the key, such as ``writes it``."""
     do: Callable[[], object]
+    is_ready: Callable[[], bool] = lambda: True
+    """Whether it can be meant: a page may open just when its key is pressed for something else."""
 
 
 class PagePanel(LinesPanel):
@@ -94,7 +96,7 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         self.dismiss(None)
 
     def action_accept(self) -> None:
-        if self.offer is not None:
+        if self.offer is not None and self.offer.is_ready():
             self.dismiss(None)
             self.offer.do()
 

@@ -11,6 +11,8 @@ from engine.events import GateAsked
 from tui.kit.bars import QuestionBar, bars
 from tui.kit.clock import Clock
 
+QUESTION_CLOSED = "the gate's question has just closed; nothing was labelled"
+
 
 class Questions:
     """The open questions of a workbench, oldest first.
@@ -34,6 +36,7 @@ class Questions:
         self._changed = changed
         self._countdown: Timer | None = None
         self._shown_at = 0.0
+        self._closed_at = -clock.grace_s
         self.open: list[GateAsked] = []
 
     def update(self, asked: Sequence[GateAsked], closed: Set[str]) -> None:
@@ -49,9 +52,16 @@ class Questions:
             self._answer(asked.question_id, yes)
             self._set(others)
 
+    @property
+    def just_closed(self) -> bool:
+        """Whether the last question closed so recently that a key may still have been meant for it."""
+        return self._clock.monotonic() - self._closed_at < self._clock.grace_s
+
     def _set(self, questions: list[GateAsked]) -> None:
         if questions and (not self.open or questions[0] != self.open[0]):
             self._shown_at = self._clock.monotonic()
+        if self.open and not questions:
+            self._closed_at = self._clock.monotonic()
         self.open = questions
         if self._countdown is None and questions:
             self._countdown = self._screen.set_interval(1.0, self._tick)

@@ -27,7 +27,15 @@ class Drawn:
 
 
 def draw_activation(
-    shown: Shown, table: Table, top: int, width: int, height: int, roles: Roles, *, focused: bool = True
+    shown: Shown,
+    table: Table,
+    top: int,
+    width: int,
+    height: int,
+    roles: Roles,
+    *,
+    focused: bool = True,
+    imported: bool = True,
 ) -> Drawn:
     """Draws the panel in ``height`` lines of ``width`` cells.
 
@@ -36,11 +44,12 @@ def draw_activation(
     Args:
         top: The first row visible last time, so that the table scrolls as little as possible.
         focused: Whether the panel has the focus, shown by the selection mark.
+        imported: Whether there are any conversations.
     """
     roomy = height >= 16
     lines = _head(shown, table, width, 3 if height >= 24 else 1, roles)
     if shown.trace is None or not shown.trace.rows:
-        lines.extend([Row(), *_no_table(shown, width, roles)])
+        lines.extend([Row(), *_no_table(shown, width, roles, imported=imported)])
         return Drawn(tuple(lines[:height]))
     if roomy:
         lines.append(Row())
@@ -114,7 +123,7 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
     return row
 
 
-def _no_table(shown: Shown, width: int, roles: Roles) -> list[Row]:
+def _no_table(shown: Shown, width: int, roles: Roles, *, imported: bool) -> list[Row]:
     if shown.problem:
         return wrap([("! ", roles.error), (shown.problem, roles.error)], width, indent=2)
     if shown.pending:
@@ -127,4 +136,13 @@ def _no_table(shown: Shown, width: int, roles: Roles) -> list[Row]:
         ]
     if shown.trace is not None:
         return wrap([("No topics yet. A topic is a file with triggers in topics/.", roles.muted)], width)
+    if not imported:
+        return wrap(
+            [
+                ("Nothing imported yet: ", roles.muted),
+                (":import", roles.accent),
+                (" takes in your agents' sessions.", roles.muted),
+            ],
+            width,
+        )
     return wrap([("Not a message, so nothing was scored.", roles.muted)], width)

@@ -146,13 +146,17 @@ class Tuning:
             self._write(known, wanted)
         return self._done(known, wanted, message)
 
-    def undo(self) -> Applied:
+    def undo(self, expected: Applied | None = None) -> Applied:
         """Undoes the last change made by ``apply``, whenever that was.
 
         A file that has not changed since is restored byte for byte; otherwise only its thresholds are.
 
+        Args:
+            expected: The change the user agreed to undo; by default, whatever is the last.
+
         Raises:
-            TopicError: There is no such change, or the file has other thresholds by now.
+            TopicError: There is no such change, it is another one than expected, or the file has other
+                thresholds by now.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is unchanged.
         """
@@ -163,6 +167,11 @@ class Tuning:
             topic = self._library.get(change.topic)
             if topic is None or topic.path != change.path:
                 raise TopicError(_GONE, where=change.path)
+            if expected is not None:
+                settings = self._config().watchers
+                made = (today(own.on(topic), settings) for own in (change.before, change.after))
+                if (topic.name, *made) != (expected.topic, expected.before, expected.after):
+                    raise TopicError("another threshold change was applied since", where=change.path)
             self._files.update(change.path, lambda data: self._restored_with_record(change, topic, data))
             # Closing the change makes the one before it the next to undo, so it waits for the commit.
             done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)

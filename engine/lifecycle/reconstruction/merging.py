@@ -106,12 +106,16 @@ class Merging:
         _, found = diffs.compare(git, ours, commit)
         return Merge(branch, tip, ours, commit, found, notes=tuple(made.notes), stays=stays)
 
-    def apply(self, name: str) -> Merge:
+    def apply(self, name: str, expected: Merge | None = None) -> Merge:
         """Merges the branch and removes it, unless a work tree uses it; the tag stays. With conflicts, only
         returns the plan.
 
+        Args:
+            expected: The plan the user agreed to; by default, whatever the branches hold now.
+
         Raises:
-            ChangeRefused: Something was committed in the meantime.
+            ChangeRefused: Something was committed in the meantime, or it would change something else than
+                expected.
             RepositoryError: As ``plan``, or a file has uncommitted changes. Nothing was changed.
             WriteFailed, ReadOnly: A file was not written; the next merge resumes.
         """
@@ -119,6 +123,10 @@ class Merging:
         repository = self.repository()
         resume(self.files, repository, _SUBJECT)
         merge = self.plan(name)
+        if expected is not None and (merge.tip, merge.diffs) != (expected.tip, expected.diffs):
+            raise ChangeRefused(
+                f"what merging {merge.branch} changes is not what was shown", hint="preview it again"
+            )
         if merge.conflicts:
             return merge
         if merge.commit:

@@ -60,15 +60,21 @@ def last_change(repository: Repository) -> Commit:
     raise ChangeRefused("no change of the rules to undo", where=PATH)
 
 
-def revert(files: Files, repository: Repository) -> tuple[tuple[Rule, ...], str]:
+def revert(files: Files, repository: Repository, expected: str = "") -> tuple[tuple[Rule, ...], str]:
     """Takes back the last change; returns the rules that are different again, and the commit's revision.
 
+    Args:
+        expected: The revision the user agreed to revert.
+
     Raises:
-        ChangeRefused: There is none, or the file has changed since.
+        ChangeRefused: There is none, it is another one than expected, or the file has changed since.
         RepositoryError: There is no repository, or git failed.
         WriteFailed, ReadOnly: It could not be written.
     """
-    revision = last_change(repository).revision
+    last = last_change(repository)
+    revision = last.revision
+    if expected not in ("", revision):
+        raise ChangeRefused(f"the last change is another one by now: {last.subject}", where=PATH)
     made, data = repository.show(revision, PATH), b""
     with contextlib.suppress(AutopoiesisError, FileNotFoundError):
         data = repository.show(f"{revision}^", PATH)

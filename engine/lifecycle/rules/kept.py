@@ -87,15 +87,19 @@ class KeptRules:
         change = self.rules.change(lambda book: marked(book, places, lost), "looked for elsewhere")
         return replace(found, commit=change.commit)
 
-    def export(self, names: Iterable[str], to: Path, *, apply: bool = False) -> Export:
+    def export(
+        self, names: Iterable[str], to: Path, *, apply: bool = False, expected: str | None = None
+    ) -> Export:
         """Exports rules to a section of a file, which may be outside the workspace.
 
         Args:
             names: If empty, every accepted rule that the file does not state yet.
             apply: Write the file, and mark the rules in it as known there.
+            expected: The diff the user agreed to; by default, whatever it is now.
 
         Raises:
-            ChangeRefused: A rule is not in prompts, or the file's section is broken.
+            ChangeRefused: A rule is not in prompts, the file's section is broken, or the diff is another one
+                than expected.
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
         book, file = self.rules.book(), read_named(to)
@@ -103,6 +107,8 @@ class KeptRules:
         if not apply:
             return made
         self.rules.files.refuse_read_only(PATH)
+        if expected not in (None, made.diff):
+            raise ChangeRefused("the rules or the file have changed since they were shown", where=str(to))
         if made.data != file.data:
             replace_named(file, made.data)
         ids = [*(place.id for place in made.known), *(rule.id for rule in made.rules)]

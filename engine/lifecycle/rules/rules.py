@@ -339,14 +339,17 @@ class Rules:
         """The commit that ``undo`` would revert. Raises as ``book.last_change``."""
         return last_change(self.repository())
 
-    def undo(self) -> Change:
+    def undo(self, expected: str = "") -> Change:
         """Reverts the last change of the rules file; repeated, the one before it.
 
+        Args:
+            expected: The revision the user agreed to revert; by default, whatever is the last.
+
         Raises:
-            ChangeRefused: There is none, or the file has changed since.
+            ChangeRefused: There is none, it is another one than expected, or the file has changed since.
             RepositoryError: There is no repository, or git failed.
         """
-        changed, revision = revert(self.files, self.repository())
+        changed, revision = revert(self.files, self.repository(), expected)
         return Change(changed, self._commit("undo a change of the rules", trailers=[(UNDONE, revision)]))
 
     def change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:

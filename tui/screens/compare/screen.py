@@ -44,8 +44,11 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
         super().__init__(bench)
         merging = bench.engine.reconstruction.merging
         self._plans: Lane[str, Merge] = self.lane(merging.plan, lambda _name, plan: self._planned(plan))
-        self._merges: Lane[str, Merge] = self.lane(
-            merging.apply, lambda _name, done: self._merged(done), finish=True
+        self._merges: Lane[Merge, Merge] = self.lane(
+            lambda plan: merging.apply(plan.branch, plan),
+            lambda _plan, done: self._merged(done),
+            lambda _plan, problem: self._merge_failed(problem),
+            finish=True,
         )
 
     # Navigation
@@ -124,7 +127,7 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
                 else f"{merge.branch} is then deleted."
             )
             question = f"{files} in the workspace will change, in a single commit. {fate}"
-            self.ask(f"merge {merge.branch}", question, "Merge", lambda: self._merges.ask(merge.branch))
+            self.ask(f"merge {merge.branch}", question, "Merge", lambda: self._merges.ask(merge))
 
     def _planned(self, plan: Merge) -> None:
         if plan.branch == self.right:
@@ -137,6 +140,12 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
         if not done.conflicts:
             self.say(f"merged {done.branch}: {committed(done.commit, 'already up to date')}")
             self.focus_panel("sides")
+        self.look()
+
+    def _merge_failed(self, problem: str) -> None:
+        self.say(problem, error=True)
+        self.merge = None
+        self.show_text()
         self.look()
 
     @property

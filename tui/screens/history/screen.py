@@ -33,6 +33,8 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         history = bench.engine.history
+        self._tagged = ""
+        """The commit whose snapshot is being named."""
         self._whens: Lane[str, Learned] = self.lane(history.when, self._learned)
         self._plans: Lane[str, UndoPlan] = self.lane(
             history.undo_plan, self._planned, lambda _revision, problem: self._undo_failed(problem)
@@ -175,7 +177,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
             self.state.show_diff()
             self.state.view, self.state.pinned, self.state.learned = "file", first.path, found
             self.state.chosen[first.entry.revision] = first.path
-            self.focus_panel("text")
+            self.turn_to("text")
             self.seek(first.entry.revision)
 
     @command(
@@ -226,6 +228,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
         """
         item = self.item
         if item is not None:
+            self._tagged = item.revision
             self.open_line(
                 "asking", "snapshot", about=f"{item.revision[:8]} {first_line(item.entry.title, 40)}"
             )
@@ -278,7 +281,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
     def _undone(self, done: Undone) -> None:
         self.state.show_diff()
         self.say(f"undid {done.entry.revision[:8]}: {committed(done.revision, '')}")
-        self.focus_panel("commits")
+        self.turn_to("commits")
         self.state.narrow_to("", "")
         self.seek(done.revision)
 
@@ -291,7 +294,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        text, item = entered.value.strip(), self.item
+        text = entered.value.strip()
         self.leave_line()
         if entered.mode == "filter":
             self._searching = True
@@ -299,8 +302,8 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
         elif entered.mode == "when" and text:
             self.say(f"searching for “{visible(text, SUBJECT)}” …")
             self._whens.ask(text)
-        elif entered.mode == "snapshot" and text and item is not None:
-            self._names.ask((text, item.revision))
+        elif entered.mode == "snapshot" and text:
+            self._names.ask((text, self._tagged))
 
     # The selection
 

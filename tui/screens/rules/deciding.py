@@ -37,6 +37,8 @@ class RulesChange:
 
     do: Callable[[Rules], Change]
     what: str
+    at: str = ""
+    """The id of the rule that was selected."""
 
 
 class DecidingCommands(ElsewhereCommands):
@@ -54,7 +56,7 @@ class DecidingCommands(ElsewhereCommands):
 
     def change_rules(self, do: Callable[[Rules], Change], what: str) -> None:
         """Queues a change to the rules."""
-        self._changes.ask(RulesChange(do, what))
+        self._changes.ask(RulesChange(do, what, self.selected_id))
 
     def _decide(self, do: Callable[[Rules, Rule], Change], what: str) -> None:
         """Decides on the selected rule, and moves to the next pending one."""
@@ -193,7 +195,7 @@ class DecidingCommands(ElsewhereCommands):
     def _ask_undo(self, commit: Commit) -> None:
         new = "\nRules it added are removed and not learned again." if "learned" in commit.subject else ""
         question = f"{first_line(commit.subject)}\nRestores the rules as they were before this change.{new}"
-        undo = partial(self.change_rules, lambda rules: rules.undo(), "undone")
+        undo = partial(self.change_rules, lambda rules: rules.undo(commit.revision), "undone")
         self.ask("undo the last change", question, "Undo", undo)
 
     def changed(self, request: RulesChange, change: Change) -> None:
@@ -201,7 +203,8 @@ class DecidingCommands(ElsewhereCommands):
         rules = change.rules
         # After a merge the first rule is the one that remains.
         what = named(rules[0]) if rules and (len(rules) == 1 or request.what == "merged") else ""
-        self.wanted = rules[0].id if what and request.what in ("in force", "merged") else ""
+        follows = request.what in ("in force", "merged") and self.selected_id == request.at
+        self.wanted = rules[0].id if what and follows else ""
         self.say(f"{request.what}: {what or plural(len(rules), 'rule')} · {after}")
         self.look()
 

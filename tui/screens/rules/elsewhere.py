@@ -88,7 +88,7 @@ class ElsewhereCommands(RulesLayout):
 
     def _show_export(self, path: Path, export: Export) -> None:
         def write(kept: KeptRules) -> str:
-            done = kept.export((), path, apply=True)
+            done = kept.export((), path, apply=True, expected=export.diff)
             after = committed(done.commit.revision, done.commit.why)
             return f"wrote {plural(len(done.rules), 'rule')} to {home(path)} · {after}"
 

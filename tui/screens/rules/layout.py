@@ -159,6 +159,12 @@ class RulesLayout(ListDetail):
         item = self.rules.selected
         return item.rule if item is not None else None
 
+    @property
+    def selected_id(self) -> str:
+        """The id of the selected rule; empty for none."""
+        rule = self.selected()
+        return rule.id if rule is not None else ""
+
     def _note(self, width: int, roles: Roles) -> list[Row]:
         table = self.table
         if table.loading:
@@ -187,6 +193,8 @@ class RulesLayout(ListDetail):
     @on(RowList.Moved)
     def _row_moved(self, moved: RowList.Moved) -> None:
         if moved.panel is self.rules:
+            if moved.by_hand:
+                self.wanted = ""
             self.show_rule()
         else:
             self.update_footer()

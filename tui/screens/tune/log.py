@@ -53,6 +53,8 @@ class NewThresholds:
 
     topic: str
     thresholds: Thresholds | None
+    undone: Applied | None = None
+    """The change to undo, if known: another one is left alone."""
 
 
 Change = NewLabel | NewThresholds
@@ -101,7 +103,7 @@ def write_all(
                 change.record(tuning)
                 labelled = True
             elif change.thresholds is None:
-                applied(change, tuning.undo())
+                applied(change, tuning.undo(change.undone))
             else:
                 applied(change, tuning.apply(change.topic, change.thresholds))
         except (AutopoiesisError, OSError) as error:

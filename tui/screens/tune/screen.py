@@ -13,6 +13,7 @@ from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
 from tui.kit.panel import Motion
+from tui.kit.questions import QUESTION_CLOSED
 from tui.render.roles import PLAIN
 from tui.screens.tune.changes import notes
 from tui.screens.tune.decisions import decision_detail, label_text
@@ -225,7 +226,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if last is not None:
             change = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
             question = f"Undo the last applied change?\n{last.topic}: {change}"
-        self.ask("undo", question, "Undo", partial(self._writes.ask, (NewThresholds("", None),)))
+        self.ask("undo", question, "Undo", partial(self._undo, last))
+
+    def _undo(self, last: Applied | None) -> None:
+        self._applied = None
+        self._writes.ask((NewThresholds("", None, last),))
 
     def _write(self, changes: tuple[Change, ...]) -> WriteResult:
         """Writes labels and thresholds on the lane's thread."""
@@ -257,6 +262,9 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     def label(self, useful: bool) -> None:
         state = self.state
         item, table = self.decisions.selected, state.table
+        if self.bench.questions.just_closed:
+            self.say(QUESTION_CLOSED)
+            return
         if item is None or table is None:
             return
         before = item.useful if item.by == "person" else None

@@ -35,6 +35,8 @@ class ActivationPanel(LinesPanel):
         """The selected topic changed."""
 
     shown = Shown()
+    imported = True
+    """Whether there are any conversations."""
     query_text = ""
     table = Table()
     _unfolded = False
@@ -66,6 +68,12 @@ class ActivationPanel(LinesPanel):
             self._unfolded, self.drawn = False, Drawn(())
         self._tabulate(topic)
         self._changed()
+
+    def show_imported(self, imported: bool) -> None:
+        """Says in an empty panel whether there are any conversations."""
+        if imported != self.imported:
+            self.imported = imported
+            self.changed()
 
     def filter(self, query: str) -> None:
         """Keeps only the topics whose name contains the query."""
@@ -104,7 +112,16 @@ class ActivationPanel(LinesPanel):
 
     def draw(self, width: int, height: int) -> list[Row]:
         top, focused = self.drawn.top, self.has_focus
-        self.drawn = draw_activation(self.shown, self.table, top, width, height, self.roles, focused=focused)
+        self.drawn = draw_activation(
+            self.shown,
+            self.table,
+            top,
+            width,
+            height,
+            self.roles,
+            focused=focused,
+            imported=self.imported,
+        )
         self.lit = self.drawn.chosen
         return list(self.drawn.lines)
 

@@ -139,7 +139,9 @@ class FeedPanel(RowList[FeedEntry]):
 
     def show(self, items: Sequence[FeedEntry]) -> None:
         """Replaces the content; when following, goes to the newest message."""
-        self.loaded = True
+        if not self.loaded:
+            self.loaded = True
+            self.refresh()
         super().show(items)
         if self.following:
             self.follow()

@@ -255,5 +255,6 @@ class WorkbenchLayout(FullScreen):
             reminder = plural(repeated, "repeated instruction to review", "repeated instructions to review")
             self.prompt.remind(reminder if repeated else "", self.key_of("open_rules"))
         if read.feed is not None:
+            self.activation.show_imported(any(entry.key for entry in read.feed))
             self.feed.show(read.feed)
         self.show_bars()

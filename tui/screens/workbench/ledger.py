@@ -147,7 +147,7 @@ class LedgerPanel(KeyedRows[LedgerRow]):
 
     def show_view(self, view: LedgerView) -> None:
         self.view = view
-        self.show_items(view.entries)
+        self.show_items(view.entries, about=view)
 
     def key(self, item: LedgerRow) -> str:
         return item.sha256

@@ -11,6 +11,7 @@ from tui.kit.command import Command, Need, Situation, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.composer import Composer
 from tui.kit.editor import file_of
+from tui.kit.questions import QUESTION_CLOSED
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
 from tui.screens.workbench.layout import FOLDED
@@ -194,7 +195,9 @@ class Workbench(
 
     def label(self, useful: bool) -> None:
         row, key = self.activation.selected, self.activation.shown.key
-        if row is not None and key:
+        if self.questions.just_closed:
+            self.say(QUESTION_CLOSED)
+        elif row is not None and key:
             self.conductor.label(key, row.topic, useful)
 
     label_useful = _labels("y", "useful", True)
