@@ -16,6 +16,8 @@ REQUEST_S = 5.0
 """Seconds for a complete request, from the start of a connection or the first byte of a later request."""
 STALLED_S = 10.0
 """Seconds for a client to read on, once the buffer of its response is full."""
+STOP_S = 1.0
+"""The same while the server stops."""
 
 
 class TimelyProtocol(H11Protocol):
@@ -53,6 +55,13 @@ class TimelyProtocol(H11Protocol):
         """Cancels that timer."""
         super().resume_writing()
         self._cancel_stalled()
+
+    def shutdown(self) -> None:
+        """Ends the connection once its response is sent; a client that does not read it gets little time."""
+        super().shutdown()
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = self.loop.call_later(STOP_S, self.transport.abort)
 
     def _cancel_stalled(self) -> None:
         if self._stalled is not None:

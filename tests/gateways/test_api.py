@@ -77,6 +77,8 @@ class Listener:
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
+        assert self.ended.wait(60)
+        self._file.close()  # otherwise the connection stays open, with nobody to read it
         self._socket.close()
 
 
@@ -312,6 +314,30 @@ def test_a_slow_client_is_dropped_and_others_are_served(
             time.sleep(0.02)
     assert not listener.ended.is_set()
     slow.close()
+
+
+def test_a_client_that_does_not_read_does_not_hold_up_a_stopping_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateways.connection.STALLED_S", 600)
+    monkeypatch.setattr("engine.gateways.http._GRACE_S", 600)
+    with (
+        Engine.open(workspace(tmp_path / "memory")) as engine,
+        running(HookServer(engine, TOKEN, port=0)) as server,
+        client_of_server(server) as client,
+    ):
+        slow = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(
+            f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()
+        )
+        slow.recv(10)
+        for number in range(2 * stream.KEPT):
+            engine.report_error(f"{number} " + "x" * 1500)
+            if not number % 64:
+                client.get("/api/health")
+    slow.close()  # only now: `running` fails if the server has not ended within a minute
 
 
 def test_a_client_that_falls_behind_gets_a_last_event(served: Served) -> None:
