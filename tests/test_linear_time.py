@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from engine.context.relevance import _without_log
 from engine.provenance.disguise import odd_paths
 from engine.rules.instructions import instructions_in
 from engine.rules.rulebook import rules_in
@@ -26,6 +27,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "instructions": lambda text: list(instructions_in(text)),
     "prohibitions": lambda text: list(instructions_in(f"never use {text}")),
     "paths": odd_paths,
+    "pasted logs": _without_log,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
 }

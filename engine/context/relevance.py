@@ -77,8 +77,10 @@ def query(
 
 def _without_log(text: str) -> str:
     """A message without the lines of a pasted log, except those that report a failure."""
-    lines = (line for line in text.split("\n") if not _STAMP.match(line) or _FAILURE.search(line))
-    return "\n".join(_STAMP.sub("", line) for line in lines)
+    found = ((line, _STAMP.match(line)) for line in text.split("\n"))
+    return "\n".join(
+        line[stamp.end() :] if stamp else line for line, stamp in found if not stamp or _FAILURE.search(line)
+    )
 
 
 def _is_log(text: str) -> bool:

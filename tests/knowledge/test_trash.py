@@ -113,16 +113,6 @@ def test_a_conversation_is_not_deleted_in_favour_of_a_damaged_copy(files: Files)
     assert files.read(PATH) == b"saved by an editor"
 
 
-def test_a_copy_is_kept_if_the_content_in_the_trash_has_changed(files: Files) -> None:
-    trash = Trash(files, Clock())
-    trash.put(PATH, SHA, "harvested")
-    files.replace(f"{FOLDER}/{SHA}/content", b"changed")
-    files.create("conversations/copy.md", TALK)
-    trash.put("conversations/copy.md", SHA, "harvested")
-    assert trash.content(SHA) == TALK
-    assert files.read(PATH) == b"changed"
-
-
 def test_a_conversation_is_purged_only_after_its_retention(files: Files) -> None:
     clock = Clock()
     trash = Trash(files, clock)
