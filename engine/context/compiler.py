@@ -36,7 +36,7 @@ from engine.context.relevance import mark_irrelevant, query, relevant, share_of_
 from engine.context.replied import with_replies
 from engine.context.request import INJECTED_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
-from engine.context.rules import rules_for
+from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
 from engine.context.subscriptions import TopicSections, ordered, steering
