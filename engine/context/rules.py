@@ -65,7 +65,7 @@ def rules_for(
     reader: Reader,
     message: str,
     history: Sequence[Turn],
-    project: str,
+    project: Sequence[str],
     agent: str,
     room: int,
     caps: Iterable[Cap],
@@ -73,7 +73,7 @@ def rules_for(
     """The rules for a prompt; the stable part depends only on the file, the project, the room and the caps.
 
     Args:
-        project: Slug of the session's project, if known.
+        project: The slugs of the session's project; empty if it is unknown.
         agent: The agent that gets the prompt, if known.
         room: Tokens for rules in the stable part.
     """
@@ -81,7 +81,7 @@ def rules_for(
         rule
         for rule in _rules(reader)
         if rule.counts
-        and not (rule.project and project not in ("", rule.project))
+        and not (rule.project and project and rule.project not in project)
         and not (rule.agent and agent not in ("", rule.agent))
     ]
     if not rules:

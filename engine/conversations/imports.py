@@ -30,6 +30,7 @@ from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.places import FOLDER
+from engine.transcripts.projects import Projects
 
 _IMPORT_TRAILER = "Import"
 _UNDO_TRAILER = "Undoes"
@@ -104,6 +105,9 @@ def import_sessions(
         results.append(result)
         left_out.update(result.left_out)
         on_result(result)
+    if not dry_run:
+        targets = dict.fromkeys(result.target for result in results if result.target)
+        Projects(engine.files, engine.clock).note(engine.workspace.root / target for target in targets)
     if dry_run or not commit:
         return ImportRun(tuple(results), left_out)
     change, committed, held = commit_imported(engine, results)

@@ -103,7 +103,7 @@ class KeptRules:
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
         book, file = self.rules.book(), read_named(to)
-        made = plan(file, book, [self.rules.rule(name, book) for name in names])
+        made = plan(self.rules.files.workspace, file, book, [self.rules.rule(name, book) for name in names])
         if not apply:
             return made
         self.rules.files.refuse_read_only(PATH)

@@ -24,7 +24,8 @@ from engine.store.monthly import MonthlyLog, line_of, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import date_of, moment
 from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.places import head_fields, project_of, read_head, session_files
+from engine.transcripts.places import head_fields, read_head, session_files
+from engine.transcripts.projects import project_of
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, Turn
 
 if TYPE_CHECKING:
