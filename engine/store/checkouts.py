@@ -23,7 +23,7 @@ _HOME = expression(r"/(?:home|Users)/[^/]+(?=/|$)|/root(?=/|$)")
 _ADDRESS = expression(r"[A-Za-z][\w+.-]*://(?:[^/]*@)?(?P<host>[^/:]*)(?::\d*)?(?P<path>/.*)")
 _SHORT_ADDRESS = expression(r"(?:[^/@:]+@)?(?P<host>[^/@:]{2,}):(?P<path>.+)")
 _ALIAS = expression(r"(\.(?!xn--)[a-z]+)-.*")
-"""No top-level domain has a hyphen: in ``github.com-work`` an SSH setting has named the person's second key."""
+"""No top-level domain has a hyphen: ``github.com-work`` is a name in a person's SSH settings."""
 _WORK_TREES = (
     expression(r"(.+?)/(?:\.claude/worktrees|\.worktrees)(?:/.*)?"),
     expression(r"(.+?/[^/]+?)[-._]worktrees/.+"),

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.startup.records import dataclass
-from engine.store.checkouts import Place, exists, place_of, shown_path
+from engine.store.checkouts import Place, exists, place_of
 from engine.store.files import Files
 from engine.store.monthly import MonthlyLog, Record, line_of
 from engine.store.paths import CONFIG_NAME, Workspace, slugify
@@ -33,7 +33,7 @@ from engine.transcripts.places import REPOSITORY_FIELD, head_fields, read_head, 
 if TYPE_CHECKING:
     from engine.store.monthly import LogStamp
 
-KIND = "projects/"
+FOLDER = "logs/projects"
 _RULES = "knowledge/rules.md"
 _SCOPE = re.compile(rb"\{#[0-9a-f]{7}[^{}\n]* project=([^\s{}]+)")
 _FIELDS = ("project", REPOSITORY_FIELD, "cwd")
@@ -60,8 +60,9 @@ class Projects:
     def __init__(self, files: Files, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._files = files
         self._clock = clock
-        self._log = MonthlyLog(files, KIND, clock)
+        self._log = MonthlyLog(files, "projects/", clock)
         self._read: tuple[LogStamp, _Names] | None = None
+        self._looked_for: set[str] = set()
 
     def names(self, folder: str, url: str = "") -> tuple[str, ...]:
         """The slugs of the project of a working folder, the current one first; empty if it is unknown.
@@ -87,8 +88,10 @@ class Projects:
         return self._known().projects()
 
     def disputed(self) -> dict[str, tuple[str, ...]]:
-        """The names that stand for several projects, with the keys of these."""
-        return self._known().disputed()
+        """The names in use that stand for several projects, with the keys of these."""
+        found = self._known().disputed()
+        used = _in_use(self._files) if found else set()
+        return {name: keys for name, keys in found.items() if name in used}
 
     def note(self, transcripts: Iterable[Path]) -> None:
         """Records the projects of transcripts that are new.
@@ -151,8 +154,9 @@ class Projects:
         if place is None:
             return ()
         names = self._known()
-        if not self._log.stamp() and place.key not in names.leaders:
+        if not self._log.stamp() and place.key not in names.leaders and place.key not in self._looked_for:
             names = self._known(again=True)  # nothing is recorded yet, and there may be more transcripts
+            self._looked_for.add(place.key)
         return names.of(names.key_of(place))
 
     def _known(self, *, again: bool = False) -> _Names:
@@ -168,9 +172,10 @@ class Projects:
         """
         names, used = _Names(), _in_use(self._files)
         called: dict[Place, dict[str, None]] = {}
+        place_in = lru_cache(maxsize=None)(lambda *head: _place_in(dict(zip(_FIELDS, head, strict=True))))
         for path in reversed(tuple(session_files(self._files.workspace))):
             head = head_fields(read_head(path), _FIELDS)
-            place = None if head["project"] else _place_in(head)
+            place = None if head["project"] else place_in(*map(head.__getitem__, _FIELDS))
             if place is not None:
                 called.setdefault(place, {})[slugify(PurePosixPath(head["cwd"]).name)] = None
         # Folders without a repository last: a subfolder that is gone belongs to the repository it was in.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.engine import Engine
 from tests.cli.conftest import Command
 from tests.cli.test_sessions_and_import import claude_log
 
@@ -93,6 +94,16 @@ def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: 
     again = apo("-C", sample, "import", "--yes")
     assert "everything is already imported" in again.out
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
+
+
+def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:
+    apo("-C", sample, "import", "--yes")
+    with Engine.open(sample) as engine:
+        names = engine.projects
+        paths = {path.name: names.names_of(path) for path in sample.glob("raw/conversations/2026/*/*/*.md")}
+    found = {name: names for name, names in paths.items() if "specstory-words" in name or "why-does" in name}
+    assert len(found) == 2 and set(found.values()) == {("work",)}
+    assert git(sample, "log", "-1", "--format=%s", "--", "logs/projects") == "maintenance: names of projects"
 
 
 @pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])
