@@ -99,10 +99,10 @@ def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: 
 def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:
     apo("-C", sample, "import", "--yes")
     with Engine.open(sample) as engine:
-        names = engine.projects
-        paths = {path.name: names.names_of(path) for path in sample.glob("raw/conversations/2026/*/*/*.md")}
-    found = {name: names for name, names in paths.items() if "specstory-words" in name or "why-does" in name}
-    assert len(found) == 2 and set(found.values()) == {("work",)}
+        (work,) = (each for each in engine.projects.all() if each.name == "work")
+        of = [engine.projects.names_of(path) for path in engine.workspace.transcripts.rglob("*.md")]
+    assert work.keys == ("~/work",)
+    assert of.count(("work",)) == 3, "of Claude Code and Codex, and the history that lies in the folder"
     assert git(sample, "log", "-1", "--format=%s", "--", "logs/projects") == "maintenance: names of projects"
 
 

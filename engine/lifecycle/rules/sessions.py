@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "rules"
-SESSIONS = "scratch/rules.jsonl"
+SESSIONS = "scratch/rules-sessions.jsonl"  # an older cache has projects by their folders' names
 
 _ODD = (ValueError, TypeError, KeyError, AttributeError)
 
