@@ -87,6 +87,8 @@ def _checkout(path: str) -> Place | None:
     for top in (here, *here.parents)[:_DEPTH]:
         if top == home != here:
             return None
+        if not os.path.lexists(top / ".git"):
+            continue
         folder = repository_folder(top)
         if not os.path.lexists(folder / "HEAD"):
             continue

@@ -26,6 +26,7 @@ from engine.store.repository import Repository
 from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
+from engine.workspace.project_state import project_findings
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
 
@@ -74,7 +75,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_presets(files, repository),
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
-        *_projects(files),
+        *project_findings(files),
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),
@@ -307,18 +308,6 @@ def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> I
 
     presets = Presets(files, lambda: repository, Config)
     yield from map(Finding.of, check_presets(presets, files, only=staged))
-
-
-def _projects(files: Files) -> Iterator[Finding]:
-    from engine.transcripts.projects import Projects  # noqa: PLC0415 — not needed for --staged
-
-    for name, keys in Projects(files).disputed().items():
-        yield Finding(
-            "warning",
-            f"the project name {shown(name)} stands for {' and '.join(map(shown, keys))};"
-            " rules and notes under it reach neither",
-            f"decide which: autopoiesis projects assign {name} {keys[0]}",
-        )
 
 
 def _prices() -> Iterator[Finding]:

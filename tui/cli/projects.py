@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +42,7 @@ def _list(engine: Engine, as_json: bool) -> None:
         emit("no projects yet: they appear once a session is captured or imported")
     for name, keys in disputed.items():
         emit(f"{name} stands for {' and '.join(keys)}: its rules and notes reach neither")
-        emit(f"  decide which: autopoiesis projects assign {name} {keys[0]}")
+        emit(f"  decide which: autopoiesis projects assign {name} {shlex.quote(keys[0])}")
 
 
 @projects.verb(

@@ -371,8 +371,7 @@ def _header_changes(
     is_over = reader.last is not None and (_is_idle(log, clock) or clock() - reader.last.timestamp() > IDLE_S)
     fields: dict[str, object | None] = {"ended": iso(reader.last) if is_over and reader.last else None}
     known = {"model": reader.model, "channel": log.kind, "cwd": one_line(reader.cwd, PATH_LIMIT)}
-    if not header.get(REPOSITORY_FIELD):
-        known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
+    known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
     if reader.topic and (reader.renamed or not header.get("topic")):
         named = redacted(reader.topic) if log.redact else reader.topic
