@@ -26,7 +26,7 @@ _ALIAS = expression(r"(\.(?!xn--)[a-z]+)-.*")
 """No top-level domain has a hyphen: ``github.com-work`` is a name in a person's SSH settings."""
 _WORK_TREES = (
     expression(r"(.+?)/(?:\.claude/worktrees|\.worktrees)(?:/.*)?"),
-    expression(r"(.+?/[^/]+?)[-._]worktrees/.+"),
+    expression(r"(.+?/[^/.][^/]*?)[-._]worktrees/.+"),
 )
 """Where agents and people put linked work trees, and the main checkout."""
 
@@ -91,7 +91,12 @@ def _checkout(path: str) -> Place | None:
             continue
         folder = repository_folder(top)
         if not os.path.lexists(folder / "HEAD"):
-            continue
+            # The main checkout of a linked work tree may be gone, or mounted elsewhere in a container.
+            main, is_linked, _ = str(folder).partition("/.git/worktrees/")
+            if not is_linked:
+                continue
+            shown = shown_path(main)
+            return Place(shown, shown, shown_path(str(top)), is_repository=True)
         common = common_folder(folder)
         root = top if common == folder else _work_tree(common)
         urls = remotes(common)

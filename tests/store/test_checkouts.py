@@ -131,6 +131,12 @@ def test_the_repository_of_the_home_folder_does_not_contain_all_work(home: Path)
     assert key(home) == "~" and place_of(str(home / "notes")) == Place("~/notes")
 
 
+def test_a_work_tree_whose_main_checkout_is_gone_still_names_it(shop: Path, home: Path) -> None:
+    git(shop, "worktree", "add", "-q", str(home / "elsewhere/1"))
+    shop.rename(home / "moved")
+    assert key(home / "elsewhere/1") == "~/src/shop"
+
+
 @each_case(
     "folder",
     [
@@ -152,6 +158,7 @@ def test_a_work_tree_that_is_gone_is_told_by_its_place(folder: str, shop: Path) 
         "no home": ("/srv/shop", "/srv/shop"),
         "gone work tree": ("/Users/robin/src/shop/.claude/worktrees/x", "~/src/shop"),
         "work trees of all": ("/Users/robin/.worktrees/x", "~/.worktrees/x"),
+        "work trees of an agent": ("/Users/robin/.claude-worktrees/shop/x", "~/.claude-worktrees/shop/x"),
     }.values(),
 )
 def test_folders_of_other_machines_are_told_alike(folder: str, expected: str) -> None:
