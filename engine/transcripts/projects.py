@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FOLDER = "logs/projects"
 _RULES = "knowledge/rules.md"
 _SCOPE = re.compile(rb"\{#[0-9a-f]{7}[^{}\n]* project=([^\s{}]+)")
+_LONGEST = 100
 _FIELDS = ("project", REPOSITORY_FIELD, "cwd")
 _NO_TOP = ("~", "/", ".")
 """Folders whose repository, if any, is not that of everything below."""
@@ -85,7 +86,9 @@ class Projects:
 
     def all(self) -> list[Project]:
         """The known projects, by name."""
-        return self._known().projects()
+        names = self._known()
+        found = map(names.project_with, dict.fromkeys(names.leaders.values()))
+        return sorted(found, key=lambda project: project.name)
 
     def disputed(self) -> dict[str, tuple[str, ...]]:
         """The names in use that stand for several projects, with the keys of these."""
@@ -122,7 +125,7 @@ class Projects:
             ChangeRefused: The name is no slug, or no project has the key.
             WriteFailed, ReadOnly: It was not recorded.
         """
-        if slugify(name) != name:
+        if not _is_slug(name):
             raise ChangeRefused("not a project's name", where=name, hint=f"use {slugify(name)}")
         with self._files.lock():
             names = self._known(again=True)
@@ -143,7 +146,7 @@ class Projects:
                 added += [each for owner in owners for each in names.with_name(owner)]
                 added += names.take({"name": name, "key": key, "settled": True})
             self._record(added)
-            return names.by_leader()[names.leaders[key]]
+            return names.project_with(key)
 
     def _record(self, added: Sequence[Record]) -> None:
         at = iso(self._clock())
@@ -245,13 +248,12 @@ class _Names:
         self.tops: dict[str, str] = {}
         self._settled: dict[str, str] = {}  # the current name by leader, where a person chose it
         for record in records:
-            with contextlib.suppress(KeyError, TypeError):
-                self.take(record)
+            self.take(record)
 
     def take(self, record: Record) -> list[Record]:
         """Applies a record; returns it in a list."""
         key, name, same, top = (str(record.get(field) or "") for field in ("key", "name", "same", "top"))
-        if not key or not (name or same):
+        if not key or not (_is_slug(name) or same):
             return []
         is_new = key not in self.leaders or (top and top not in self.tops)
         leader = self.leaders.setdefault(key, key)
@@ -323,22 +325,21 @@ class _Names:
     def project(self, name: str) -> Project | None:
         """The project with a name."""
         owners = self.owners.get(name, [])
-        return self.by_leader().get(owners[0]) if len(owners) == 1 else None
+        return self.project_with(owners[0]) if len(owners) == 1 else None
 
-    def by_leader(self) -> dict[str, Project]:
-        """The projects by leader."""
-        keys: dict[str, list[str]] = {}
-        for key, leader in self.leaders.items():
-            keys.setdefault(leader, []).append(key)
-        return {leader: Project(self.of(leader), tuple(found)) for leader, found in keys.items()}
-
-    def projects(self) -> list[Project]:
-        """The projects, by name."""
-        return sorted(self.by_leader().values(), key=lambda project: project.name)
+    def project_with(self, key: str) -> Project:
+        """The project with a key."""
+        leader = self.leaders[key]
+        return Project(self.of(leader), tuple(key for key, each in self.leaders.items() if each == leader))
 
     def disputed(self) -> dict[str, tuple[str, ...]]:
         """The names of several projects, with their leaders."""
         return {name: tuple(owners) for name, owners in self.owners.items() if len(owners) > 1}
+
+
+def _is_slug(name: str) -> bool:
+    """Whether a text can name a project and its folder."""
+    return slugify(name, _LONGEST) == name
 
 
 def _candidates(key: str) -> Iterator[str]:

@@ -243,5 +243,7 @@ def test_damaged_records_are_skipped(memory: Memory, home: Path) -> None:
     shop = repository(home / "a/shop", ACME)
     memory.session(shop)
     with next((memory.root / "logs/projects").iterdir()).open("ab") as log:
-        log.write(b'{"name":7}\n[]\n{"key":"x"}\n{"name":"","key":"y"}\n{"same":"z","key":"z"}\n\xff\n{"na')
+        log.write(
+            b'{"name":7}\n[]\n{"key":"x"}\n{"name":"","key":"y"}\n{"same":"z","key":"z"}\n{"name":"../x","key":"github.com/acme/shop"}\n\xff\n{"na'
+        )
     assert memory.projects.names(str(shop)) == ("shop",)
