@@ -68,12 +68,14 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
 
 
-def project_context(reader: Reader, project: str) -> list[Candidate]:
-    """USER.md and the context of the project, layer 6, for an agent with its own prompt."""
+def project_context(reader: Reader, project: Sequence[str]) -> list[Candidate]:
+    """USER.md and the context of the project, under each of its names, layer 6, for an agent with its own
+    prompt.
+    """
     found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "about the person")
-    if project:
-        path = f"{_PROJECTS}/{project}/context.md"
-        found += _file(reader, path, "project", 6, 1, "projects", "the current project", (1, 0))
+    for number, name in enumerate(project):
+        path = f"{_PROJECTS}/{name}/context.md"
+        found += _file(reader, path, "project", 6, 1, "projects", "the current project", (1, 0, number))
     return found
 
 

@@ -32,7 +32,7 @@ def rules_for(
     reader: Reader,
     message: str,
     history: Sequence[Turn],
-    project: str,
+    project: Sequence[str],
     agent: str,
     room: int,
     caps: Iterable[Cap],

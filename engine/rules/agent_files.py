@@ -20,8 +20,8 @@ from engine.rules.rulebook import PATH, Rule, Rulebook
 from engine.rules.subject import relation, stems
 from engine.store.change import ChangeCommit
 from engine.store.named_file import NamedFile, read_below, read_named
-from engine.store.paths import slugify
 from engine.transcripts.places import head_fields, read_head, session_files
+from engine.transcripts.projects import projects_of
 
 if TYPE_CHECKING:
     from engine.store.paths import Workspace
@@ -186,7 +186,7 @@ def look(
     found: dict[str, Place] = {}
     for path, project, data in (*_given(given), *_of_projects(workspace, on_problem)):
         read.append(path)
-        here = [rule for rule in rules if not project or rule.project in ("", project)]
+        here = [rule for rule in rules if not project or rule.project in ("", *project)]
         for place in standing_in(data.decode("utf-8", "replace"), path, here):
             found.setdefault(place.id, place)
     return Elsewhere(tuple(read), tuple(found.values()))
@@ -198,16 +198,18 @@ def name_of(path: str) -> str:
     return _NO_NAME.sub("-", found)
 
 
-def _given(paths: Sequence[Path]) -> Iterator[tuple[str, str, bytes]]:
+def _given(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
     for path in paths:
         file = read_named(path)
         if file.seen is None:
             raise ChangeRefused("no such file", where=str(path))
-        yield str(file.path), "", file.data
+        yield str(file.path), (), file.data
 
 
-def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Iterator[tuple[str, str, bytes]]:
-    """Path, project slug and content of each project's files."""
+def _of_projects(
+    workspace: Workspace, on_problem: Callable[[str], None]
+) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
+    """Path, names of the project, and content of each project's files."""
     heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
     for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
         for name in NAMES:
@@ -220,13 +222,14 @@ def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Ite
                     on_problem(f"cannot read {path} for rules: {error}")
                 continue
             if found is not None:
-                yield path, slugify(folder.name), found[0]
+                yield path, projects_of(workspace.root).names(str(folder)), found[0]
 
 
-def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
+def plan(workspace: Workspace, file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
     """Plans an export to a file.
 
     Args:
+        workspace: Names the file's project.
         chosen: Rules to add to those already exported; if empty, every accepted rule that applies to the
             file's project and is not stated in its text.
 
@@ -244,7 +247,8 @@ def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
     parts = sections_of(file.data, path)
     folder = file.path.parents[name_of(path).count("/")]
     rules = {rule.id: rule for rule in book.rules if rule.counts}
-    here = [rule for rule in rules.values() if rule.project in ("", slugify(folder.name))]
+    project = ("", *projects_of(workspace.root).names(str(folder)))
+    here = [rule for rule in rules.values() if rule.project in project]
     known = {place.id: place for place in standing_in(parts.own, path, here)}
     chosen = chosen or [rule for rule in here if rule.accepted and rule.id not in known]
     ids = dict.fromkeys((*(name for name in parts.ids if name in rules), *(rule.id for rule in chosen)))

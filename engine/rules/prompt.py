@@ -48,7 +48,7 @@ def chosen(
     text: str,
     message: str,
     history: Sequence[Turn],
-    project: str,
+    project: Sequence[str],
     agent: str,
     room: int,
     cost: Callable[[Rule], int],
@@ -57,7 +57,7 @@ def chosen(
 
     Args:
         text: The rules file, below its header.
-        project: Slug of the session's project, if known.
+        project: The slugs of the session's project; empty if it is unknown.
         agent: The agent that gets the prompt, if known.
         room: Tokens for rules in the stable part.
         cost: Tokens of a rule in a prompt.
@@ -66,7 +66,7 @@ def chosen(
         rule
         for rule in rules_of(text, _MAX_READ)
         if rule.counts
-        and not (rule.project and project not in ("", rule.project))
+        and not (rule.project and project and rule.project not in project)
         and not (rule.agent and agent not in ("", rule.agent))
     ]
     if not rules:

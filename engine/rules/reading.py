@@ -25,7 +25,8 @@ from engine.store.zone import local_day
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.injected import strip_injected
-from engine.transcripts.places import project_of, session_files
+from engine.transcripts.places import session_files
+from engine.transcripts.projects import project_of
 from engine.transcripts.turn import CORRECTION, Turn
 from engine.transcripts.typed import typed_in
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 KIND = "rules"
-SESSIONS = "scratch/rules.jsonl"
+SESSIONS = "scratch/rules-said.jsonl"
 
 _ODD = (ValueError, TypeError, KeyError, AttributeError)
 _FEW_WORDS = 6

@@ -389,7 +389,7 @@ class Rules:
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
         book, file = self.book(), read_named(to)
-        made = plan(file, book, [self.rule(name, book) for name in names])
+        made = plan(self.files.workspace, file, book, [self.rule(name, book) for name in names])
         if not apply:
             return made
         self.files.refuse_read_only(PATH)
