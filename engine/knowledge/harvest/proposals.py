@@ -18,20 +18,21 @@ sentences that can be understood on their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
+from engine.knowledge.harvest.markers import LESSONS, labelled, own_words
 from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
-from engine.knowledge.proposed import WHY, Group
+from engine.knowledge.proposed import WHY, Reason
 from engine.knowledge.signs import COMMON, stem
-from engine.provenance.spoken import in_fences, own_and_quoted
+from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
+from engine.rules.alike import core
 from engine.transcripts.corrections import is_correction
-from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
+from engine.transcripts.turn import CORRECTION, PLAN, Turn
 
 MAX_CORRECTIONS = 4
 MAX_PLANS = 2
@@ -49,6 +50,33 @@ _THANKS = 40
 """Length up to which a person's last message counts as mere thanks."""
 
 
+def to_review(turns: Sequence[Turn], project: str = "", rules: Collection[str] = ()) -> tuple[Item, ...]:
+    """What a harvest without a model proposes: commands that worked, the person's corrections, the lines
+    marked by the person or in the agent's last words, and the cause that it named there; without duplicates
+    and possible secrets.
+
+    ``turns`` must not contain injected text. ``project`` is the slug of the project the commands belong to;
+    corrections that are ``rules`` already are left out.
+    """
+    spoken = (turn for turn in reversed(turns) if turn.role == "agent" and not turn.kind and turn.text)
+    closing = next(spoken, None)
+    marks = [
+        replace(item, why=WHY["lesson" if label in LESSONS else "marked"])
+        for label, item in labelled(turn for turn in turns if turn.role != "agent" or turn is closing)
+    ]
+    dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
+    known = [core(rule) for rule in rules]
+    corrections = (item for item in _corrections(dialogue) if not _is_one_of(item.text, known))
+    causes = [replace(item, why=WHY["lesson"]) for item in _summary(dialogue) if item.category == "facts"]
+    found = [
+        *commands_of(dialogue, project),
+        *_newest(corrections, MAX_CORRECTIONS),
+        *marks,
+        *causes,
+    ]
+    return _without_secrets(found)
+
+
 def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
     """The proposals from turns, without duplicates and possible secrets.
 
@@ -61,7 +89,17 @@ def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
         *_newest(_summary(dialogue), MAX_SUMMARIES),
         *commands_of(dialogue),
     ]
+    return _without_secrets(found)
+
+
+def _without_secrets(found: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
+
+
+def _is_one_of(sentence: str, rules: Iterable[frozenset[str]]) -> bool:
+    """True if a sentence says what a rule, given by its distinctive words, does."""
+    said = core(sentence)
+    return any(rule and rule <= said for rule in rules)
 
 
 def _newest(items: Iterable[Item], limit: int) -> list[Item]:
@@ -71,10 +109,8 @@ def _newest(items: Iterable[Item], limit: int) -> list[Item]:
 
 def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
     for turn in turns:
-        if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
-            continue
-        own, _ = own_and_quoted(turn.text)
-        if len(own) > _LONG_MESSAGE or BY_PROGRAM.search(own):
+        own = own_words(turn)
+        if len(own) > _LONG_MESSAGE:
             continue
         for sentence in _sentences(own):
             if _is_rule(sentence, corrected=turn.kind == CORRECTION):
@@ -152,12 +188,12 @@ def _is_informative(sentence: str) -> bool:
     return wording.PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
 
 
-def _item(category: Category, group: Group, text: str, voice: Voice) -> Iterator[Item]:
+def _item(category: Category, reason: Reason, text: str, voice: Voice) -> Iterator[Item]:
     try:
         item = item_of(category, _bare(text), voice=voice)
     except ValueError:
         return
-    yield replace(item, why=WHY[group])
+    yield replace(item, why=WHY[reason])
 
 
 def _prose(text: str) -> Iterator[str]:

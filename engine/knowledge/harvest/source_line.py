@@ -26,8 +26,8 @@ def find_source_line(item: Item, data: bytes) -> tuple[int, str]:
     if not wanted:
         return 0, ""
     lines = data.decode("utf-8", "replace").split("\n")
-    steps = item.text.rpartition("**: ")[2]
-    if item.category == "playbooks":
+    steps = item.text.partition("**: ")[2]
+    if steps:
         for number, line in enumerate(lines, 1):
             if steps in line and _TOOL.search(line):
                 return number, _excerpt(line.strip(), set(_words(steps)))

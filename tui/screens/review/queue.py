@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from engine.knowledge.proposed import group_of
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import plural
@@ -140,9 +139,7 @@ class QueuePanel(KeyedRows[ReviewItem]):
     def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
         roles = self.roles
         each = item.waiting
-        tone = (
-            (roles.error if group_of(each.why) == "risky" else roles.gate) if item.is_pending else roles.muted
-        )
+        tone = (roles.error if each.group == "risky" else roles.gate) if item.is_pending else roles.muted
         row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
         room = max(8, width - row.cells - _AGE - 2)
         reason = name = 0
