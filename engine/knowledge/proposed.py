@@ -127,7 +127,8 @@ def why_held(item: Item, voices: Voices) -> Doubt | None:
     """
     is_note = item.category == "notes"
     is_target = item.category in ("notes", "pages")  # the path is our own target file
-    is_rule = bool(item.why) and item.voice == "person" and not is_note
+    is_marked = item.why in (WHY["marked"], WHY["lesson"])
+    is_rule = bool(item.why) and item.voice == "person" and not is_note and not is_marked
     doubt = doubt_of(
         item.text,
         voices,

@@ -74,6 +74,7 @@ def _emit_item(each: PendingItem, files: Files, *, with_reason: bool) -> None:
     from engine.knowledge.item import NAMES  # noqa: PLC0415 — `--help` must not load the engine
 
     kind, _ = NAMES.get(each.item.category, (each.item.category, ""))
+    kind = "command" if each.group == "commands" else kind
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:

@@ -30,7 +30,7 @@ from engine.knowledge.proposed import WHY, Reason
 from engine.knowledge.signs import COMMON, stem
 from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
-from engine.rules.alike import core
+from engine.rules.alike import contradicts, stems
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import CORRECTION, PLAN, Turn
 
@@ -65,8 +65,7 @@ def to_review(turns: Sequence[Turn], project: str = "", rules: Collection[str] =
         for label, item in labelled(turn for turn in turns if turn.role != "agent" or turn is closing)
     ]
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
-    known = [core(rule) for rule in rules]
-    corrections = (item for item in _corrections(dialogue) if not _is_one_of(item.text, known))
+    corrections = (item for item in _corrections(dialogue) if not _is_one_of(item.text, rules))
     causes = [replace(item, why=WHY["lesson"]) for item in _summary(dialogue) if item.category == "facts"]
     found = [
         *commands_of(dialogue, project),
@@ -96,10 +95,10 @@ def _without_secrets(found: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
 
 
-def _is_one_of(sentence: str, rules: Iterable[frozenset[str]]) -> bool:
-    """True if a sentence says what a rule, given by its distinctive words, does."""
-    said = core(sentence)
-    return any(rule and rule <= said for rule in rules)
+def _is_one_of(sentence: str, rules: Iterable[str]) -> bool:
+    """True if a sentence says all that one of the rules does."""
+    said = stems(sentence)
+    return any(stems(rule) <= said and not contradicts(sentence, rule) for rule in rules)
 
 
 def _newest(items: Iterable[Item], limit: int) -> list[Item]:
