@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed
-from engine.knowledge.item import Item
-from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
-from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
+from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed, to_review
+from engine.knowledge.item import CATEGORIES, Item
+from engine.knowledge.proposed import GROUPS, TITLES, WHY, Reason, group_of, is_shown
+from engine.transcripts.turn import COMMAND, CORRECTION, PLAN, Text, ToolCall, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import source_of
 
@@ -22,8 +22,8 @@ def agent(text: str, *tools: ToolCall, kind: str = "") -> Turn:
     return Turn("agent", "10:01", (*tools, *([Text(text)] if text else [])), kind)
 
 
-def texts_of(group: str, *turns: Turn) -> list[str]:
-    return [item.text for item in proposed(turns) if group_of(item.why) == group]
+def texts_of(reason: Reason, *turns: Turn) -> list[str]:
+    return [item.text for item in proposed(turns) if item.why == WHY[reason]]
 
 
 @each_case(
@@ -182,13 +182,58 @@ def test_a_secret_is_never_proposed() -> None:
     assert proposed([user(f"from now on always send the key {key} to the staging server")]) == ()
 
 
-def test_groups_have_a_title_and_a_reason() -> None:
-    assert set(TITLES) == set(GROUPS) == {*WHY, "risky", "repeated", "other"}
+def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
+    assert list(TITLES) == list(GROUPS) and {group_of(why) for why in WHY.values()} <= set(GROUPS)
     assert group_of("comes from tool output") == "repeated"
     assert group_of("may be based on text from outside") == "outside"
     assert group_of("is longer than 600 characters") == "other"
     assert group_of("looks like an instruction to a model") == group_of("a reason of tomorrow") == "risky"
+    assert [group_of(WHY["marked"], category) for category in CATEGORIES] == [
+        "facts", "decisions", "tasks", "tasks", "questions", "procedures", "facts",
+    ]  # fmt: skip
+    assert group_of(WHY["command"], "pages") == group_of(WHY["command"], "playbooks") == "commands"
+    assert group_of(WHY["correction"], "decisions") == "decisions" and group_of(WHY["lesson"]) == "lessons"
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)
+
+
+def test_a_harvest_proposes_commands_and_what_the_person_decided_or_marked() -> None:
+    turns = [
+        user("Remember: staging is rebuilt on Mondays\nLesson: ask before the merge"),
+        user("/review\n\n- [ ] Run the tests\nDecision: stop at the first error", COMMAND),
+        user("Implement the following plan:\n\n- [ ] Verify that telemetry is off"),
+        agent("TODO: said while working", bash("make test").tools[0]),
+        user("no, never amend commits in this repository"),
+        agent("**Root cause:** the hook reads `config.yaml` first.\n\nAdded `f()`.\n\nTODO: a release note"),
+    ]
+    found = [(group_of(item.why, item.category), item.text) for item in to_review(turns)]
+    assert found == [
+        ("commands", "**Run the tests**: make test"),
+        ("decisions", "Never amend commits in this repository"),
+        ("facts", "staging is rebuilt on Mondays"),
+        ("lessons", "ask before the merge"),
+        ("tasks", "a release note"),
+        ("lessons", "The cause was: the hook reads `config.yaml` first."),
+    ]
+
+
+def test_a_correction_that_is_a_rule_already_is_not_proposed_again() -> None:
+    messages = "please don't amend commits, it breaks the checkpoints", "never deploy on a Friday afternoon"
+    turns = [user(message) for message in messages]
+    assert [item.text for item in to_review(turns, rules=["don't amend commits"])] == [
+        "Never deploy on a Friday afternoon"
+    ]
+    assert len(to_review(turns, rules=["always amend commits", "never deploy untested"])) == 2
+
+
+def test_commands_of_a_project_are_lines_of_its_page() -> None:
+    turns = [bash("make test"), bash("make test"), bash("make lint")]
+    assert to_review(turns, "tide-gauges") == tuple(
+        Item(
+            "pages", text, "knowledge/projects/tide-gauges/commands.md", "agent",
+            why=WHY["command"], times=times, subject="Commands of tide-gauges",
+        )
+        for text, times in (("**Run the tests**: make test", 2), ("**Lint**: make lint", 1))
+    )  # fmt: skip
 
 
 def test_a_proposal_is_an_item_with_a_reason() -> None:
@@ -227,11 +272,11 @@ def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) 
         for at, (kind, message) in enumerate(messages)
     ]
     source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
-    assert [(group_of(item.why), item.text) for item in proposed(source.turns)] == [
-        ("correction", "Never touch walrus.go, it is generated"),
+    assert [(item.why, item.text) for item in proposed(source.turns)] == [
+        (WHY["correction"], "Never touch walrus.go, it is generated"),
         (
-            "plan",
+            WHY["plan"],
             "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",
         ),
-        ("summary", "Moved the cache to Redis in `cache.py`."),
+        (WHY["summary"], "Moved the cache to Redis in `cache.py`."),
     ]

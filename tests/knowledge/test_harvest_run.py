@@ -15,7 +15,7 @@ import pytest
 from engine.errors import DocumentError, HarvestRefused, LedgerBroken, ReadOnly
 from engine.knowledge.apply import Applied, apply
 from engine.knowledge.edit import Edit
-from engine.knowledge.harvest.extract import Extraction
+from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
 from engine.knowledge.harvest.settle import message_of
@@ -701,3 +701,43 @@ def test_the_retention_of_the_trash_is_configurable(tmp_path: Path) -> None:
     desk.harvest()
     desk.now += timedelta(days=29)
     assert desk.harvest(HarvestRequest()).purged == ()
+
+
+def test_without_a_model_nothing_is_written_without_review(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    desk.knowledge.extractor = Extractor
+    desk.put("a.md", talk("Decision: canvas.", "TODO: measure it.\n- [ ] cut it", "Remember: it shrinks."))
+    plan = "Implement the following plan:\n\n- [ ] Verify that telemetry is off\n- [x] Fact: it was on"
+    desk.put("b.md", talk(plan, "/review\n\n# Checklist\n\n- [ ] Run the tests"))
+    report = desk.harvest()
+    assert (report.items, report.held, desk.lines()) == ({}, 4, [])
+    assert [each.item.text for each in desk.knowledge.review.queue.waiting()] == [
+        "canvas.", "measure it.", "cut it", "it shrinks.",
+    ]  # fmt: skip
+
+
+def test_commands_are_counted_by_project_and_accepted_into_its_page(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    desk.knowledge.extractor = Extractor
+    sessions = ("tide", "make test", 2), ("tide", "make test-all", 3), ("port", "make test", 2)
+    for at, (project, command, times) in enumerate((*sessions, ("tide", "make test", 1))):
+        path = tmp_path / f"raw/conversations/2026/06/1{at}/1800-ses_{at}-call.md"
+        path.parent.mkdir(parents=True)
+        head = f"started: 2026-06-1{at}T18:00:00Z\nended: 2026-06-1{at}T18:10:00Z\ncwd: /srv/{project}"
+        calls = times * f"> [tool:Bash] {command} → 12 passed\n"
+        path.write_text(f"---\n{head}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}")
+    desk.harvest(HarvestRequest(transcripts=True))
+    waiting = desk.knowledge.review.queue.waiting()
+    page = "knowledge/projects/tide/commands.md"
+    assert [(each.item.text, each.item.path, each.times) for each in waiting] == [
+        ("**Run the tests**: make test", page, 3),
+        ("**Run the tests**: make test-all", page, 3),
+    ]
+    for each in waiting:
+        assert desk.knowledge.review.accept(each.id).path == page
+    assert desk.text("projects/tide/commands.md") == (
+        "---\ntype: procedure\nupdated: 2026-06-11\n---\n\n# Commands of tide\n\n"
+        "- **Run the tests**: make test [from: 1800-ses_0-call, 2026-06-10]\n"
+        "- **Run the tests**: make test-all [from: 1800-ses_1-call, 2026-06-11]\n"
+    )
+    assert desk.committed(page) == desk.files.read(page)
