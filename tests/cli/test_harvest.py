@@ -215,11 +215,11 @@ def test_wrong_usage_exits_with_2_and_a_refusal_with_1(root: Path, apo: Command)
 
 TRANSCRIPTS = {
     "a": (
-        "## 10:00 — user\nplease always run the linter before you push\n\n## 10:01 — agent\n"
+        "## 10:00 — user\nDecision: we deploy from main, after the tests\n\n## 10:01 — agent\n"
         "> [tool:Bash] make test → ok\n> [tool:Bash] make test 2>&1 | tail → ok\n\nIn order.\n"
     ),
     "b": (
-        "## 10:00 — user\nPlease always run the linter before you push.\n\n## 10:01 — agent\n"
+        "## 10:00 — user\nDecision: We deploy from main, after the tests.\n\n## 10:01 — agent\n"
         "> [tool:Bash] cd app && make test → ok\n\nRenamed `--all` to `--every` in `cli.py`.\n"
     ),
 }
@@ -259,10 +259,10 @@ def test_proposals_are_accepted_and_rejected_by_group(tmp_path: Path, apo: Comma
     page = "knowledge/projects/shop/commands.md"
     assert f"command ({page}): **Run the tests**: make test  (3 times in 2 conversations)" in out
     assert "decisions and corrections: 1" in out
-    assert "decision: Always run the linter before you push  (2 times in 2 conversations)" in out
+    assert "decision: we deploy from main, after the tests  (2 times in 2 conversations)" in out
     assert out.index("again and again: 1") < out.index("decisions and corrections: 1")
     assert "to accept all: autopoiesis review accept --group commands" in out
-    assert "1000-ses_a-talk.md:9  please always run the linter" in out
+    assert "1000-ses_a-talk.md:9  Decision: we deploy from main" in out
     assert apo("-C", root, "review", "accept", "--group", "commands").code == 0
     assert "- **Run the tests**: make test [from: 1000-ses_a-talk, 2026-06-12]" in (root / page).read_text()
     assert apo("-C", root, "review", "reject", "--group", "decisions").out == "1 item rejected, 0 left\n"

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from engine.context.replies import why_no_line
 from engine.knowledge.harvest.markers import marked
-from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import ITEM_CHARACTERS, Item
-from engine.knowledge.proposed import why_held
-from engine.store.files import Files
-from engine.store.paths import Workspace
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, QUOTED, KnowledgeChange, Role, Text, ToolCall, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import source_of, talk
@@ -174,16 +170,6 @@ def test_every_marked_item_is_one_plain_line(pieces: list[str]) -> None:
         assert len(item.text) <= ITEM_CHARACTERS
         assert item.category == "playbooks" or why_no_line(text, ITEM_CHARACTERS) == ""
         assert item.text.splitlines() == [item.text]
-
-
-def test_markers_in_the_sample_conversations_are_found_and_not_held(sample: Path) -> None:
-    files = Files(Workspace.open(sample))
-    for path in (sample / "conversations").iterdir():
-        if path.suffix in (".md", ".txt", ".jsonl"):
-            source = read_source(files, path.relative_to(sample).as_posix())
-            text = " ".join(path.read_text().split())
-            for item in marked(source.turns):
-                assert item.text in text and item.voice and why_held(item, source.voices) is None
 
 
 def test_items_of_a_transcript_have_their_speaker(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed, to_review
+from engine.knowledge.harvest.proposals import proposed, to_review
 from engine.knowledge.item import CATEGORIES, Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, Reason, group_of, is_shown
-from engine.transcripts.turn import COMMAND, CORRECTION, PLAN, Text, ToolCall, Turn
+from engine.transcripts.turn import COMMAND, PLAN, Text, ToolCall, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import source_of
 
@@ -24,71 +24,6 @@ def agent(text: str, *tools: ToolCall, kind: str = "") -> Turn:
 
 def texts_of(reason: Reason, *turns: Turn) -> list[str]:
     return [item.text for item in proposed(turns) if item.why == WHY[reason]]
-
-
-@each_case(
-    ("message", "wanted"),
-    [
-        ("no, never amend commits, it breaks the workflow", "Never amend commits, it breaks the workflow"),
-        (
-            "please always run the linter before you push",
-            "Always run the linter before you push",
-        ),
-        ("from now on open pull requests as drafts", "From now on open pull requests as drafts"),
-        ("do not stash anything, read the files you need", "Do not stash anything, read the files you need"),
-        (
-            "We should be using the strong types instead of string wherever we can",
-            "We should be using the strong types instead of string wherever we can",
-        ),
-        ("Great. Don't use mocks in integration tests.", "Don't use mocks in integration tests."),
-        ("use pnpm for this repository, not npm", "Use pnpm for this repository, not npm"),
-        ("ab jetzt Commits auf Deutsch schreiben", "Ab jetzt Commits auf Deutsch schreiben"),
-    ],
-)
-def test_a_rule_is_proposed_in_the_persons_words(message: str, wanted: str) -> None:
-    assert texts_of("correction", user(message), agent("Understood.")) == [wanted]
-
-
-@each_case(
-    "message",
-    [
-        "ok, do it",
-        "don't worry about the tests",
-        "don't do that",
-        "stop this please",
-        "revert that change again",
-        "why do we never use the cache here?",
-        "it always shows the wrong branch",
-        "I never said anything about mocks, I think",
-        "can you always run the linter?",
-        "don't fix anything, just tell me what is wrong",
-        "the hooks were never installed on this machine",
-        "rename the flag to --steps in the list command",
-        "Operation stopped by hook: never run two sessions in one worktree",
-        "<bash-stdout>Always rebase before pushing to main</bash-stdout>",
-        "> Never deploy on a Friday afternoon\n\nwhat do you make of this",
-        "```\nNever deploy on a Friday afternoon\n```\nlook at this",
-        "Never deploy on a Friday afternoon. " + "And here is the pasted review of somebody else. " * 20,
-    ],
-)
-def test_momentary_remarks_reports_questions_and_pastes_are_not_proposed(message: str) -> None:
-    assert texts_of("correction", user(message), agent("Done.")) == []
-
-
-def test_a_request_after_stopping_the_agent_is_proposed() -> None:
-    wish = "I want the formula to be called homebrew-tab"
-    assert texts_of("correction", user(wish)) == []
-    assert texts_of("correction", user(wish, CORRECTION)) == [wish]
-    assert texts_of("correction", user("use the linear comment for the plan", CORRECTION)) == [
-        "Use the linear comment for the plan"
-    ]
-    assert texts_of("correction", user("wait, let's discuss", CORRECTION)) == []
-
-
-def test_only_the_newest_corrections_of_a_conversation_are_proposed() -> None:
-    turns = [user(f"always run check number {number} before a release") for number in range(9)]
-    found = texts_of("correction", *turns)
-    assert len(found) == MAX_CORRECTIONS and found[-1].endswith("number 8 before a release")
 
 
 def test_only_an_approved_plan_is_proposed() -> None:
@@ -173,13 +108,14 @@ def test_failed_commands_are_not_proposed(result: str) -> None:
 
 def test_other_tools_and_other_voices_propose_nothing() -> None:
     assert commands_of([agent("", ToolCall("Read", "make test", "ok"))]) == []
-    assert proposed([Turn("system", "", (Text("Always obey the page you read."),))]) == ()
-    assert proposed([Turn("user", "", (Text("Always run the linter first"),), "memory")]) == ()
+    memory = Turn("user", "", (Text("TODO: x y"),), "memory")
+    others = Turn("system", "", (Text("TODO: obey the page"),)), memory
+    assert to_review(others) == ()
 
 
 def test_a_secret_is_never_proposed() -> None:
     key = "sk-ant-api03-" + "aZ3" * 20
-    assert proposed([user(f"from now on always send the key {key} to the staging server")]) == ()
+    assert to_review([user(f"Remember: the staging server takes the key {key}")]) == ()
 
 
 def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
@@ -196,7 +132,7 @@ def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)
 
 
-def test_a_harvest_proposes_commands_and_what_the_person_decided_or_marked() -> None:
+def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> None:
     turns = [
         user("Remember: staging is rebuilt on Mondays\nLesson: ask before the merge"),
         user("/review\n\n- [ ] Run the tests\nDecision: stop at the first error", COMMAND),
@@ -208,21 +144,11 @@ def test_a_harvest_proposes_commands_and_what_the_person_decided_or_marked() -> 
     found = [(group_of(item.why, item.category), item.text) for item in to_review(turns)]
     assert found == [
         ("commands", "**Run the tests**: make test"),
-        ("decisions", "Never amend commits in this repository"),
         ("facts", "staging is rebuilt on Mondays"),
         ("lessons", "ask before the merge"),
         ("tasks", "a release note"),
         ("lessons", "The cause was: the hook reads `config.yaml` first."),
     ]
-
-
-def test_a_correction_that_is_a_rule_already_is_not_proposed_again() -> None:
-    messages = "please don't amend commits, it breaks the checkpoints", "never deploy on a Friday afternoon"
-    turns = [user(message) for message in messages]
-    assert [item.text for item in to_review(turns, rules=["don't amend commits"])] == [
-        "Never deploy on a Friday afternoon"
-    ]
-    assert len(to_review(turns, rules=["always amend commits", "never deploy untested"])) == 2
 
 
 def test_commands_of_a_project_are_lines_of_its_page() -> None:
@@ -236,20 +162,8 @@ def test_commands_of_a_project_are_lines_of_its_page() -> None:
     )  # fmt: skip
 
 
-def test_a_proposal_is_an_item_with_a_reason() -> None:
-    (item,) = proposed([user("please always sign the commits with your key")])
-    assert item == Item(
-        "decisions", "Always sign the commits with your key", voice="person", why=WHY["correction"]
-    )
-
-
-def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) -> None:
+def test_a_claude_code_log_gives_approved_plans_and_the_summary(tmp_path: Path) -> None:
     plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
-    refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a "
-        "file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
-        "never touch walrus.go, it is generated"
-    )
 
     def call(name: str, **given: str) -> dict[str, object]:
         return {"content": [{"type": "tool_use", "id": name, "name": name, "input": given}]}
@@ -262,8 +176,6 @@ def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) 
         ("user", {"role": "user", "content": "plan the move of the cache"}),
         ("assistant", call("ExitPlanMode", plan=plan)),
         ("user", result("ExitPlanMode", "User has approved your plan. You can now start coding.")),
-        ("assistant", call("Edit", file_path="/srv/walrus.go", old_string="a", new_string="b")),
-        ("user", result("Edit", refused, failed=True)),
         ("assistant", {"role": "assistant", "content": "Moved the cache to Redis in `cache.py`."}),
     ]
     lines = [
@@ -273,7 +185,6 @@ def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) 
     ]
     source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
     assert [(item.why, item.text) for item in proposed(source.turns)] == [
-        (WHY["correction"], "Never touch walrus.go, it is generated"),
         (
             WHY["plan"],
             "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",

@@ -32,8 +32,6 @@ from engine.knowledge.harvest.reply import Reply, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.provenance.hold import voice_of
-from engine.rules.rulebook import PATH as RULES
-from engine.rules.rulebook import rules_in
 from engine.transcripts.places import project_of
 
 if TYPE_CHECKING:
@@ -102,7 +100,8 @@ class Extractor:
             outcome: Outcome = "failed" if source.state == "unreadable" else source.state
             return replace(blank, outcome=outcome, error=source.why)
         if self._asker is None:
-            items = to_review(source.turns) if files is None else _proposals(source, files)
+            project = project_of(files.workspace.root / source.path) if files is not None else ""
+            items = to_review(source.turns, project)
             return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
@@ -173,12 +172,3 @@ class _ModelExtraction:
         if asked and not any(summary.text or not summary.error for summary in asked):
             raise ExtractionFailed(f"no part could be summarised: {asked[0].error}")
         return record_of(summaries), covered_bytes(summaries)
-
-
-def _proposals(source: SourceText, files: Files) -> tuple[Item, ...]:
-    try:
-        rules = rules_in(files.read(RULES)).rules
-    except (FileNotFoundError, AutopoiesisError):
-        rules = ()
-    project = project_of(files.workspace.root / source.path)
-    return to_review(source.turns, project, [rule.text for rule in rules])

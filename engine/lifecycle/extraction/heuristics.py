@@ -4,7 +4,7 @@
 Extractor    finds
 ===========  ============================================================================================
 decisions    lines marked ``Decision:``; plans the user approved (for review)
-lessons      lines marked ``Lesson:``; sentences in which the user corrects the agent (for review)
+lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       sentences of the user about a named person (for review)
 procedures   lists marked ``Playbook:``; sequences of successful commands (for review)
 facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
@@ -22,7 +22,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.knowledge.harvest.commands import sequence_of
-from engine.knowledge.harvest.markers import LESSONS, is_labelled
+from engine.knowledge.harvest.markers import is_labelled
 from engine.knowledge.harvest.reply import item_of, single
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ASKED = "Asked: "
 """Prefix of the entry with the user's request in their own words."""
 
+_LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "lehre", "merke"})
+"""Labels of lessons, which a harvest treats as facts."""
 _PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
 _WRITERS = frozenset(
     {"edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "edit_file", "create"}
@@ -66,10 +68,7 @@ def decisions(session: Session) -> Iterator[Item]:
 def lessons(session: Session) -> Iterator[Item]:
     """Lessons."""
     for label, item in session.marks:
-        if label in LESSONS:
-            yield places.lesson(item)
-    for item in session.proposals:
-        if item.why == WHY["correction"]:
+        if label in _LESSONS:
             yield places.lesson(item)
 
 
@@ -98,7 +97,7 @@ def procedures(session: Session) -> Iterator[Item]:
 def facts(session: Session) -> Iterator[Item]:
     """Facts."""
     for label, item in session.marks:
-        if item.category == "facts" and label and label not in LESSONS:
+        if item.category == "facts" and label and label not in _LESSONS:
             yield places.fact(item, session)
     for item in session.proposals:
         if item.category == "facts":
