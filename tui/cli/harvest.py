@@ -67,7 +67,7 @@ def harvest(
     Then the conversation moves to the trash, from where `autopoiesis ledger restore` recovers it: only if
     every line and the conversation itself are committed, and only after you confirm the number when there are
     many. harvest.provider names the model; the default, `markers`, uses none: it proposes commands that
-    repeatedly succeeded, your corrections, and lines you marked.
+    repeatedly succeeded, and lines you marked.
     """
     from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — not for `--help`
 
