@@ -263,6 +263,8 @@ class _Compile:
         room = self.available - self.spent
         if self.called is not None:
             room -= placement.place(self.called, room // _CALLED_PART)
+        for candidate in fixed.project_commands(self.reader, request.project) if self.is_whole else ():
+            room -= placement.place(candidate, room // _OWN_PART)
         discussion = [fixed.discussion(request.today, request.session_id, len(request.history) + 1)]
         for candidate in (*discussion * self.is_whole, *steering(request.corrections)):
             room -= placement.place(candidate, room)

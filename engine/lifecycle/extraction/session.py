@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,8 +17,7 @@ from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE
 from engine.knowledge.session_notes import OLD_JOURNALS, projects
 from engine.store.documents import parse
 from engine.store.paths import slugify
-from engine.store.zone import local_day
-from engine.transcripts.days import moment
+from engine.transcripts.days import day_of
 from engine.transcripts.places import REPOSITORY_FIELD, head_fields, read_head, repository_of
 from engine.transcripts.projects import projects_of
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from engine.transcripts.turn import Turn
 
 _FIELDS = ("session_id", "started", "ended", "topic", "project", REPOSITORY_FIELD, "cwd")
-_PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
 _MAX_PAGES = 5_000
 
 
@@ -49,7 +45,7 @@ class Session:
     """A session to extract knowledge from."""
 
     source: SourceText
-    day: str  # on which it began, in the configured time zone
+    day: str  # on which it began, in the configured time zone; 1970-01-01 if unknown
     topic: str  # from its header; may be empty
     project: str  # slug of its project; empty if unknown
     folder: str  # name of its repository or else its working directory; may be empty
@@ -100,24 +96,10 @@ def read_session(files: Files, path: str, known: Known, zone: str) -> Session:
     head = head_fields(read_head(place), _FIELDS)
     names = projects_of(files.workspace.root).names_of(place)
     folder = PurePosixPath(head[REPOSITORY_FIELD] or head["cwd"]).name
-    day, project = day_of(path, head, zone), _project(head, names, known)
-    return Session(source, day, head["topic"], project, folder, next(iter(names), ""), known)
-
-
-def day_of(path: str, head: Mapping[str, str], zone: str) -> str:
-    """The day of a session from its header or path; 1970-01-01 if unknown."""
-    began = moment(head["started"]) or moment(head["ended"])
-    if began is not None:
-        with contextlib.suppress(OverflowError):
-            return local_day(began, zone).isoformat()
-    placed = _PLACED.match(path)
-    if placed is not None:
-        with contextlib.suppress(ValueError):
-            return datetime(*map(int, placed.groups()), tzinfo=UTC).date().isoformat()  # type: ignore[arg-type,misc]
-    dated = re.match(r"\d{4}-\d\d-\d\d", PurePosixPath(path).name)
-    with contextlib.suppress(ValueError):
-        return datetime.fromisoformat(dated[0]).date().isoformat() if dated else "1970-01-01"
-    return "1970-01-01"
+    day = day_of(path, head["started"] or head["ended"], zone) or "1970-01-01"
+    return Session(
+        source, day, head["topic"], _project(head, names, known), folder, next(iter(names), ""), known
+    )
 
 
 def _project(head: Mapping[str, str], names: Sequence[str], known: Known) -> str:
