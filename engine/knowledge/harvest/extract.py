@@ -32,7 +32,7 @@ from engine.knowledge.harvest.reply import Reply, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.provenance.hold import voice_of
-from engine.transcripts.places import project_of
+from engine.transcripts.projects import project_of
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
