@@ -235,6 +235,9 @@ def learned(book: Rulebook, groups: Iterable[Group], written: Mapping[str, str])
     for rule in gone:
         del rules[rule.id]
     kept = _limited(rules.values(), {name: max(part.score for part in parts) for name, parts in mine.items()})
+    names = {rule.id for rule in kept}
+    # Not written for lack of room, which is no decision: they may come back.
+    gone += [rule for rule in book.rules if rule.id in rules and rule.id not in names]
     return Learned(
         replace(book, rules=tuple(kept)),
         new=tuple(rule for rule in kept if rule.id not in before),

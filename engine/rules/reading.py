@@ -26,7 +26,7 @@ from engine.store.zone import local_day
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.injected import strip_injected
-from engine.transcripts.places import FOLDER, session_files
+from engine.transcripts.places import AUTHOR_FIELD, FOLDER, session_files
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import CORRECTION, Turn
 from engine.transcripts.typed import typed_in
@@ -185,7 +185,7 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     project, before = project_of(files.workspace.resolve(path)), ""
     heard: list[str] = []
     said: list[Statement] = []
-    for turn in transcript.turns:
+    for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
         if turn.role != "user":
             heard.append(
