@@ -82,7 +82,7 @@ class Life:
     def some_rule(self, machine: Machine) -> Rule | None:
         """One of the few rules that both decide about again and again."""
         rules = list(rules_on(machine).values())
-        return self.dice.choice(sorted(rules, key=lambda rule: rule.id)[:6]) if rules else None
+        return self.dice.choice(sorted(rules, key=lambda rule: rule.id)[:3]) if rules else None
 
     def decide(self, machine: Machine, rule: Rule, what: str) -> None:
         self.decided[rule.id].append((self.now, what, machine))
