@@ -211,3 +211,16 @@ def test_line_ends_are_kept() -> None:
     made = rules.merged(file(*BASE).replace(b"\n", b"\r\n"), ours, theirs.replace(b"\n", b"\r\n"))
     assert made.data.count(b"\n") == made.data.count(b"\r\n")
     assert len(rules_in(made.data).rules) == 4
+
+
+def test_a_rule_the_program_revived_or_put_in_force_later_stays_turned_down() -> None:
+    resting = replace(RULE, state="resting")
+    turned_down, revived = replace(RULE, state="turned down"), replace(RULE, state="in force", told=3)
+    for before in (resting, RULE):
+        made = rules.merged(
+            file(before),
+            file(revived),
+            file(turned_down),
+            history=lambda: ([("2026-06-20", file(revived))], [("2026-06-05", file(turned_down))]),
+        )
+        assert rule(made.data) == replace(turned_down, told=3)
