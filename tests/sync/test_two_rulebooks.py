@@ -14,6 +14,7 @@ import pytest
 
 from engine.errors import ChangeRefused
 from engine.rules.rulebook import PATH, Rule, rules_in
+from engine.sync.model import Side
 from tests.sync.machines import Machine
 
 LIVES = [
@@ -36,14 +37,14 @@ class Life:
     Attributes:
         given: Every word the person wrote into rules or pages, except those they took out again.
         decided: By rule, when and where the person decided what about it.
-        explained: The texts shown in conflicts.
+        decided_against: The texts of the side that was not taken in conflicts.
     """
 
     def __init__(self, machines: Iterable[Machine], seed: int) -> None:
         self.machines = tuple(machines)
         self.dice = random.Random(seed)
         self.given: list[str] = []
-        self.explained = ""
+        self.decided_against = ""
         self.decided: defaultdict[str, list[tuple[int, str, Machine]]] = defaultdict(list)
         self.now = self.words = self.merges = self.conflicts = 0
 
@@ -70,12 +71,14 @@ class Life:
         report = machine.sync()
         if report.conflicts:
             self.conflicts += 1
+            take: list[tuple[Side, str]] = []
             for each in report.conflicts:
-                assert each.pieces
-                self.explained += "".join(f"{piece.ours}\n{piece.theirs}\n" for piece in each.pieces)
-            report = machine.sync(
-                take=[(self.dice.choice(("ours", "theirs")), each.path) for each in report.conflicts]
-            )
+                side: Side = self.dice.choice(("ours", "theirs"))
+                take.append((side, each.path))
+                for piece in each.pieces:
+                    assert piece.before and piece.where, "what both only added is no conflict"
+                    self.decided_against += piece.ours if side == "theirs" else piece.theirs
+            report = machine.sync(take=take)
         assert not report.conflicts and not report.left and machine.status() == "", report
         self.merges += bool(report.merge)
 
@@ -213,7 +216,7 @@ def test_two_rulebooks_become_one_and_no_decision_of_the_person_is_lost(
         life.sync(machine)
     assert desk.files() == laptop.files()
     print(f"\n{len(rules_on(desk))} rules, {life.merges} merges, {life.conflicts} conflicts")
-    text = desk.text(PATH) + desk.text(PAGE) + life.explained
+    text = desk.text(PATH) + desk.text(PAGE) + life.decided_against
     assert [word for word in life.given if word not in text] == []
     assert life.merges >= 2
     rules = rules_on(desk)
