@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from engine.lifecycle.extraction.extraction import Extraction
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
-    from engine.lifecycle.rules.kept import KeptRules
-    from engine.lifecycle.rules.rules import Rules
     from engine.probes.probes import Probes
+    from engine.rules.rules import Rules
     from engine.settings.editing import Configuration
     from engine.sharing.private import Private
     from engine.sharing.shared import Sharing
@@ -175,26 +174,17 @@ class Parts(BasicParts):
     @part
     def rules(self) -> Rules:
         """The person's standing rules."""
-        from engine.lifecycle.rules.rules import Rules  # noqa: PLC0415 — only if rules are learned or shown
-        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+        from engine.rules.rules import Rules  # noqa: PLC0415 — only if rules are learned or shown
 
         return Rules(
             self.files,
             lambda: self.repository,
-            lambda: self.config,
             self.clock,
+            lambda: self.config.days.time_zone,
+            lambda: self.config.git.auto_commit,
             self.report_error,
-            lambda: self.costs,
-            completer_for,
-        )
-
-    @part
-    def kept_rules(self) -> KeptRules:
-        """Tracks accepted rules: copies elsewhere, changes since, and violations."""
-        from engine.lifecycle.rules.kept import KeptRules  # noqa: PLC0415 — only on request
-
-        return KeptRules(
-            self.rules, lambda: self.conversations, lambda: self.injections, lambda: self.history, self.edited
+            self.edited,
+            lambda folder: self.history.authors(folder),
         )
 
     @part

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 
 from engine.agents.contracts import CONTRACTS, Contract, Event
 from engine.errors import HookRefused
 from engine.startup.records import dataclass
-from engine.store.paths import slugify, valid_session_id
+from engine.store.paths import valid_session_id
 
 MAX_CHARACTERS = 200_000
 """Maximum length of a prompt; text pasted beyond that says no more about its subject."""
@@ -29,12 +28,6 @@ class HookCall:
     source: str  # of a ``session_start``: why it started, such as ``startup`` or ``compact``
     turn: str = ""  # the agent's own id of the turn; may be empty
     session: Mapping[str, object] | None = None  # the session, from an agent without a log that can be read
-
-    @property
-    def project(self) -> str:
-        """Slug of the project, as in an import of the session; empty if unknown."""
-        name = PurePosixPath(self.cwd).name
-        return slugify(name) if name else ""
 
 
 def read_call(agent: str, payload: bytes) -> HookCall | None:

@@ -148,7 +148,7 @@ class Hooks:
             return replace(run, said="hooks.session_tokens is 0"), ""
 
         def compiled(tokens: int) -> Compiled:
-            prompts, project = self._engine.prompts, call.project
+            prompts, project = self._engine.prompts, self._engine.projects.names(call.cwd)
             agent = call.contract.agent
             return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
 
@@ -193,7 +193,7 @@ class Hooks:
                 before,
                 budget=tokens,
                 part="message",
-                project=call.project,
+                project=engine.projects.names(call.cwd),
                 agent=call.contract.agent,
                 injected=known_sections,
                 held_from=known.line or None,
@@ -360,7 +360,7 @@ class Hooks:
             call.contract.agent,
             call.event.moment,
             call.session_id,
-            call.project,
+            next(iter(self._engine.projects.names(call.cwd)), ""),
             source=call.source if call.event.moment == "session_start" else "",
             parent=parent_session(call),
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import ConfigError
+from engine.store.checkouts import place_of
 from engine.store.user_folder import read_own, settings_folder, write_own
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class Switches:
             return "off in this session"
         if call.cwd and off["projects"]:
             here = Path(os.path.realpath(call.cwd.replace("\0", "")))  # agents may name a folder by a link
-            if any(here.is_relative_to(project) for project in off["projects"]):
+            place = place_of(call.cwd)  # a linked work tree is off with its main checkout
+            main = Path(place.root).expanduser() if place is not None and place.root else here
+            if any(here.is_relative_to(project) or main == Path(project) for project in off["projects"]):
                 return "off in this project"
         return ""
 

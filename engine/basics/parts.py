@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from engine.stability.log import PrefixLog
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
+    from engine.transcripts.projects import Projects
 
 Clock = Callable[[], datetime]
 Made = TypeVar("Made")
@@ -167,6 +168,13 @@ class BasicParts:
         return ConversationCapture(self.files, clock=self.clock, redact=self.config.capture.redact)
 
     @part
+    def projects(self) -> Projects:
+        """Names the projects of sessions."""
+        from engine.transcripts.projects import Projects  # noqa: PLC0415 — only for sessions of agents
+
+        return Projects(self.files, self.clock)
+
+    @part
     def repository(self) -> Repository:
         """The workspace's git repository, if any."""
         from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only for commits
@@ -281,7 +289,6 @@ class BasicParts:
     def prompts(self) -> Prompts:
         """Compiles prompts for traced messages."""
         from engine.pipeline.prompts import Prompts  # noqa: PLC0415 — not for a trace
-        from engine.transcripts.places import project_of  # noqa: PLC0415 — likewise
 
         return Prompts(
             self.library,
@@ -291,7 +298,7 @@ class BasicParts:
             lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
             self._file_notes,
             lambda: self.config.days.time_zone,
-            lambda path: project_of(self.workspace.root / path),
+            lambda path: self.projects.names_of(self.workspace.root / path),
         )
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from engine.context.relevance import mark_irrelevant, query, relevant, share_of_
 from engine.context.replied import with_replies
 from engine.context.request import INJECTED_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
-from engine.context.rules import rules_for
+from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
 from engine.context.subscriptions import TopicSections, ordered, steering
@@ -263,6 +263,8 @@ class _Compile:
         room = self.available - self.spent
         if self.called is not None:
             room -= placement.place(self.called, room // _CALLED_PART)
+        for candidate in fixed.project_commands(self.reader, request.project) if self.is_whole else ():
+            room -= placement.place(candidate, room // _OWN_PART)
         discussion = [fixed.discussion(request.today, request.session_id, len(request.history) + 1)]
         for candidate in (*discussion * self.is_whole, *steering(request.corrections)):
             room -= placement.place(candidate, room)

@@ -16,6 +16,8 @@ from engine.context.sources import MEMORY, ParsedFiles, Reader
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"
 _PROJECTS = "knowledge/projects"
+COMMANDS = "commands.md"
+"""File of the commands that work in a project, in its folder."""
 PROJECTS = f"{_PROJECTS}/_active.md"
 DIGEST = "knowledge/digest.md"
 JOURNAL = "knowledge/journal"
@@ -68,13 +70,25 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
 
 
-def project_context(reader: Reader, project: str) -> list[Candidate]:
-    """USER.md and the context of the project, layer 6, for an agent with its own prompt."""
+def project_context(reader: Reader, project: Sequence[str]) -> list[Candidate]:
+    """USER.md, and the commands and the context of the project, under each of its names, layer 6, for an agent
+    with its own prompt.
+    """
     found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "about the person")
-    if project:
-        path = f"{_PROJECTS}/{project}/context.md"
-        found += _file(reader, path, "project", 6, 1, "projects", "the current project", (1, 0))
+    found += project_commands(reader, project, 6)
+    for number, name in enumerate(project):
+        path = f"{_PROJECTS}/{name}/context.md"
+        found += _file(reader, path, "project", 6, 1, "projects", "the current project", (1, 0, number))
     return found
+
+
+def project_commands(reader: Reader, project: Sequence[str], layer: int = 8) -> list[Candidate]:
+    """The commands that work in the project, under each of its names. In a whole prompt they belong to layer 8,
+    because the stable prefix is the same in all projects.
+    """
+    why = "commands that work in the current project"
+    paths = (f"{_PROJECTS}/{name}/{COMMANDS}" for name in project)
+    return [found for path in paths for found in _file(reader, path, "project", layer, 1, "projects", why)]
 
 
 def projects(reader: Reader) -> list[Candidate]:

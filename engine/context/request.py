@@ -56,7 +56,8 @@ class CompileRequest:
     """Tokens for prompt and reply reserve together; ``None`` for the workspace's setting."""
     session_id: str = ""  # empty for a message tried by hand
     conversation: str = ""  # its transcript, whose earlier turns can be found by search
-    project: str = ""  # slug of the session's project, if known
+    project: tuple[str, ...] = ()
+    """The slugs that stand for the session's project, the current one first; empty if it is unknown."""
     agent: str = ""  # the agent that gets the prompt, if known
     main_session: bool = True
     """Whether MEMORY.md may be included, by subscriptions and search results too; it is private."""

@@ -30,6 +30,8 @@ from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.places import FOLDER
+from engine.transcripts.projects import FOLDER as PROJECT_LOG
+from engine.transcripts.projects import Projects
 
 _IMPORT_TRAILER = "Import"
 _UNDO_TRAILER = "Undoes"
@@ -104,6 +106,9 @@ def import_sessions(
         results.append(result)
         left_out.update(result.left_out)
         on_result(result)
+    if not dry_run:
+        targets = dict.fromkeys(result.target for result in results if result.target)
+        Projects(engine.files, engine.clock).note(engine.workspace.root / target for target in targets)
     if dry_run or not commit:
         return ImportRun(tuple(results), left_out)
     change, committed, held = commit_imported(engine, results)
@@ -126,6 +131,7 @@ def commit_imported(
         return ChangeCommit(why="git.auto_commit is off"), (), ()
     try:
         edited, paths, held = _changed(engine)
+        commit_projects(engine)
     except RepositoryError as error:
         return ChangeCommit(why=str(error)), (), ()
     change = _commit_edited(engine, edited)
@@ -141,6 +147,19 @@ def commit_imported(
     message = commit_message("conversation", what, body, sessions=paths, trailers=trailers)
     change = commit_change(lambda: engine.repository, paths, message, wanted=True)
     return change, (*done, *paths) if change.revision else done, held
+
+
+def commit_projects(engine: Importing) -> ChangeCommit:
+    """Commits the record of projects, on its own, since undoing an import keeps it.
+
+    Raises:
+        RepositoryError: There is no repository, or git failed.
+    """
+    paths = engine.repository.changed(PROJECT_LOG)
+    if not paths:
+        return ChangeCommit(why="nothing new to commit")
+    message = commit_message("maintenance", "names of projects")
+    return commit_change(lambda: engine.repository, paths, message, wanted=True)
 
 
 def _changed(engine: Importing) -> tuple[tuple[str, ...], tuple[str, ...], tuple[HeldTranscript, ...]]:

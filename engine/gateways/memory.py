@@ -165,11 +165,15 @@ class Memory:
 
     def rules(
         self,
-        project: Annotated[str, Field(max_length=200, description="Only rules that apply to it.")] = "",
+        project: Annotated[
+            str, Field(max_length=1_000, description="Its folder: only rules that apply there.")
+        ] = "",
     ) -> answers.Rows[answers.StandingRule]:
         """Lists the user's standing rules, in their own words: how they want agents to work. Follow them."""
         known = most_told(self._engine.rules.book().rules)
-        found = [each for each in known if each.counts and each.project in ("", project or each.project)]
+        projects = self._engine.projects
+        names = projects.names(project) or projects.named(project) if project else ()
+        found = [each for each in known if each.counts and (not names or each.project in ("", *names))]
         found.sort(key=lambda rule: rule.state != "in force")
         rows = [*map(answers.StandingRule.model_validate, found)]
         return answers.Rows[answers.StandingRule].of(

@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engine.context.rules import CALLED, held
+from engine.context.rule_sections import CALLED, line_of
 from engine.errors import AutopoiesisError
 from engine.injections.log import InjectionLog
 from engine.injections.model import InjectedSection, Injection, RulesShown, message_hash
 from engine.injections.references import References
 from engine.injections.use import ShownSection, were_useful
+from engine.rules.prompt import held
 from engine.rules.rulebook import PATH, rules_in
 from engine.store.documents import parse
 from engine.transcripts.days import moment
@@ -144,8 +145,12 @@ class Injections:
             known = ()
         except AutopoiesisError:
             return None
-        called = held(known, [section for section in shown if section.label == CALLED])
-        return RulesShown(held(known, shown), called, sum(section.tokens for section in shown))
+        called = held(known, [section.text for section in shown if section.label == CALLED], line_of)
+        return RulesShown(
+            held(known, [section.text for section in shown], line_of),
+            called,
+            sum(section.tokens for section in shown),
+        )
 
     def shown(self, sections: Sequence[InjectedSection]) -> list[ShownSection]:
         """The sections with their text, which is read from the files, since the log does not hold it."""

@@ -7,6 +7,7 @@ File                                      ``type`` in the header  lines start wi
 ``knowledge/journal/YYYY-MM-DD.md``       ``journal``             no: one file per day, later moved to
                                                                   ``archive/journal``
 ``knowledge/projects/NAME/context.md``    ``project_context``     yes
+``knowledge/projects/NAME/commands.md``   ``procedure``           no
 ``knowledge/people/NAME.md``              ``person``              no
 ``knowledge/procedures/NAME.md``          ``procedure``           no
 ``knowledge/reference/NAME.md``           ``reference``           no
@@ -22,7 +23,7 @@ import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from engine.context.fixed import JOURNAL
+from engine.context.fixed import COMMANDS, JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import DocumentError
 from engine.knowledge.category_files import line_for, plain
@@ -40,6 +41,7 @@ PROJECTS = "knowledge/projects"
 _TYPES = {PEOPLE: "person", PROCEDURES: "procedure", REFERENCE: "reference"}
 _NAMED = re.compile(rf"({PEOPLE}|{PROCEDURES}|{REFERENCE})/[^/._-][^/]*\.md")
 _CONTEXT = re.compile(rf"{PROJECTS}/([^/._-][^/]*)/context\.md")
+_COMMANDS = re.compile(rf"{PROJECTS}/[^/._-][^/]*/commands\.md")
 _DAY = re.compile(rf"(?:{JOURNAL}|{OLD_JOURNALS})/(\d{{4}}-\d\d-\d\d)\.md")
 _DATED = re.compile(r"\A\d{4}-\d\d-\d\d: ")
 _PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
@@ -47,12 +49,17 @@ _PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
 
 def is_page(path: str) -> bool:
     """True if a path is that of a page."""
-    return path == MEMORY or any(kind.fullmatch(path) for kind in (_NAMED, _CONTEXT, _DAY))
+    return path == MEMORY or any(kind.fullmatch(path) for kind in (_NAMED, _CONTEXT, _COMMANDS, _DAY))
 
 
 def context_of(project: str) -> str:
     """The page of a project, by its slug."""
     return f"{PROJECTS}/{project}/context.md"
+
+
+def commands_page(project: str) -> str:
+    """The page of the commands that work in a project, by its slug."""
+    return f"{PROJECTS}/{project}/{COMMANDS}"
 
 
 def edit_for(item: Item, origin: Origin) -> Edit:
@@ -120,6 +127,6 @@ def _head(item: Item, day: str) -> str:
         title = item.subject or project[1]
         head = f"type: project_context\nproject: {project[1]}\nupdated: {day}"
         return f"---\n{head}\n---\n\n# {plain(title)}"
-    kind = _TYPES[path.rpartition("/")[0]]
+    kind = _TYPES.get(path.rpartition("/")[0], "procedure")
     name = f'name: "{subject}"\n' if kind == "person" and _PLAIN.fullmatch(subject) else ""
     return f"---\ntype: {kind}\n{name}updated: {day}\n---\n\n# {subject}"

@@ -1,42 +1,66 @@
 """Why items are held for review, how they are grouped, and which are shown (design 6.4).
 
-A person settles a whole group at once: all corrections, all commands, everything said after outside text was
+A person settles a whole group at once: all commands, all decisions, everything said after outside text was
 read. Only items that look dangerous are settled one by one, whoever said them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from engine.provenance.hold import OUTSIDE, REPEATED, SAYS_TOOL, Doubt, doubt_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.item import Item
+    from engine.knowledge.item import Category, Item
     from engine.provenance.voices import Voices
 
 Group = Literal[
-    "risky", "upkeep", "correction", "person", "plan", "summary", "agent", "command", "outside",
-    "repeated", "other",
+    "commands", "decisions", "lessons", "tasks", "questions", "facts", "procedures", "upkeep", "person",
+    "agent", "outside", "repeated", "other", "risky",
 ]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""In list order: dangerous items first, then what a person said."""
+"""In list order: what is most useful first, what could do harm last."""
+
+Reason = Literal[
+    "command", "correction", "plan", "marked", "lesson", "summary", "upkeep", "person", "agent", "outside"
+]
 
 TOO_LONG = "is longer than "
 NO_PROJECT = "no such project: "
 REFUSED = "cannot be written: "
 """Prefixes of reasons that do not depend on the speaker."""
 
-WHY: dict[Group, str] = {
-    "upkeep": "it changes existing files",
-    "correction": "you corrected the agent or gave it a rule",
-    "person": "you said this about someone",
-    "plan": "you approved this plan",
-    "summary": "the agent summed this up at the end",
-    "agent": "an agent asked to remember it",
+WHY: dict[Reason, str] = {
     "command": "this command succeeded repeatedly",
+    "correction": "you corrected the agent or gave it a rule",
+    "plan": "you approved this plan",
+    "marked": "it is marked in the conversation",
+    "lesson": "it is a lesson",
+    "summary": "the agent summed this up at the end",
+    "upkeep": "it changes existing files",
+    "person": "you said this about someone",
+    "agent": "an agent asked to remember it",
     "outside": OUTSIDE,
 }
-"""The reason of each group whose items all have the same one."""
+"""The reasons that do not come from a doubt about the text."""
+
+_KINDS: Mapping[Category, Group] = {
+    "decisions": "decisions",
+    "tasks_open": "tasks",
+    "tasks_done": "tasks",
+    "questions": "questions",
+    "playbooks": "procedures",
+}
+_BY_REASON: Mapping[Reason, Group] = {
+    "command": "commands",
+    "lesson": "lessons",
+    "correction": "decisions",
+    "plan": "decisions",
+    "marked": "facts",
+    "summary": "facts",
+}
+"""The group of a reason, unless the category decides; other reasons are groups themselves."""
 
 FORMER = {
     "it changes what stands in files": WHY["upkeep"],
@@ -51,17 +75,20 @@ FORMER = {
 """Reasons in records of earlier versions, and what they are called now."""
 
 TITLES: dict[Group, str] = {
-    "risky": "held back because they could do harm",
+    "commands": "commands that worked again and again",
+    "decisions": "decisions and corrections",
+    "lessons": "lessons",
+    "tasks": "tasks",
+    "questions": "open questions",
+    "facts": "facts",
+    "procedures": "procedures",
     "upkeep": "file changes that keep memory short and current",
-    "correction": "your corrections and rules",
     "person": "what you said about people",
-    "plan": "plans you approved",
-    "summary": "what the agent said it had done",
     "agent": "what agents asked to remember",
-    "command": "commands that succeeded repeatedly",
     "outside": "said after the agent had read text from outside",
     "repeated": "repeats what a tool or a file said",
     "other": "cannot be written as they are",
+    "risky": "held back because they could do harm",
 }
 """The heading of each group in a list."""
 
@@ -72,13 +99,18 @@ MIN_SUCCESSES = 3
 """Successes of a command, across all conversations, before it is proposed."""
 
 
-def group_of(why: str) -> Group:
-    """The group of a reason; an unknown reason counts as risky."""
+def group_of(why: str, category: Category = "facts") -> Group:
+    """The group of an item by its reason and category; an unknown reason counts as risky."""
     if why in REPEATED:
         return "repeated"
     if why.startswith((TOO_LONG, NO_PROJECT, "there is no project ", REFUSED)):
         return "other"
-    return next((group for group, words in WHY.items() if words == why), "risky")
+    reason = next((reason for reason, words in WHY.items() if words == why), None)
+    if reason is None:
+        return "risky"
+    if reason in ("marked", "plan", "summary") and category in _KINDS:
+        return _KINDS[category]
+    return _BY_REASON.get(reason) or cast("Group", reason)
 
 
 def is_shown(why: str, times: int) -> bool:
@@ -95,7 +127,8 @@ def why_held(item: Item, voices: Voices) -> Doubt | None:
     """
     is_note = item.category == "notes"
     is_target = item.category in ("notes", "pages")  # the path is our own target file
-    is_rule = bool(item.why) and item.voice == "person" and not is_note
+    is_marked = item.why in (WHY["marked"], WHY["lesson"])
+    is_rule = bool(item.why) and item.voice == "person" and not is_note and not is_marked
     doubt = doubt_of(
         item.text,
         voices,

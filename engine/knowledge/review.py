@@ -18,7 +18,7 @@ from engine.knowledge.edit import HeldItem
 from engine.knowledge.file_changes import FileChange, change_of
 from engine.knowledge.file_changes import tree_of as tree_of_change
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
-from engine.knowledge.proposed import FORMER, is_shown
+from engine.knowledge.proposed import FORMER, WHY, Group, group_of, is_shown
 from engine.knowledge.session_notes import path_of
 from engine.knowledge.similarity import SimilarEntries
 from engine.store.monthly import MonthlyLog
@@ -55,6 +55,11 @@ class PendingItem:
     verdict: Verdict | Literal[""] = ""  # empty while pending
     text: str = ""  # the edited text, if it was accepted with changes
     change: FileChange | None = None  # the proposed file change, if it is not a line of knowledge
+
+    @property
+    def group(self) -> Group:
+        """The group in which it is listed."""
+        return group_of(self.why, self.item.category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +305,7 @@ class _Index:
     def add(self, each: PendingItem) -> None:
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
-        if item.category not in ("playbooks", "files", "changes"):
+        if item.category not in ("playbooks", "files", "changes") and each.why != WHY["command"]:
             # The id takes the place of the entry's line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
             self._alike.setdefault(place, SimilarEntries()).add(entry)

@@ -24,7 +24,6 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.pages import is_page
 from engine.knowledge.plan import plan
-from engine.knowledge.proposed import group_of
 from engine.knowledge.review import Verdict
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
@@ -258,7 +257,7 @@ def is_risky(waiting: PendingItem, text: str = "") -> bool:
     """
     if text and text != waiting.item.text:
         return is_instruction(text) or is_disguised(text) or is_hostile_act(text)
-    return group_of(waiting.why) == "risky"
+    return waiting.group == "risky"
 
 
 def _line(text: str) -> str:

@@ -32,7 +32,7 @@ class Prompts:
         flushed: Numbers, from 1, of the earlier turns that were flushed.
         file_notes: Files of notes about paths in earlier turns, the newest first.
         zone: The time zone of days.
-        project: Slug of the project of a transcript by path; may be empty.
+        project: The names of the project of a transcript by path, see ``CompileRequest``.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Prompts:
         flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
         file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
         zone: Callable[[], str] = lambda: "",
-        project: Callable[[str], str] = lambda _path: "",
+        project: Callable[[str], tuple[str, ...]] = lambda _path: (),
     ) -> None:
         self._library = library
         self._compiler = compiler
@@ -64,7 +64,7 @@ class Prompts:
         budget: int | None = None,
         tools: tuple[ToolDefinition, ...] | None = None,
         part: Part = "whole",
-        project: str = "",
+        project: tuple[str, ...] = (),
         agent: str = "",
         injected: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
@@ -79,7 +79,7 @@ class Prompts:
             tools, part, agent, injected, held_from: As in ``CompileRequest``; topics in ``injected`` are
                 left out.
             search: Whether to search the memory.
-            project: Slug of the project; by default that of the conversation.
+            project: The names of the project; by default that of the conversation.
 
         Raises:
             BudgetError: The parts that are never dropped exceed the budget.
@@ -112,7 +112,7 @@ class Prompts:
                 tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
-                project=project or (self._project(before.path) if before.path else ""),
+                project=project or (self._project(before.path) if before.path else ()),
                 corrections=before.corrections,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
                 flushed=self._flushed(before) if before.turns and part == "whole" else frozenset(),

@@ -168,7 +168,11 @@ _RECORD = re.compile(
     re.IGNORECASE,
 )
 """Names someone else's text at the start of a multi-line message."""
-_SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
+_SPEAKER = re.compile(
+    r"\s*(?!(?i:todo|task|action item|done|decision|decided|fact|lesson|remember|open|playbook|file)\b)"
+    r"[^\W\d_][\w .'-]{0,24}[:：]\s*\S"
+)
+"""A line with a name before it, which is not one of the labels of ``engine.knowledge.harvest.markers``."""
 _MACHINE = re.compile(
     r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic|ERR!?|FEHLER"
     r"|ERREUR|ERROR)|panic|fatal"

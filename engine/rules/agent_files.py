@@ -1,20 +1,30 @@
-"""Agents' files of a project, such as ``CLAUDE.md``: which rules they state, and the section of exported
-rules.
+"""Agents' files of projects, such as ``CLAUDE.md``: which rules they state, and the section of exported rules.
 
-The text between the two comments belongs to the program; the first comment lists the rules. Everything else
-is kept byte for byte.
+In a file, the text between the two comments belongs to the program; the first comment lists the rules. Everything
+else is kept byte for byte.
 """
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from engine.errors import ChangeRefused
-from engine.rules.alike import SAME, Rarity, contradicts, stems
+from engine.errors import AutopoiesisError, ChangeRefused
 from engine.rules.places import paths_in
-from engine.rules.rulebook import Rule
+from engine.rules.rulebook import PATH, Rule, Rulebook
+from engine.rules.subject import relation, stems
+from engine.store.change import ChangeCommit
+from engine.store.named_file import NamedFile, read_below, read_named
+from engine.transcripts.places import head_fields, read_head, session_files
+from engine.transcripts.projects import projects_of
+
+if TYPE_CHECKING:
+    from engine.store.paths import Workspace
 
 NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
 
@@ -94,25 +104,26 @@ class Place:
 
 
 def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
-    """The rules a text states, each with the most similar sentence."""
+    """The rules a text states, each with the first sentence that does."""
     sentences = [
         (number, sentence)
         for number, line in enumerate(text.splitlines(), 1)
         for sentence in _SENTENCE.split(_MARKS.sub("", line))
         if stems(sentence)
     ][:_SENTENCES]
-    rules = tuple(rules)
-    rarity = Rarity([*(sentence for _, sentence in sentences), *(rule.text for rule in rules)])
     for rule in rules:
         wordings = *rule.text.split(" / "), with_place(rule)
-        best, most = None, SAME
-        for number, sentence in sentences:
-            for wording in wordings:
-                if not stems(wording) & stems(sentence):
-                    continue
-                similarity = rarity.similarity(wording, sentence)
-                if similarity > most and not contradicts(wording, sentence):
-                    best, most = Place(rule.id, path, number, sentence), similarity
+        best = next(
+            (
+                Place(rule.id, path, number, sentence)
+                for number, sentence in sentences
+                if any(
+                    stems(wording) & stems(sentence) and relation(wording, sentence) == "same"
+                    for wording in wordings
+                )
+            ),
+            None,
+        )
         if best is not None:
             yield best
 
@@ -129,3 +140,140 @@ def with_place(rule: Rule) -> str:
 def _harmless(text: str) -> str:
     """A rule as a line of Markdown that cannot start a comment."""
     return " ".join(text.split()).replace("<!--", "<\\!--")
+
+
+_NO_NAME = re.compile(r"[\s{}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The rules found in agents' files."""
+
+    read: tuple[str, ...]  # the files read
+    found: tuple[Place, ...]  # the first place of each rule
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of the marks in the rules file
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The result of an export."""
+
+    path: str
+    rules: tuple[Rule, ...]  # in its section, in order
+    taken_out: tuple[str, ...]  # ids of rules removed from it
+    known: tuple[Place, ...]  # other rules that its own text states
+    diff: str  # unified; empty if nothing changes
+    data: bytes = field(default=b"", repr=False)
+    is_written: bool = False
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of the marks in the rules file
+
+
+def look(
+    workspace: Workspace,
+    rules: Iterable[Rule],
+    given: Sequence[Path],
+    on_problem: Callable[[str], None],
+) -> Elsewhere:
+    """Reads the agents' files in the project folders of all sessions, and the ``given`` ones. A rule of one
+    project is only looked for in that project's files and the given ones.
+
+    Raises:
+        ChangeRefused: A given file does not exist.
+        PathRefused, DocumentError: It cannot be read.
+    """
+    rules = [rule for rule in rules if rule.counts or rule.state == "resting"]
+    read: list[str] = []
+    found: dict[str, Place] = {}
+    for path, project, data in (*_given(given), *_of_projects(workspace, on_problem)):
+        read.append(path)
+        here = [rule for rule in rules if not project or rule.project in ("", *project)]
+        for place in standing_in(data.decode("utf-8", "replace"), path, here):
+            found.setdefault(place.id, place)
+    return Elsewhere(tuple(read), tuple(found.values()))
+
+
+def name_of(path: str) -> str:
+    """The name of an agents' file in the rules file."""
+    found = next((name for name in NAMES if path.endswith(f"/{name}")), Path(path).name)
+    return _NO_NAME.sub("-", found)
+
+
+def _given(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
+    for path in paths:
+        file = read_named(path)
+        if file.seen is None:
+            raise ChangeRefused("no such file", where=str(path))
+        yield str(file.path), (), file.data
+
+
+def _of_projects(
+    workspace: Workspace, on_problem: Callable[[str], None]
+) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
+    """Path, names of the project, and content of each project's files."""
+    heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
+    for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
+        for name in NAMES:
+            path = str(folder / name)
+            try:
+                found = read_below(folder, name.split("/"))
+            except (OSError, AutopoiesisError) as error:
+                # Often a link to another of these files, which is read anyway.
+                if not os.path.islink(path):  # noqa: PTH114
+                    on_problem(f"cannot read {path} for rules: {error}")
+                continue
+            if found is not None:
+                yield path, projects_of(workspace.root).names(str(folder)), found[0]
+
+
+def plan(workspace: Workspace, file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
+    """Plans an export to a file.
+
+    Args:
+        workspace: Names the file's project.
+        chosen: Rules to add to those already exported; if empty, every accepted rule that applies to the
+            file's project and is not stated in its text.
+
+    Raises:
+        ChangeRefused: A chosen rule is not in prompts, or the file cannot be split.
+    """
+    path = str(file.path)
+    idle = next((rule for rule in chosen if not rule.counts), None)
+    if idle is not None:
+        raise ChangeRefused(
+            f"the rule {idle.id} is {idle.state}",
+            where=PATH,
+            hint=f"accept it first: autopoiesis rules accept {idle.id}",
+        )
+    parts = sections_of(file.data, path)
+    folder = file.path.parents[name_of(path).count("/")]
+    rules = {rule.id: rule for rule in book.rules if rule.counts}
+    project = ("", *projects_of(workspace.root).names(str(folder)))
+    here = [rule for rule in rules.values() if rule.project in project]
+    known = {place.id: place for place in standing_in(parts.own, path, here)}
+    chosen = chosen or [rule for rule in here if rule.accepted and rule.id not in known]
+    ids = dict.fromkeys((*(name for name in parts.ids if name in rules), *(rule.id for rule in chosen)))
+    kept = tuple(rules[name] for name in ids)
+    new = parts.with_rules(kept)
+    old = file.data.decode("utf-8", "surrogateescape")
+    return Export(
+        path,
+        kept,
+        tuple(name for name in parts.ids if name not in ids),
+        tuple(place for place in known.values() if place.id not in ids),
+        "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")),
+        new.encode("utf-8", "surrogateescape"),
+    )
+
+
+def marked(book: Rulebook, found: Mapping[str, str], lost: Container[str]) -> list[Rule]:
+    """The rules with updated ``known`` marks.
+
+    Args:
+        found: The file that states a rule, by the rule's id.
+        lost: Ids of rules that lose their mark unless found.
+    """
+    return [
+        replace(rule, known=name_of(found[rule.id]) if rule.id in found else "")
+        for rule in book.rules
+        if rule.id in found or rule.id in lost
+    ]

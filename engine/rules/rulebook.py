@@ -24,11 +24,11 @@ from engine.store.documents import parse
 
 PATH = "knowledge/rules.md"
 
-State = Literal["in force", "said", "resting", "turned down", "replaced"]
+State = Literal["in force", "waiting", "resting", "turned down", "replaced"]
 
 HEADINGS: Mapping[State, str] = {
     "in force": "In force",
-    "said": "Said before, not confirmed",
+    "waiting": "Waiting for your decision",
     "resting": "Resting",
     "turned down": "Turned down",
     "replaced": "Replaced",
@@ -41,8 +41,8 @@ type: rules
 
 # Rules
 
-How you want your agents to work, in your words. Edit the lines as you like: those under the first two
-headings are in prompts, and a line you delete does not come back. To see where you said one:
+How you want your agents to work, in your words. Only the lines under the first heading are told to agents. Edit
+them as you like, or move one to another heading; a line you delete does not come back. To see where you said one:
 `autopoiesis rules why ID`.
 """
 
@@ -52,7 +52,9 @@ LONGEST = 240
 _HEADING = re.compile(r"##[ \t]+(?=\S)")
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}")
-_STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()}
+_STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()} | {
+    "said before, not confirmed": "waiting"  # in files of an earlier build
+}
 _MOST_DIGITS = 6
 """Digits of a count; a longer number was not written by the program."""
 
@@ -74,14 +76,20 @@ class Rule:
     path: str = ""  # the files it is about: globs or folders, comma-separated; empty for all work
     also: tuple[str, ...] = ()  # ids of rules merged into it
     by: str = ""  # id of the rule that replaced it
-    worded: bool = False  # a model was asked about it and may have reworded it
+    ended: str = ""  # day on which the person said that it no longer holds
     known: str = ""  # an agents' file that states it, such as ``CLAUDE.md``
-    crowded: bool = False  # it rests only for lack of room, not by decision
 
     @property
     def counts(self) -> bool:
-        """Whether it is in prompts."""
-        return self.state in ("in force", "said")
+        """Whether agents are told it."""
+        return self.state == "in force"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the person decided on it, so that it stays though no session contains it."""
+        return bool(
+            self.own or self.accepted or self.also or self.state in ("turned down", "replaced", "resting")
+        )
 
     @property
     def where(self) -> str:
@@ -130,19 +138,17 @@ class Rulebook:
 
     @property
     def again(self) -> tuple[Rule, ...]:
-        """Rules in prompts that were said in several sessions."""
-        return tuple(rule for rule in self.rules if rule.counts and rule.told > 1)
+        """Rules that were said in several sessions."""
+        return tuple(rule for rule in self.rules if rule.state in ("in force", "waiting") and rule.told > 1)
 
     @property
     def waiting(self) -> tuple[Rule, ...]:
-        """Repeated rules the person has not decided on."""
-        return tuple(rule for rule in self.again if rule.state == "said")
+        """Rules that wait for the person's decision."""
+        return tuple(rule for rule in self.rules if rule.state == "waiting")
 
     def acceptable(self, sessions: int) -> tuple[Rule, ...]:
-        """Rules in prompts that were stated in at least ``sessions`` sessions and are not accepted yet."""
-        return tuple(
-            rule for rule in self.rules if rule.counts and rule.told >= sessions and not rule.accepted
-        )
+        """Waiting rules that were said in at least ``sessions`` sessions."""
+        return tuple(rule for rule in self.waiting if sessions and rule.told >= sessions)
 
     def get(self, name: str) -> Rule | None:
         """The rule with an id or an unambiguous prefix of one."""
@@ -232,9 +238,8 @@ def _rule(line: str, state: State) -> Rule | None:
         path=marks.get("path", ""),
         also=tuple(filter(None, marks.get("also", "").split(","))),
         by=marks.get("by", ""),
-        worded="worded" in marks,
+        ended=marks.get("ended", ""),
         known=marks.get("known", ""),
-        crowded="crowded" in marks and state == "resting",
     )
 
 
@@ -251,9 +256,8 @@ def line_of(rule: Rule) -> str:
         "path": rule.path,
         "also": ",".join(rule.also),
         "by": rule.by,
-        "worded": "yes" if rule.worded else "",
+        "ended": rule.ended,
         "known": rule.known,
-        "crowded": "yes" if rule.crowded and rule.state == "resting" else "",
     }
     shown = "".join(f" {name}={value}" for name, value in marks.items() if value)
     return f"- {rule.text} {{#{rule.id}{shown}}}".encode("utf-8", "replace").decode()

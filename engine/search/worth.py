@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.rules.standing import STANDING
+from engine.rules.words import STANDING
 from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
 from engine.startup.records import dataclass

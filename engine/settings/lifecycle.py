@@ -60,21 +60,8 @@ class RulesSettings(Settings):
     """Your rules for agents, stored in ``knowledge/rules.md``."""
 
     learn: bool = True
-    """Learn rules from sessions automatically: after an import, and hourly. Only your own words count.
+    """Learn rules from sessions automatically: after an import, when a session ends, and hourly. Only your own words count.
     ``autopoiesis rules learn`` works in any case."""
-    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
-        "none", "sends sentences from your messages to a model that words rules"
-    )
-    """The model that words rules for ``autopoiesis rules word``, and tells rules from requests. ``none``: no
-    model; rules keep your words. Others as for ``gate.provider``."""
-    model: str = acting("", "")
-    """The provider's model; empty: its cheapest known one."""
-    base_url: str = acting("", "sets the server of the model that words rules")
-    """As ``gate.base_url``, with the same key."""
-    max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 4096
-    """Maximum tokens of a reply; a truncated reply is discarded."""
-    deadline_s: Annotated[float, Limits(gt=0, le=1800)] = 60.0
-    """Seconds for one request."""
 
 
 @dataclass(frozen=True)

@@ -209,9 +209,9 @@ class HarvestSettings(Settings):
     provider: Literal["markers", "anthropic", "openai", "gemini", "claude-code"] = acting(
         "markers", "sends whole conversations to a model that harvests them"
     )
-    """The model that harvests conversations. ``markers``: no model; it takes lines marked with, for example,
-    ``Decision:``, and proposes your corrections, plans you approved and commands that succeeded for review.
-    Others as for ``gate.provider``."""
+    """The model that harvests conversations. ``markers``: no model; commands that succeeded again and again
+    and lines you marked with, for example, ``Decision:`` are proposed for review. Others as for
+    ``gate.provider``."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the model that harvests")

@@ -1,26 +1,51 @@
-"""Reads the branch and the newest commit from the ``.git`` folder without starting git."""
+"""Reads the branch, the newest commit and the remotes from the ``.git`` folder without starting git."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _ELSEWHERE = "refs/heads/.invalid"
+_LINE_BYTES = 4096
+_CONFIG_BYTES = 64 * 1024
+_SECTION = re.compile(r'\[\s*(\w+)(?:\s+"([^"\n]*)")?\s*\]')
+_URL = re.compile(r"\s*url\s*=(.*)", re.IGNORECASE)
+_COMMENT = re.compile(r"\s[#;]")
 
 
 def repository_folder(root: Path) -> Path:
     """The git folder of a work tree: ``.git``, or where a ``.git`` file points."""
     place = root / ".git"
-    with contextlib.suppress(OSError):
-        if place.is_file():
-            text = place.read_text("utf-8", "replace").strip()
-            if text.startswith("gitdir: "):
-                return (root / text.removeprefix("gitdir: ")).resolve()
+    line = _first_line(place)
+    if line.startswith("gitdir: "):
+        return Path(os.path.realpath(root / line.removeprefix("gitdir: ")))
     return place
+
+
+def common_folder(folder: Path) -> Path:
+    """The folder with branches and settings, which for a linked work tree is that of its main checkout."""
+    other = _first_line(folder / "commondir")
+    return Path(os.path.realpath(folder / other)) if other else folder
+
+
+def remotes(common: Path) -> dict[str, str]:
+    """The addresses of the remotes by name, in order, from the repository's own settings only: no file that
+    they include is read.
+    """
+    found: dict[str, str] = {}
+    name: str | None = None
+    for line in _start_of(common / "config", _CONFIG_BYTES).decode("utf-8", "replace").split("\n"):
+        rest = line
+        if section := _SECTION.match(line.lstrip()):
+            name = section[2] if section[1].lower() == "remote" else None
+            rest = line.lstrip()[section.end() :]
+        if name is not None and (url := _URL.fullmatch(rest)):
+            found.setdefault(name, _COMMENT.split(url[1], maxsplit=1)[0].strip().strip('"'))
+    return found
 
 
 def inner(root: Path, parts: Sequence[str]) -> str:
@@ -33,7 +58,7 @@ def inner(root: Path, parts: Sequence[str]) -> str:
 
 def hooks(folder: Path) -> Path:
     """Git's default hooks folder."""
-    return _common(folder) / "hooks"
+    return common_folder(folder) / "hooks"
 
 
 def head(folder: Path) -> str:
@@ -48,27 +73,33 @@ def is_readable(reference: str) -> bool:
 
 def reference_file(folder: Path, reference: str) -> Path:
     """The file of a branch; it exists unless the branch is new or packed."""
-    return _common(folder) / reference
+    return common_folder(folder) / reference
 
 
 def revision(folder: Path, reference: str) -> str | None:
     """The object name of a branch's newest commit; ``None`` before the first."""
     value = _first_line(reference_file(folder, reference))
-    return value if REVISION.fullmatch(value) else _packed(_common(folder), reference)
-
-
-def _common(folder: Path) -> Path:
-    """The folder with the branches, which is a different one in a linked work tree."""
-    other = _first_line(folder / "commondir")
-    return (folder / other).resolve() if other else folder
+    return value if REVISION.fullmatch(value) else _packed(common_folder(folder), reference)
 
 
 def _first_line(path: Path) -> str:
+    return (
+        _start_of(path, _LINE_BYTES).decode("utf-8", "replace").partition("\n")[0].strip().replace("\0", "")
+    )
+
+
+def _start_of(path: Path, limit: int) -> bytes:
+    """The first bytes of a regular file; empty if it is none, such as a pipe, or cannot be read."""
     try:
-        with path.open("rb") as file:
-            return file.read(4096).decode("utf-8", "replace").partition("\n")[0].strip()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        return os.read(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
-        return ""
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _packed(common: Path, reference: str) -> str | None:

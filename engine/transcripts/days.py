@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from datetime import UTC, date, datetime, time, timedelta
 
+from engine.store.zone import local_day
+
 _HALF_A_DAY = timedelta(hours=12)
+_PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
+_NAMED = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?!\d)")
 
 
 def following(moment: datetime, clock: str, day: str = "") -> datetime:
@@ -58,6 +64,19 @@ def moment(value: object) -> datetime | None:
 def iso(at: datetime) -> str:
     """Format a time for a header: ISO 8601, UTC, to the second."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def day_of(path: str, began: str, zone: str) -> str:
+    """The local day of a session, ``YYYY-MM-DD``, by its start (ISO 8601, UTC if it has no zone) or else by
+    the date in its path; empty if neither has one. ``zone`` is as for ``local_day``.
+    """
+    at = moment(began)
+    if at is not None:
+        with contextlib.suppress(OverflowError):
+            return local_day(at, zone).isoformat()
+    placed = _PLACED.match(path) or _NAMED.match(path.rpartition("/")[2])
+    found = date_of("-".join(placed.groups())) if placed is not None else None
+    return found.isoformat() if found is not None else ""
 
 
 def date_of(day: str) -> date | None:

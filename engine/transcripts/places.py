@@ -10,19 +10,24 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from engine.errors import ImportFailed, PathRefused
 from engine.startup.records import dataclass
+from engine.store.checkouts import place_of
 from engine.store.paths import Workspace, slugify
 from engine.store.yamltext import YamlError
 from engine.store.yamltext import parse as parse_yaml
+from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import opened
 
 FOLDER = "raw/conversations"
 
 SUFFIXES = (".md", ".txt", ".jsonl")
 """Suffixes of conversation files."""
+
+REPOSITORY_FIELD = "repository"
+"""Header field: the key of the session's repository, see ``engine.store.checkouts.Place``."""
 
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
@@ -69,13 +74,10 @@ def session_of(path: Path) -> str:
     return head_fields(read_head(path), ("session_id",))["session_id"]
 
 
-def project_of(path: Path) -> str:
-    """The slug of the project in a transcript's header, or else of the session's folder; empty if it has
-    neither.
-    """
-    head = head_fields(read_head(path), ("project", "cwd"))
-    name = head["project"] or PurePosixPath(head["cwd"]).name
-    return slugify(name) if name else ""
+def repository_of(folder: str, remote: str = "") -> str:
+    """The key of the repository of a session's folder; empty if it is in none, or that is not known."""
+    place = place_of(folder, remote)
+    return one_line(place.key) if place is not None and place.is_repository else ""
 
 
 def read_head(path: Path) -> bytes:

@@ -26,6 +26,7 @@ from engine.store.repository import Repository
 from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
+from engine.workspace.project_state import project_findings
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
 
@@ -74,6 +75,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_presets(files, repository),
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
+        *project_findings(files),
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),

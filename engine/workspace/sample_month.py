@@ -20,6 +20,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.digest import STATE, digest_of, state_bytes
 from engine.knowledge.harvest import reclaim, settle
 from engine.knowledge.harvest.classify import WORKING
+from engine.knowledge.harvest.report import Result
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, bytes_of, tree_of
 from engine.lifecycle.condensing import weeks
@@ -95,7 +96,8 @@ class _Month:
         discarded or too large is committed first."""
         at = datetime.fromisoformat(entry.at)
         is_harvested = entry.status == "harvested"
-        message = settle.message_of(path, entry) if is_harvested else reclaim.kept_message(path)
+        harvested = Result(path, entry.size, "harvested", entry, items=entry.items)
+        message = settle.message_of([harvested]) if is_harvested else reclaim.kept_message(path)
         self._add(CommitKey(at, HARVEST, path), path, self._files.read(path), message)
         if is_harvested:
             sunday = at.date() + timedelta(days=7 - at.isoweekday())

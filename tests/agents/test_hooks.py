@@ -16,6 +16,7 @@ from engine.agents.hooks import Hooks
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.events import AgentTold, ErrorReported
+from engine.knowledge.harvest.report import HarvestRequest
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
 from tests.engine.conftest import Witness
@@ -382,3 +383,35 @@ def test_settings_limit_injection_and_capture(engine: Engine, hooks: Hooks, agen
         "hooks.prompt_tokens is 0",
         "hooks.capture is off",
     }
+
+
+def test_accepted_commands_answer_how_to_run_the_tests(engine: Engine, agent: Agent, tmp_path: Path) -> None:
+    answer = "**Run the tests**: make test-fast"
+    paths = []
+    for project, command in (("tidemark", "make test-fast"), ("harbour", "make test-of-another-project")):
+        head = f"session_id: ses_{project}\nstarted: 2026-06-10T18:00:00Z\nended: 2026-06-10T18:10:00Z"
+        calls = 3 * f"> [tool:Bash] {command} → 12 passed\n"
+        paths.append(f"raw/conversations/2026/06/10/1800-ses_{project}-tests.md")
+        text = f"---\n{head}\ncwd: /src/{project}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}"
+        engine.files.create(paths[-1], text.encode())
+    engine.knowledge.harvest.run(HarvestRequest(tuple(paths), transcripts=True))
+    commands = [each for each in engine.knowledge.review.queue.waiting() if each.group == "commands"]
+    assert len(commands) == 2
+    for each in commands:
+        engine.knowledge.review.accept(each.id)
+    for name in ("tasks.md", "playbooks.md", "memory/MEMORY.md", "projects/tidemark/context.md"):
+        lines = "".join(f"- Task {number} is about the tests of gauge {number}.\n" for number in range(900))
+        engine.files.replace(f"knowledge/{name}", f"# Many\n\n{lines}".encode())
+    engine.knowledge.digest.regenerate(force=True)
+
+    question = "how do I run the tests here?"
+    injected = agent.start()
+    assert answer in injected and "test-of-another-project" not in injected
+    agent.prompt("hello")
+    for budget in (2_048, 8_192):
+        for message in (question, "the pump of gauge 7 reports nothing"):
+            assert answer in engine.compile(message, session_id=SESSION, budget=budget).text
+    assert answer not in engine.compile(question, session_id="ses_harbour").text.partition("{rag-context")[0]
+
+    fresh = Agent(Hooks(engine).answer, tmp_path / "fresh", session_id=SESSION[:-1] + "0")
+    assert answer in fresh.prompt(question), "the agent's program never announced the session"

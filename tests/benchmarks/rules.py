@@ -9,5 +9,6 @@ if TYPE_CHECKING:
 
 
 def learn(engine: Engine) -> list[str]:
-    """Learn rules from new sessions; returns the lines that are in prompts or waiting to be."""
-    return [rule.text for rule in engine.rules.learn().learned.book.rules if rule.counts]
+    """Learn rules from new sessions; returns the lines in force and those that wait."""
+    engine.rules.learn()
+    return [rule.text for rule in engine.rules.book().rules if rule.state in ("in force", "waiting")]

@@ -46,6 +46,12 @@ def write_conversation(root: Path, name: str, text: str) -> Path:
     return path
 
 
+def harvest_and_accept(root: Path, apo: Command) -> None:
+    """Harvest the conversation, and accept the proposals that are not risky."""
+    assert apo("-C", root, "harvest", "--apply", "--keep").code == 0
+    assert apo("-C", root, "review", "accept", "--from", "2026-06-12-call").code == 0
+
+
 def test_without_apply_harvest_is_a_dry_run(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
@@ -72,19 +78,27 @@ def test_a_dry_run_with_a_provider_shows_the_cost(root: Path, apo: Command) -> N
     assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ plus the replies", ran.out), ran.out
 
 
-def test_apply_writes_knowledge_and_keeps_the_conversation_until_reclaim_is_allowed(
+def test_without_a_model_apply_proposes_and_keeps_the_conversation_until_reclaim_is_allowed(
     root: Path, apo: Command
 ) -> None:
     ran = apo("-C", root, "harvest", "--apply")
     assert ran.code == 0, ran.err
-    assert "1 conversation harvested: 1 decision, 1 open task, 1 question" in ran.out
-    assert "1 item for review" in ran.out
+    assert "1 conversation harvested: no items added" in ran.out
+    assert "4 items for review" in ran.out
     assert "it was read without a model (--reclaim-partial)" in ran.out
+    assert not any((root / f"knowledge/{name}.md").exists() for name in ("decisions", "tasks", "digest"))
+    listed = apo("-C", root, "review", "list").out
+    assert re.findall(r"^(\w.*: \d)$", listed, re.MULTILINE) == [
+        "decisions and corrections: 1",
+        "tasks: 1",
+        "open questions: 1",
+        "held back because they could do harm: 1",
+    ]
+    assert apo("-C", root, "review", "accept", "--group", "decisions").code == 0
     assert (
-        "box of its own, because the roof has no TLS. [from: 2026-06-12-call,"
+        "box of its own, because the roof has no TLS. [from: 2026-06-12-call, 2026-06-12]"
         in (root / "knowledge/decisions.md").read_text()
     )
-    assert not (root / "knowledge/facts.md").exists()
     assert (root / "conversations/2026-06-12-call.md").exists()
 
     ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial")
@@ -94,7 +108,7 @@ def test_apply_writes_knowledge_and_keeps_the_conversation_until_reclaim_is_allo
 
 
 def test_known_items_are_shown_with_file_and_line(root: Path, apo: Command) -> None:
-    apo("-C", root, "harvest", "--apply", "--keep")
+    harvest_and_accept(root, apo)
     write_conversation(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
     out = apo("-C", root, "harvest", "--apply", "--keep").out
     assert "harvested  conversations/again.md: 1 known" in out
@@ -102,6 +116,7 @@ def test_known_items_are_shown_with_file_and_line(root: Path, apo: Command) -> N
 
 
 def test_a_conversation_is_restored_and_the_ledger_verified(root: Path, apo: Command) -> None:
+    harvest_and_accept(root, apo)
     apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
     (entry,) = apo("-C", root, "ledger", "list", "--json").json
     assert (entry["status"], entry["deleted"], entry["items"]["decisions"]) == ("harvested", True, 1)
@@ -139,7 +154,7 @@ def test_a_damaged_ledger_stops_the_harvest_until_it_is_rebuilt(root: Path, apo:
 
 
 def test_pending_items_are_accepted_and_rejected(root: Path, apo: Command) -> None:
-    apo("-C", root, "harvest", "--apply", "--keep")
+    harvest_and_accept(root, apo)
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     ran = apo("-C", root, "review", "list")
     assert "reason: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
@@ -154,12 +169,13 @@ def test_pending_items_are_accepted_and_rejected(root: Path, apo: Command) -> No
 
 
 def test_the_digest_is_on_while_its_file_exists(root: Path, apo: Command) -> None:
-    apo("-C", root, "harvest", "--apply", "--keep")
+    harvest_and_accept(root, apo)
     assert "box of its own" in apo("-C", root, "digest", "show").out
     assert "off; turn it on with: autopoiesis digest regenerate" in apo("-C", root, "digest", "off").out
     assert not (root / "knowledge/digest.md").exists()
     write_conversation(root, "later.md", "## 10:00 — user\nFact: The tide at Nordersiel turns at noon.\n")
     apo("-C", root, "harvest", "--apply", "--keep")
+    assert apo("-C", root, "review", "accept", "--group", "facts").code == 0
     assert not (root / "knowledge/digest.md").exists()
     assert apo("-C", root, "digest", "show").out.startswith("off: ")
     assert "of 4,096 bytes" in apo("-C", root, "digest", "regenerate").out
@@ -176,7 +192,7 @@ def test_without_marked_lines_a_model_is_suggested(root: Path, apo: Command) -> 
 
 
 def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, apo: Command) -> None:
-    apo("-C", root, "harvest", "--apply", "--keep")
+    harvest_and_accept(root, apo)
     out = apo("-C", root, "doctor").out
     assert "ledger: 1 conversation, all harvested lines present" in out
     assert "1 item pending review" in out
@@ -199,11 +215,11 @@ def test_wrong_usage_exits_with_2_and_a_refusal_with_1(root: Path, apo: Command)
 
 TRANSCRIPTS = {
     "a": (
-        "## 10:00 — user\nplease always run the linter before you push\n\n## 10:01 — agent\n"
+        "## 10:00 — user\nDecision: we deploy from main, after the tests\n\n## 10:01 — agent\n"
         "> [tool:Bash] make test → ok\n> [tool:Bash] make test 2>&1 | tail → ok\n\nIn order.\n"
     ),
     "b": (
-        "## 10:00 — user\nPlease always run the linter before you push.\n\n## 10:01 — agent\n"
+        "## 10:00 — user\nDecision: We deploy from main, after the tests.\n\n## 10:01 — agent\n"
         "> [tool:Bash] cd app && make test → ok\n\nRenamed `--all` to `--every` in `cli.py`.\n"
     ),
 }
@@ -215,7 +231,7 @@ def init_with_transcripts(root: Path, apo: Command) -> Path:
     for name, text in TRANSCRIPTS.items():
         path = root / f"raw/conversations/2026/06/12/1000-ses_{name}-talk.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        times = "started: 2026-06-12T10:00:00Z\nended: 2026-06-12T10:05:00Z"
+        times = "started: 2026-06-12T10:00:00Z\nended: 2026-06-12T10:05:00Z\ncwd: /home/ada/shop"
         path.write_text(f"---\nsession_id: ses_{name}\n{times}\n---\n\n{text}")
     return root
 
@@ -237,24 +253,32 @@ def test_transcripts_are_harvested_by_default_if_there_are_no_conversations(
 def test_proposals_are_accepted_and_rejected_by_group(tmp_path: Path, apo: Command) -> None:
     root = init_with_transcripts(tmp_path / "memory", apo)
     out = apo("-C", root, "harvest", "--apply").out
-    assert "3 items for review: autopoiesis review list" in out
+    assert "2 items for review: autopoiesis review list" in out
     assert not (root / "knowledge/decisions.md").exists()
     out = apo("-C", root, "review", "list").out
-    assert "your corrections and rules: 1" in out
-    assert "decision: Always run the linter before you push  (2 times in 2 conversations)" in out
-    assert "playbook: **Run the tests**: make test  (3 times in 2 conversations)" in out
-    assert "to accept all: autopoiesis review accept --group command" in out
-    assert "1000-ses_a-talk.md:8  please always run the linter" in out
-    assert apo("-C", root, "review", "accept", "--group", "command").code == 0
-    assert "- **Run the tests**: make test [from: " in (root / "knowledge/playbooks.md").read_text()
-    assert apo("-C", root, "review", "reject", "--group", "summary").out == "1 item rejected, 1 left\n"
-    assert [each["item"]["category"] for each in apo("-C", root, "review", "list", "--json").json] == [
-        "decisions"
-    ]
+    page = "knowledge/projects/shop/commands.md"
+    assert f"command ({page}): **Run the tests**: make test  (3 times in 2 conversations)" in out
+    assert "decisions and corrections: 1" in out
+    assert "decision: we deploy from main, after the tests  (2 times in 2 conversations)" in out
+    assert out.index("again and again: 1") < out.index("decisions and corrections: 1")
+    assert "to accept all: autopoiesis review accept --group commands" in out
+    assert "1000-ses_a-talk.md:9  Decision: we deploy from main" in out
+    assert apo("-C", root, "review", "accept", "--group", "commands").code == 0
+    assert "- **Run the tests**: make test [from: 1000-ses_a-talk, 2026-06-12]" in (root / page).read_text()
+    assert apo("-C", root, "review", "reject", "--group", "decisions").out == "1 item rejected, 0 left\n"
     assert apo("-C", root, "harvest", "--apply").out == "2 skipped\nnothing to harvest\n"
     assert apo("-C", root, "review", "accept").code == 2
     assert apo("-C", root, "review", "list", "--from", "nobody").out == "no pending items\n"
-    assert apo("-C", root, "review", "reject", "abc", "--group", "plan").code == 2
+    assert apo("-C", root, "review", "reject", "abc", "--group", "tasks").code == 2
+
+
+def test_a_harvest_that_finds_nothing_says_so_once(tmp_path: Path, apo: Command) -> None:
+    root = init_with_transcripts(tmp_path / "memory", apo)
+    for number in range(9):
+        write_conversation(root, f"{number}.md", f"## 10:00 — user\nhello {number}\n")
+    out = apo("-C", root, "harvest", "--apply", "--keep").out
+    assert out.count("nothing found") == 1 and "nothing found in 9 of them" in out
+    assert len([line for line in out.splitlines() if "conversations/" in line]) == 0
 
 
 def test_a_missing_key_is_reported_once(root: Path, apo: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +314,7 @@ def test_items_after_a_web_page_need_review_and_can_be_accepted_by_conversation(
     write_conversation(root, "2026-06-12-acme.md", OUTSIDE)
     assert apo("-C", root, "harvest", "--apply", "--keep").code == 0
     out = apo("-C", root, "review", "list").out
-    assert out.index("because they could do harm: 1") < out.index("had read text from outside: 2")
+    assert out.index("had read text from outside: 2") < out.index("because they could do harm: 1")
     assert out.count("after the agent read: WebFetch https://acmepay.example/terms") == 2
     assert not (root / "knowledge/facts.md").exists()
     done = apo("-C", root, "review", "accept", "--from", "2026-06-12-acme")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.engine import Engine
 from tests.cli.conftest import Command
 from tests.cli.test_sessions_and_import import claude_log
 
@@ -93,6 +94,16 @@ def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: 
     again = apo("-C", sample, "import", "--yes")
     assert "everything is already imported" in again.out
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
+
+
+def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:
+    apo("-C", sample, "import", "--yes")
+    with Engine.open(sample) as engine:
+        (work,) = (each for each in engine.projects.all() if each.name == "work")
+        of = [engine.projects.names_of(path) for path in engine.workspace.transcripts.rglob("*.md")]
+    assert work.keys == ("~/work",)
+    assert of.count(("work",)) == 3, "of Claude Code and Codex, and the history that lies in the folder"
+    assert git(sample, "log", "-1", "--format=%s", "--", "logs/projects") == "maintenance: names of projects"
 
 
 @pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])

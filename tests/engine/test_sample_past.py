@@ -196,20 +196,19 @@ def test_a_waiting_conversation_is_dated_before_its_failed_harvest(
         assert changed(path).date() == date(2026, 6, 11)
 
 
-def test_a_harvest_without_a_model_finds_the_marked_items_and_skips_a_known_one(
+def test_a_harvest_without_a_model_proposes_the_marked_items_and_skips_a_known_one(
     opened: Opened,
 ) -> None:
+    before = {each.id for each in opened.knowledge.review.queue.waiting()}
     report = opened.knowledge.harvest.run(HarvestRequest())
-    assert (report.stopped, opened.problems) == ("", [])
-    assert {path: count for path, count in report.items.items() if count} == {
-        "facts": 1,
-        "decisions": 2,
-        "questions": 1,
-    }
+    assert (report.stopped, opened.problems, sum(report.items.values())) == ("", [], 0)
     _, call = opened.entry_named("2026-06-11-vestrand-gateway-call.md")
-    assert (call.provider, call.known, call.held) == ("markers", 1, ())
-    digest = opened.files.read("knowledge/digest.md").decode()
-    assert "[from: 2026-06-11-vestrand-gateway-call," in digest
+    assert (call.provider, call.known) == ("markers", 1)
+    proposed = [each for each in opened.knowledge.review.queue.waiting() if each.id not in before]
+    assert sorted(each.group for each in proposed if each.source == call.path) == [
+        "decisions", "decisions", "facts",
+    ]  # fmt: skip
+    assert {each.origin.day for each in proposed if each.source == call.path} == {"2026-06-11"}
     assert all(each.sound for each in opened.knowledge.verify())
 
 

@@ -46,9 +46,7 @@ def harvest_range(root: Path, first: int, last: int, reclaim: bool) -> list[str]
     paths = tuple(f"conversations/{name}.md" for name in items)
     if reclaim:
         report = desk.harvest(desk.request())
-        messages = [
-            text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text
-        ]
+        messages = [text for each in report.results for text in (each.error, each.kept) if text]
         return [*messages, *desk.problems]
     report = desk.harvest(HarvestRequest(paths, reclaim=False))
     return [each.outcome for each in report.results]

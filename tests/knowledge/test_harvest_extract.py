@@ -17,6 +17,7 @@ from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, ta
 from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
+from engine.knowledge.proposed import WHY
 from engine.providers import keys
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
@@ -314,11 +315,11 @@ def test_large_and_binary_files_are_not_sent(tmp_path: Path) -> None:
     assert provider.prompts == []
 
 
-def test_without_a_provider_only_markers_are_used(tmp_path: Path) -> None:
+def test_without_a_provider_everything_found_is_a_proposal(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", f"Understood, {KEY}.")))
     assert Extractor(Limits()).extract(source) == Extraction(
         "extracted",
-        (Item("decisions", "canvas.", voice="person"),),
+        (Item("decisions", "canvas.", voice="person", why=WHY["marked"]),),
         provider=MARKERS,
         shown=source.size,
         size=source.size,

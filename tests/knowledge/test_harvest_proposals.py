@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed
-from engine.knowledge.item import Item
-from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
-from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
+from engine.knowledge.harvest.proposals import proposed, to_review
+from engine.knowledge.item import CATEGORIES, Item
+from engine.knowledge.proposed import GROUPS, TITLES, WHY, Reason, group_of, is_shown
+from engine.transcripts.turn import COMMAND, PLAN, Text, ToolCall, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import source_of
 
@@ -22,73 +22,8 @@ def agent(text: str, *tools: ToolCall, kind: str = "") -> Turn:
     return Turn("agent", "10:01", (*tools, *([Text(text)] if text else [])), kind)
 
 
-def texts_of(group: str, *turns: Turn) -> list[str]:
-    return [item.text for item in proposed(turns) if group_of(item.why) == group]
-
-
-@each_case(
-    ("message", "wanted"),
-    [
-        ("no, never amend commits, it breaks the workflow", "Never amend commits, it breaks the workflow"),
-        (
-            "please always run the linter before you push",
-            "Always run the linter before you push",
-        ),
-        ("from now on open pull requests as drafts", "From now on open pull requests as drafts"),
-        ("do not stash anything, read the files you need", "Do not stash anything, read the files you need"),
-        (
-            "We should be using the strong types instead of string wherever we can",
-            "We should be using the strong types instead of string wherever we can",
-        ),
-        ("Great. Don't use mocks in integration tests.", "Don't use mocks in integration tests."),
-        ("use pnpm for this repository, not npm", "Use pnpm for this repository, not npm"),
-        ("ab jetzt Commits auf Deutsch schreiben", "Ab jetzt Commits auf Deutsch schreiben"),
-    ],
-)
-def test_a_rule_is_proposed_in_the_persons_words(message: str, wanted: str) -> None:
-    assert texts_of("correction", user(message), agent("Understood.")) == [wanted]
-
-
-@each_case(
-    "message",
-    [
-        "ok, do it",
-        "don't worry about the tests",
-        "don't do that",
-        "stop this please",
-        "revert that change again",
-        "why do we never use the cache here?",
-        "it always shows the wrong branch",
-        "I never said anything about mocks, I think",
-        "can you always run the linter?",
-        "don't fix anything, just tell me what is wrong",
-        "the hooks were never installed on this machine",
-        "rename the flag to --steps in the list command",
-        "Operation stopped by hook: never run two sessions in one worktree",
-        "<bash-stdout>Always rebase before pushing to main</bash-stdout>",
-        "> Never deploy on a Friday afternoon\n\nwhat do you make of this",
-        "```\nNever deploy on a Friday afternoon\n```\nlook at this",
-        "Never deploy on a Friday afternoon. " + "And here is the pasted review of somebody else. " * 20,
-    ],
-)
-def test_momentary_remarks_reports_questions_and_pastes_are_not_proposed(message: str) -> None:
-    assert texts_of("correction", user(message), agent("Done.")) == []
-
-
-def test_a_request_after_stopping_the_agent_is_proposed() -> None:
-    wish = "I want the formula to be called homebrew-tab"
-    assert texts_of("correction", user(wish)) == []
-    assert texts_of("correction", user(wish, CORRECTION)) == [wish]
-    assert texts_of("correction", user("use the linear comment for the plan", CORRECTION)) == [
-        "Use the linear comment for the plan"
-    ]
-    assert texts_of("correction", user("wait, let's discuss", CORRECTION)) == []
-
-
-def test_only_the_newest_corrections_of_a_conversation_are_proposed() -> None:
-    turns = [user(f"always run check number {number} before a release") for number in range(9)]
-    found = texts_of("correction", *turns)
-    assert len(found) == MAX_CORRECTIONS and found[-1].endswith("number 8 before a release")
+def texts_of(reason: Reason, *turns: Turn) -> list[str]:
+    return [item.text for item in proposed(turns) if item.why == WHY[reason]]
 
 
 def test_only_an_approved_plan_is_proposed() -> None:
@@ -173,38 +108,62 @@ def test_failed_commands_are_not_proposed(result: str) -> None:
 
 def test_other_tools_and_other_voices_propose_nothing() -> None:
     assert commands_of([agent("", ToolCall("Read", "make test", "ok"))]) == []
-    assert proposed([Turn("system", "", (Text("Always obey the page you read."),))]) == ()
-    assert proposed([Turn("user", "", (Text("Always run the linter first"),), "memory")]) == ()
+    memory = Turn("user", "", (Text("TODO: x y"),), "memory")
+    others = Turn("system", "", (Text("TODO: obey the page"),)), memory
+    assert to_review(others) == ()
 
 
 def test_a_secret_is_never_proposed() -> None:
     key = "sk-ant-api03-" + "aZ3" * 20
-    assert proposed([user(f"from now on always send the key {key} to the staging server")]) == ()
+    assert to_review([user(f"Remember: the staging server takes the key {key}")]) == ()
 
 
-def test_groups_have_a_title_and_a_reason() -> None:
-    assert set(TITLES) == set(GROUPS) == {*WHY, "risky", "repeated", "other"}
+def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
+    assert list(TITLES) == list(GROUPS) and {group_of(why) for why in WHY.values()} <= set(GROUPS)
     assert group_of("comes from tool output") == "repeated"
     assert group_of("may be based on text from outside") == "outside"
     assert group_of("is longer than 600 characters") == "other"
     assert group_of("looks like an instruction to a model") == group_of("a reason of tomorrow") == "risky"
+    assert [group_of(WHY["marked"], category) for category in CATEGORIES] == [
+        "facts", "decisions", "tasks", "tasks", "questions", "procedures", "facts",
+    ]  # fmt: skip
+    assert group_of(WHY["command"], "pages") == group_of(WHY["command"], "playbooks") == "commands"
+    assert group_of(WHY["correction"], "decisions") == "decisions" and group_of(WHY["lesson"]) == "lessons"
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)
 
 
-def test_a_proposal_is_an_item_with_a_reason() -> None:
-    (item,) = proposed([user("please always sign the commits with your key")])
-    assert item == Item(
-        "decisions", "Always sign the commits with your key", voice="person", why=WHY["correction"]
-    )
+def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> None:
+    turns = [
+        user("Remember: staging is rebuilt on Mondays\nLesson: ask before the merge"),
+        user("/review\n\n- [ ] Run the tests\nDecision: stop at the first error", COMMAND),
+        user("Implement the following plan:\n\n- [ ] Verify that telemetry is off"),
+        agent("TODO: said while working", bash("make test").tools[0]),
+        user("no, never amend commits in this repository"),
+        agent("**Root cause:** the hook reads `config.yaml` first.\n\nAdded `f()`.\n\nTODO: a release note"),
+    ]
+    found = [(group_of(item.why, item.category), item.text) for item in to_review(turns)]
+    assert found == [
+        ("commands", "**Run the tests**: make test"),
+        ("facts", "staging is rebuilt on Mondays"),
+        ("lessons", "ask before the merge"),
+        ("tasks", "a release note"),
+        ("lessons", "The cause was: the hook reads `config.yaml` first."),
+    ]
 
 
-def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) -> None:
+def test_commands_of_a_project_are_lines_of_its_page() -> None:
+    turns = [bash("make test"), bash("make test"), bash("make lint")]
+    assert to_review(turns, "tide-gauges") == tuple(
+        Item(
+            "pages", text, "knowledge/projects/tide-gauges/commands.md", "agent",
+            why=WHY["command"], times=times, subject="Commands of tide-gauges",
+        )
+        for text, times in (("**Run the tests**: make test", 2), ("**Lint**: make lint", 1))
+    )  # fmt: skip
+
+
+def test_a_claude_code_log_gives_approved_plans_and_the_summary(tmp_path: Path) -> None:
     plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
-    refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a "
-        "file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
-        "never touch walrus.go, it is generated"
-    )
 
     def call(name: str, **given: str) -> dict[str, object]:
         return {"content": [{"type": "tool_use", "id": name, "name": name, "input": given}]}
@@ -217,8 +176,6 @@ def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) 
         ("user", {"role": "user", "content": "plan the move of the cache"}),
         ("assistant", call("ExitPlanMode", plan=plan)),
         ("user", result("ExitPlanMode", "User has approved your plan. You can now start coding.")),
-        ("assistant", call("Edit", file_path="/srv/walrus.go", old_string="a", new_string="b")),
-        ("user", result("Edit", refused, failed=True)),
         ("assistant", {"role": "assistant", "content": "Moved the cache to Redis in `cache.py`."}),
     ]
     lines = [
@@ -227,11 +184,10 @@ def test_a_claude_code_log_gives_corrections_and_approved_plans(tmp_path: Path) 
         for at, (kind, message) in enumerate(messages)
     ]
     source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
-    assert [(group_of(item.why), item.text) for item in proposed(source.turns)] == [
-        ("correction", "Never touch walrus.go, it is generated"),
+    assert [(item.why, item.text) for item in proposed(source.turns)] == [
         (
-            "plan",
+            WHY["plan"],
             "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",
         ),
-        ("summary", "Moved the cache to Redis in `cache.py`."),
+        (WHY["summary"], "Moved the cache to Redis in `cache.py`."),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from dataclasses import replace
@@ -14,13 +15,12 @@ import pytest
 from engine.errors import DocumentError, HarvestRefused, LedgerBroken, ReadOnly
 from engine.knowledge.apply import Applied, apply
 from engine.knowledge.edit import Edit
-from engine.knowledge.harvest.extract import Extraction
+from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.reading import SourceText
-from engine.knowledge.harvest.report import Consent, HarvestRequest
+from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
 from engine.knowledge.harvest.settle import message_of
 from engine.knowledge.ledger import PATH as LEDGER
-from engine.knowledge.ledger import LedgerEntry
-from engine.settings.model import HarvestSettings
+from engine.settings.model import DaySettings, HarvestSettings
 from engine.store.files import Files
 from tests.knowledge.harvest_support import (
     DECISION,
@@ -83,10 +83,70 @@ def test_knowledge_is_in_its_files_and_the_conversation_in_the_trash(tmp_path: P
 
 
 def test_the_subject_names_a_transcript_by_its_slug_and_says_what_was_found() -> None:
-    entry = LedgerEntry("raw/x.md", "harvested", "2026-06-12T08:00:00Z", items={"facts": 1})
     name = "0047-0198f2c4-5975-42d3-b22e-1d7be8252c72-we-are-reviewing-a-change-to-the-session-dates"
-    subject = message_of(f"raw/conversations/2026/06/12/{name}.md", entry).partition("\n")[0]
+    path = f"raw/conversations/2026/06/12/{name}.md"
+    (subject, *_, trailer) = message_of([Result(path, 1, "harvested", items={"facts": 1})]).split("\n")
     assert subject == "memory: harvest of we-are-reviewing-a-change-to-the-session-dat…: 1 fact"
+    assert trailer == f"Session: {path}"
+
+
+def test_a_harvest_of_many_conversations_is_one_commit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({"call-1": [FACT], "call-2": [QUESTION, POISON]}))
+    for number in range(6):
+        desk.put(f"call-{number}.md", talk(FACT.text, QUESTION.text, POISON.text, f"number {number}"))
+    report = desk.harvest(desk.request(reclaim=False))
+    (commit,) = desk.repository.log()
+    assert report.commit == commit.revision and len(report.results) == 6
+    assert commit.subject == "memory: harvest of 6 conversations: 1 fact, 1 question, 1 for review"
+    assert [line for line in commit.body.split("\n") if line.startswith("Session: ")] == [
+        "Session: conversations/call-1.md", "Session: conversations/call-2.md",
+    ]  # fmt: skip
+    for name in ("knowledge/facts.md", "knowledge/digest.md", LEDGER, "conversations/call-5.md"):
+        assert desk.committed(name) == desk.files.read(name)
+
+
+def test_a_harvest_that_finds_nothing_is_one_commit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    for number in range(6):
+        desk.put(f"call-{number}.md", talk(f"hello {number}"))
+    desk.harvest(desk.request(reclaim=False))
+    assert [commit.subject for commit in desk.repository.log()] == [
+        "memory: harvest of 6 conversations: nothing new"
+    ]
+
+
+def test_what_was_harvested_before_an_interruption_is_committed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({"a": [FACT]}))
+    for name in "ab":
+        desk.put(f"{name}.md", talk(FACT.text, name))
+
+    def interrupted(source: SourceText) -> None:
+        if source.name == "b":
+            raise KeyboardInterrupt
+
+    desk.extractor.on_extract = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        desk.harvest()
+    assert [commit.subject for commit in desk.repository.log()] == ["memory: harvest of a: 1 fact"]
+    assert desk.committed("knowledge/facts.md") == desk.files.read("knowledge/facts.md")
+
+
+def test_items_have_the_local_day_of_their_session(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({"1800-ses_a-call": [FACT, POISON], "log": [QUESTION]}))
+    desk.config = replace(desk.config, days=DaySettings(time_zone="Asia/Tokyo"))
+    path = "raw/conversations/2026/03/04/1800-ses_a-call.md"
+    (tmp_path / path).parent.mkdir(parents=True)
+    head = b"---\nsession_id: ses_a\nstarted: 2026-03-04T18:00:00Z\nended: 2026-03-04T18:10:00Z\n---\n\n"
+    (tmp_path / path).write_bytes(head + conversation_of(FACT, POISON))
+    desk.harvest(HarvestRequest(transcripts=True))
+    assert f"- {FACT.text} [from: 1800-ses_a-call, 2026-03-05]" in desk.lines()
+    (waiting,) = desk.knowledge.review.queue.waiting()
+    assert waiting.origin.day == "2026-03-05"
+    line = {"type": "user", "sessionId": "s", "uuid": "1", "timestamp": "2026-02-03T04:05:06Z"}
+    log = json.dumps(line | {"message": {"role": "user", "content": QUESTION.text}})
+    desk.put("log.jsonl", f"{log}\n".encode())
+    desk.harvest()
+    assert f"- {QUESTION.text} [from: log, 2026-02-03]" in desk.lines()
 
 
 def test_the_knowledge_and_the_conversation_are_in_the_history(tmp_path: Path) -> None:
@@ -322,9 +382,10 @@ def test_a_conversation_that_goes_on_before_it_is_reclaimed_is_kept(
 
 def test_without_git_nothing_is_committed_or_reclaimed(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, git=False)
-    (result,) = desk.harvest().results
-    assert (result.outcome, result.commit, result.reclaimed) == ("harvested", "", False)
-    assert "not a git repository" in result.uncommitted
+    report = desk.harvest()
+    (result,) = report.results
+    assert (result.outcome, report.commit, result.reclaimed) == ("harvested", "", False)
+    assert "not a git repository" in report.uncommitted
     assert "not a git repository; run: git init" in result.kept
     assert desk.is_there("conversations/2026-06-12-call.md") and len(desk.lines()) == 1
 
@@ -640,3 +701,43 @@ def test_the_retention_of_the_trash_is_configurable(tmp_path: Path) -> None:
     desk.harvest()
     desk.now += timedelta(days=29)
     assert desk.harvest(HarvestRequest()).purged == ()
+
+
+def test_without_a_model_nothing_is_written_without_review(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    desk.knowledge.extractor = Extractor
+    desk.put("a.md", talk("Decision: canvas.", "TODO: measure it.\n- [ ] cut it", "Remember: it shrinks."))
+    plan = "Implement the following plan:\n\n- [ ] Verify that telemetry is off\n- [x] Fact: it was on"
+    desk.put("b.md", talk(plan, "/review\n\n# Checklist\n\n- [ ] Run the tests"))
+    report = desk.harvest()
+    assert (report.items, report.held, desk.lines()) == ({}, 4, [])
+    assert [each.item.text for each in desk.knowledge.review.queue.waiting()] == [
+        "canvas.", "measure it.", "cut it", "it shrinks.",
+    ]  # fmt: skip
+
+
+def test_commands_are_counted_by_project_and_accepted_into_its_page(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    desk.knowledge.extractor = Extractor
+    sessions = ("tide", "make test", 2), ("tide", "make test-all", 3), ("port", "make test", 2)
+    for at, (project, command, times) in enumerate((*sessions, ("tide", "make test", 1))):
+        path = tmp_path / f"raw/conversations/2026/06/1{at}/1800-ses_{at}-call.md"
+        path.parent.mkdir(parents=True)
+        head = f"started: 2026-06-1{at}T18:00:00Z\nended: 2026-06-1{at}T18:10:00Z\ncwd: /srv/{project}"
+        calls = times * f"> [tool:Bash] {command} → 12 passed\n"
+        path.write_text(f"---\n{head}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}")
+    desk.harvest(HarvestRequest(transcripts=True))
+    waiting = desk.knowledge.review.queue.waiting()
+    page = "knowledge/projects/tide/commands.md"
+    assert [(each.item.text, each.item.path, each.times) for each in waiting] == [
+        ("**Run the tests**: make test", page, 3),
+        ("**Run the tests**: make test-all", page, 3),
+    ]
+    for each in waiting:
+        assert desk.knowledge.review.accept(each.id).path == page
+    assert desk.text("projects/tide/commands.md") == (
+        "---\ntype: procedure\nupdated: 2026-06-11\n---\n\n# Commands of tide\n\n"
+        "- **Run the tests**: make test [from: 1800-ses_0-call, 2026-06-10]\n"
+        "- **Run the tests**: make test-all [from: 1800-ses_1-call, 2026-06-11]\n"
+    )
+    assert desk.committed(page) == desk.files.read(page)

@@ -15,10 +15,11 @@ from engine.lifecycle.extraction.extractor import SHIPPED
 from engine.lifecycle.extraction.reading import WINDOW_BYTES, windows_of
 from engine.lifecycle.extraction.session import known_in, read_session
 from engine.settings.lifecycle import ExtractionSettings
+from engine.transcripts.projects import Projects
 from tests.cases import each_case
 from tests.engine.flush_support import Provider
 from tests.knowledge.poisoned import ADMIN, INVOICES, PROMO
-from tests.lifecycle.extraction_support import FROM, SESSION, Space, by_task, rows, session, space_in
+from tests.lifecycle.extraction_support import FROM, NAME, SESSION, Space, by_task, rows, session, space_in
 
 DECIDED = "The rollup of tidemark starts at 01:00 UTC."
 KEY = "sk-ant-api03-" + "aZ3" * 20
@@ -69,6 +70,29 @@ def test_each_kind_of_item_is_written_to_its_page(space: Space) -> None:
     assert not any(
         KEY.encode() in data for name, data in space.content().items() if not name.startswith("raw/")
     )
+
+
+def test_a_decision_reaches_no_other_project_of_the_same_name(space: Space) -> None:
+    space.put(
+        session(("user", f"In the shop: {DECIDED}"), ("agent", "Done."), repository="github.com/acme/shop"),
+        "raw/conversations/2026/06/11/0912-ses_shop0001-shop.md",
+    )
+    space.runner()  # the first repository of the name has it
+    Projects(space.files).note(space.root.rglob("*ses_shop0001*"))
+    space.put(
+        session(("user", f"In the shop: {DECIDED}"), ("agent", "Done."), repository="github.com/widgets/shop")
+    )
+    Projects(space.files).note(space.root.rglob(f"{NAME}.md"))
+    page = space.root / "knowledge/projects/shop/context.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Shop\n")
+    found = read_session(space.files, SESSION, known_in(space.files), "UTC")
+    assert (found.project, found.slug, found.folder) == ("", "shop-widgets", "shop")
+    provider = by_task(decisions=rows(decisions=[{"decision": DECIDED, "why": "", "project": "Shop"}]))
+    other = space.runner(provider)
+    assert {each.outcome for each in other.run().results} == {"extracted"}
+    assert space.text("projects/shop/context.md").count(DECIDED) == 1
+    assert space.text("projects/shop-widgets/context.md").count(DECIDED) == 1
 
 
 @each_case(

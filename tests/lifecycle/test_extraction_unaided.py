@@ -78,11 +78,6 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
         f"- Done: I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print. {FROM}\n"
     )
     assert space.waiting() == [
-        (
-            "knowledge/memory/MEMORY.md",
-            "From now on always keep the harbour office in the loop when tide tables change.",
-            "you corrected the agent or gave it a rule",
-        ),
         ("knowledge/people/priya-raman.md", "Priya Raman is our chart lead.", "you said this about someone"),
     ]
     message = space.git("log", "-1", "--format=%B")
@@ -121,7 +116,7 @@ def test_an_accepted_item_is_written_to_its_page_and_section(space: Space) -> No
         f"- Priya Raman is our chart lead. {FROM}\n"
     )
     assert space.text("memory/MEMORY.md").count("## Lessons Learned") == 1
-    assert space.text("memory/MEMORY.md").count("- 2026-06-12: ") == 2
+    assert space.text("memory/MEMORY.md").count("- 2026-06-12: ") == 1
 
 
 def test_a_persons_page_keeps_every_byte_but_its_date(space: Space) -> None:

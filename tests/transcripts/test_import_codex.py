@@ -11,6 +11,7 @@ import pytest
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.importers.run import discover, import_file
+from engine.transcripts.projects import project_of
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
 from tests.transcripts.logs import SESSION, Codex, read_transcript, write
 
@@ -36,6 +37,20 @@ def importing(tmp_path: Path, workspace: Workspace, files: Files) -> Importing:
 @pytest.fixture
 def log() -> Codex:
     return Codex()
+
+
+def test_the_repository_is_the_one_that_the_log_names(importing: Importing, log: Codex) -> None:
+    meta = log.meta()
+    meta["payload"]["git"] = {"branch": "main", "repository_url": "git@github.com:acme/shop.git"}
+    found = importing(meta, log.event("user_message", message="hello"))
+    assert found.header["repository"] == "github.com/acme/shop"
+    assert project_of(importing.workspace.root / found.path) == "shop"
+
+
+def test_without_a_repository_the_header_names_none(importing: Importing, log: Codex) -> None:
+    found = importing(log.meta(), log.event("user_message", message="hello"))
+    assert "repository" not in found.header
+    assert project_of(importing.workspace.root / found.path) == "shop", "of the folder, which is gone"
 
 
 def test_a_whole_session_is_imported(importing: Importing, log: Codex) -> None:

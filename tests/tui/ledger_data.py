@@ -112,7 +112,7 @@ def harvest_result(path: str, size: int, **changes: object) -> Result:
         held=("item7",), provider="anthropic", model="claude-haiku-4-5", input_tokens=3_550,
         output_tokens=260, cost_usd=0.0049, size=size, shown=size,
     )  # fmt: skip
-    result = Result(path, size, "harvested", entry, commit="c" * 40, items=entry.items, held=1)
+    result = Result(path, size, "harvested", entry, is_new=True, items=entry.items, held=1)
     return replace(result, **changes)  # type: ignore[arg-type]
 
 

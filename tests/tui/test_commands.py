@@ -61,9 +61,7 @@ ENTRY = LedgerSituation(
     panel="entries", rows=6, record="a" * 64, kept_in="in trash", file="conversations/a.md"
 )
 PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
-ITEM = ReviewSituation(
-    panel="queue", rows=3, item=True, is_pending=True, listed_pending=3, file="conversations/a.md"
-)
+ITEM = ReviewSituation(panel="queue", rows=3, item=True, is_pending=True, file="conversations/a.md")
 RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="said", project="gauges", acceptable=3)
 JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
 PIECE = KnowledgeSituation(panel="pieces", rows=3, file="knowledge/facts.md", digest=True)
@@ -297,7 +295,7 @@ def test_keys_resolve_to_commands(catalog: Catalog, key: str, situation: Situati
         (HARVEST, "retry", replace(PICK, panel="outcome"), "no harvest failed"),
         (REVIEW, "accept", replace(ITEM, item=False), "no item"),
         (REVIEW, "accept", replace(ITEM, is_pending=False), "no longer pending"),
-        (REVIEW, "accept_all", replace(ITEM, listed_pending=0), "no pending items are listed"),
+        (REVIEW, "accept_group", replace(ITEM, is_pending=False), "no longer pending"),
         (REVIEW, "edit", replace(ITEM, file=""), "no longer exists"),
         (KNOWLEDGE, "bind", PIECE, "no notes of a missing file"),
     ],

@@ -18,7 +18,7 @@ CHOSEN = ["2026-06-10-parser.md", "2026-06-12-deploy.md", "2026-06-12-mails.md",
 
 
 BRAKED = (Report(results(BRAKE, 2)), Report((
-    harvest_result(DEPLOY, 14_200, commit="", reclaimed=True), replace(results()[3], reclaimed=True),
+    harvest_result(DEPLOY, 14_200, is_new=False, reclaimed=True), replace(results()[3], reclaimed=True),
 )))  # fmt: skip
 
 

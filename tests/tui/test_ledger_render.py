@@ -85,10 +85,10 @@ def test_second_run_keeps_the_results_of_the_first() -> None:
         {each.path: each for each in results(BRAKE, 2)}, ended=True, report=Report(results(BRAKE, 2))
     )
     run = HarvestRun(HarvestState().request, CANDIDATES, 0.0, first)
-    run.add_result(harvest_result(DEPLOY, 14_200, commit="", reclaimed=True))
+    run.add_result(harvest_result(DEPLOY, 14_200, is_new=False, reclaimed=True))
     run.end(Report(()))
     after = run.progress.results
-    assert after[DEPLOY].reclaimed and after[DEPLOY].commit == "c" * 40 and not after[DEPLOY].kept
+    assert after[DEPLOY].reclaimed and after[DEPLOY].is_new and not after[DEPLOY].kept
     assert after[PARSER].outcome == "failed"
     assert summary(Progress({}, ended=True, problem="the disk is full")) == "harvest: the disk is full"
 

@@ -32,7 +32,7 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
             await driven.resize(200, 60)
             assert_harmless(driven)
             before = len(engine.calls_of("accept"))
-            await driven.press("s", "g", "a")  # an unknown reason counts as risky and asks first
+            await driven.press("s", "1", "G", "a")  # an unknown reason counts as risky and asks first
             assert_harmless(driven)
             await driven.press("right", "enter")
             assert_harmless(driven)

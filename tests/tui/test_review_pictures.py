@@ -55,7 +55,7 @@ async def test_empty_queue_then_a_risky_item(run: Run, picture: Picture) -> None
         driven.review.queue.items = (*review_items(), RISKY)
         driven.engine.publish(FileChanged(NOW, "logs/review-2026-06.jsonl", "changed"))
         await driven.settle()
-        await driven.press("a")
+        await driven.press("G", "a")
         picture(driven, "review/risky-120x40")
 
 

@@ -45,6 +45,7 @@ COMMANDS = {
     "cache": "tui.cli.cache:cache",
     "costs": "tui.cli.costs:costs",
     "rules": "tui.cli.rules:rules",
+    "projects": "tui.cli.projects:projects",
     "harvest": "tui.cli.harvest:harvest",
     "review": "tui.cli.review:review",
     "ledger": "tui.cli.ledger:ledger",

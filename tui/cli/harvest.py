@@ -62,11 +62,12 @@ def harvest(
     """Extract knowledge from conversations, and move the conversations to the trash.
 
     Reads conversations/, or only PATH, or the transcripts in raw/. Items are appended to facts.md,
-    decisions.md and so on, with their source; possibly planted ones wait for you (`autopoiesis review list`).
+    decisions.md and so on, with their source; possibly planted ones, and all that is found without a model,
+    wait for you (`autopoiesis review list`).
     Then the conversation moves to the trash, from where `autopoiesis ledger restore` recovers it: only if
     every line and the conversation itself are committed, and only after you confirm the number when there are
-    many. harvest.provider names the model; the default, `markers`, uses none: it takes marked lines, plans
-    you approved, what the agent reported as done, and commands that repeatedly succeeded.
+    many. harvest.provider names the model; the default, `markers`, uses none: it proposes commands that
+    repeatedly succeeded, and lines you marked.
     """
     from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — not for `--help`
 
@@ -160,8 +161,9 @@ def _emit_result(result: Result) -> None:
         f"{len(result.known)} known" if result.known else "",
         f"{result.held} for review" if result.held else "",
     ]
-    what = ", ".join([*found, *filter(None, more)]) or "nothing found"
-    emit(f"harvested  {result.path}: {what}")
+    what = ", ".join([*found, *filter(None, more)])
+    if what:
+        emit(f"harvested  {result.path}: {what}")
     for known in result.known:
         place = f"{known.path}:{known.number}" if known.number else "repeated in the conversation"
         emit(f"  known  {place}  {known.line}")
@@ -206,6 +208,9 @@ def _emit_results(engine: Engine, report: Report) -> None:
     if new:
         none = "no items added" if report.held else "no items found"
         emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or none}")
+        silent = sum(not (any(each.items.values()) or each.held or each.known) for each in new)
+        if silent and len(new) > 1:
+            emit(f"nothing found in {silent} of them")
     if report.held:
         emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
     entries = [each.entry for each in new if each.entry is not None]
@@ -221,9 +226,8 @@ def _emit_results(engine: Engine, report: Report) -> None:
     for why in dict.fromkeys(each.kept for each in report.results if each.kept):
         paths = [each.path for each in report.results if each.kept == why]
         emit(f"kept: {paths[0] if len(paths) == 1 else plural(len(paths), 'conversation')}: {why}")
-    last = next((each for each in reversed(report.results) if each.commit or each.uncommitted), None)
-    if last is not None:
-        emit(commit_text(last.commit, last.uncommitted))
+    if new:
+        emit(commit_text(report.commit, report.uncommitted))
         if engine.knowledge.digest.view().on:
             emit(f"digest: {engine.knowledge.digest.path}")
         emit("ledger: knowledge/ledger.json")

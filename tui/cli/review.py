@@ -20,8 +20,8 @@ _group_option = click.option(
     "--group",
     type=click.Choice(
         (
-            *("upkeep", "correction", "person", "plan", "summary", "agent", "command", "outside"),
-            *("repeated", "other", "risky"),
+            *("commands", "decisions", "lessons", "tasks", "questions", "facts", "procedures", "upkeep"),
+            *("person", "agent", "outside", "repeated", "other", "risky"),
         )
     ),
     help="All items in a group.",
@@ -32,7 +32,7 @@ _from_option = click.option("--from", "origin", metavar="NAME", help="All items 
 @group(
     "autopoiesis review list",
     "autopoiesis review accept 5e2277cb",
-    "autopoiesis review accept --group plan",
+    "autopoiesis review accept --group commands",
     "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
 )
 def review() -> None:
@@ -46,8 +46,8 @@ def review() -> None:
 def review_list(
     engine: Engine, everything: bool, group: str | None, origin: str | None, as_json: bool
 ) -> None:
-    """List pending items by group, risky ones first, each with the line it comes from."""
-    from engine.knowledge.proposed import GROUPS, TITLES, group_of  # noqa: PLC0415 — not for `--help`
+    """List pending items by group, the most useful first, each with the line it comes from."""
+    from engine.knowledge.proposed import GROUPS, TITLES  # noqa: PLC0415 — not for `--help`
 
     queue = engine.knowledge.review.queue
     found = queue.all() if everything else queue.waiting()
@@ -58,7 +58,10 @@ def review_list(
     if not found:
         emit("no pending items")
     for name in GROUPS:
-        members = sorted((each for each in found if group_of(each.why) == name), key=lambda each: -each.times)
+        members = sorted(
+            (each for each in found if each.group == name),
+            key=lambda each: -each.times,
+        )
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:
@@ -71,6 +74,7 @@ def _emit_item(each: PendingItem, files: Files, *, with_reason: bool) -> None:
     from engine.knowledge.item import NAMES  # noqa: PLC0415 — `--help` must not load the engine
 
     kind, _ = NAMES.get(each.item.category, (each.item.category, ""))
+    kind = "command" if each.group == "commands" else kind
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
@@ -108,7 +112,7 @@ def _emit_change(each: PendingItem, files: Files) -> None:
 @review.verb(
     "accept",
     'autopoiesis review accept 5e2277cb --text "The port is 8080."',
-    "autopoiesis review accept --group command",
+    "autopoiesis review accept --group commands",
 )
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
@@ -179,10 +183,8 @@ def _selected(
 
 
 def _matches(each: PendingItem, group: str | None, origin: str | None) -> bool:
-    from engine.knowledge.proposed import group_of  # noqa: PLC0415 — not for `--help`
-
     is_from = origin is None or origin in (each.origin.name, each.source)
-    return is_from and (group is None or group_of(each.why) == group)
+    return is_from and (group is None or each.group == group)
 
 
 def _emit(done: ReviewResult) -> None:

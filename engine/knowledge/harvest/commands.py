@@ -1,7 +1,7 @@
-"""Proposes playbooks from successful build, test and check commands: "run the tests with …".
+"""Proposes successful build, test and check commands: "run the tests with …".
 
-Only commands that run a project tool count: ``ls`` needs no playbook. Successes are counted across all
-conversations (``engine.knowledge.review``), and a command is shown only after a few.
+Only commands that run a project tool count, not ``ls``. Successes are counted across all conversations of a
+project (``engine.knowledge.review``), and a command is shown only after a few.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from engine.knowledge.harvest.reply import item_of
 from engine.knowledge.item import Item
+from engine.knowledge.pages import commands_page
 from engine.knowledge.proposed import WHY
 from engine.transcripts.turn import ToolCall, Turn
 
@@ -64,8 +65,10 @@ _PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
 """A subfolder rather than all tests."""
 
 
-def commands_of(turns: Iterable[Turn]) -> list[Item]:
-    """Playbooks for the commands in a conversation, most frequent first."""
+def commands_of(turns: Iterable[Turn], project: str = "") -> list[Item]:
+    """The commands in a conversation, most frequent first: lines of the project's page of commands, or
+    playbooks if ``project`` (a slug) is empty.
+    """
     counts: Counter[str] = Counter()
     for turn in turns:
         for tool in turn.tools:
@@ -77,6 +80,10 @@ def commands_of(turns: Iterable[Turn]) -> list[Item]:
             item = item_of("playbooks", _name(command), command, "agent")
         except ValueError:
             continue
+        if project:
+            item = replace(
+                item, category="pages", path=commands_page(project), subject=f"Commands of {project}"
+            )
         found.append(replace(item, why=WHY["command"], times=times))
     return found
 

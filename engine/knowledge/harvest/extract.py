@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, Inquiry
-from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
     SourcePart,
@@ -28,11 +27,12 @@ from engine.knowledge.harvest.prompt import (
     task,
     without_secrets,
 )
-from engine.knowledge.harvest.proposals import proposed
-from engine.knowledge.harvest.reply import Reply, distinct, read_reply
+from engine.knowledge.harvest.proposals import to_review
+from engine.knowledge.harvest.reply import Reply, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.provenance.hold import voice_of
+from engine.transcripts.projects import project_of
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
@@ -74,7 +74,7 @@ class Extraction:
 class Extractor:
     """Extracts knowledge from conversations, one at a time. ``stop`` may be called from any thread.
 
-    Without a ``completer``, it uses markers and proposals only.
+    Without a ``completer``, everything it finds is a proposal for review.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class Extractor:
             outcome: Outcome = "failed" if source.state == "unreadable" else source.state
             return replace(blank, outcome=outcome, error=source.why)
         if self._asker is None:
-            items = distinct((*marked(source.turns), *proposed(source.turns)))
+            project = project_of(files.workspace.root / source.path) if files is not None else ""
+            items = to_review(source.turns, project)
             return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
         if not turns:
-            # Only memory operations, which need no model.
-            return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
+            return replace(blank, outcome="extracted", shown=source.read)
         inquiry = Inquiry(self._asker, source.name, source.session, blank.model)
         return _ModelExtraction(inquiry, source, files).extraction(turns, blank)
 

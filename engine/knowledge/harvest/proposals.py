@@ -3,14 +3,17 @@
 ====================================================  ====================================================
 What is found                                         becomes
 ====================================================  ====================================================
-a sentence in which the person corrects the agent or  a decision
-gives it a lasting rule
-a plan of the agent that the person approved          a decision: its title and its first sentence
-the agent's summary of its work at the end of the     a done task; the cause it names, a fact
-conversation
-a command that builds, tests or checks and succeeded  a playbook (``engine.knowledge.harvest.commands``)
+a command that builds, tests or checks and succeeded  a line of its project's page
+                                                      (``engine.knowledge.harvest.commands``)
+a line marked by the person or in the agent's last    what its label says
+words                                                 (``engine.knowledge.harvest.markers``)
+the cause that the agent named at the end             a lesson
+the agent's summary of its work at the end            a done task (not of a harvest)
+a plan of the agent that the person approved          a decision (not of a harvest): its title and its
+                                                      first sentence
 ====================================================  ====================================================
 
+How the person wants the agent to work is in the rules (``engine.rules.instructions``) and not proposed again.
 Nothing is written without a review, so the list must be worth reading: few items per conversation, in full
 sentences that can be understood on their own.
 """
@@ -23,23 +26,20 @@ from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
+from engine.knowledge.harvest.markers import LESSONS, labelled
 from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
-from engine.knowledge.proposed import WHY, Group
+from engine.knowledge.proposed import WHY, Reason
 from engine.knowledge.signs import COMMON, stem
-from engine.provenance.spoken import in_fences, own_and_quoted
+from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
 from engine.transcripts.corrections import is_correction
-from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
+from engine.transcripts.turn import PLAN, Turn
 
-MAX_CORRECTIONS = 4
 MAX_PLANS = 2
 MAX_SUMMARIES = 2
 """Maximum proposals of each kind per conversation."""
 
-_LONG_MESSAGE = 800
-"""Length from which a person's message is probably pasted."""
 _SENTENCE_CHARACTERS = 280
 _MIN_WORDS = 4
 _MIN_DISTINCTIVE = 2
@@ -49,50 +49,41 @@ _THANKS = 40
 """Length up to which a person's last message counts as mere thanks."""
 
 
-def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
-    """The proposals from turns, without duplicates and possible secrets.
+def to_review(turns: Sequence[Turn], project: str = "") -> tuple[Item, ...]:
+    """What a harvest proposes, without duplicates and possible secrets.
 
-    ``turns`` must not contain injected text.
+    ``turns`` must not contain injected text. ``project`` is the slug of the project the commands belong to.
     """
-    dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
+    dialogue = _dialogue(turns)
+    spoken = (turn for turn in reversed(dialogue) if turn.role == "agent" and not turn.kind and turn.text)
+    closing = next(spoken, None)
+    marks = labelled(turn for turn in dialogue if turn.role != "agent" or turn is closing)
     found = [
-        *_newest(_corrections(dialogue), MAX_CORRECTIONS),
-        *_newest(_plans(dialogue), MAX_PLANS),
-        *_newest(_summary(dialogue), MAX_SUMMARIES),
-        *commands_of(dialogue),
+        *commands_of(dialogue, project),
+        *(replace(item, why=WHY["lesson" if label in LESSONS else "marked"]) for label, item in marks),
+        *(replace(item, why=WHY["lesson"]) for item in _summary(dialogue) if item.category == "facts"),
     ]
+    return _without_secrets(found)
+
+
+def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
+    """Approved plans and the agent's closing summary, likewise, for an extraction or a journal."""
+    dialogue = _dialogue(turns)
+    found = *_newest(_plans(dialogue), MAX_PLANS), *_newest(_summary(dialogue), MAX_SUMMARIES)
+    return _without_secrets(found)
+
+
+def _dialogue(turns: Iterable[Turn]) -> list[Turn]:
+    return [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
+
+
+def _without_secrets(found: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
 
 
 def _newest(items: Iterable[Item], limit: int) -> list[Item]:
     """The last items, because a person's latest word counts."""
     return list(distinct(items))[-limit:]
-
-
-def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
-    for turn in turns:
-        if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
-            continue
-        own, _ = own_and_quoted(turn.text)
-        if len(own) > _LONG_MESSAGE or BY_PROGRAM.search(own):
-            continue
-        for sentence in _sentences(own):
-            if _is_rule(sentence, corrected=turn.kind == CORRECTION):
-                yield from _item("decisions", "correction", _as_line(sentence), "person")
-
-
-def _is_rule(sentence: str, *, corrected: bool) -> bool:
-    """True if a complete sentence states a rule that outlasts the task."""
-    plain = _as_line(sentence)
-    if plain.rstrip("\"')”").endswith(("?", ":", "…")) or not _stands_alone(plain):
-        return False
-    if wording.TOLD.search(plain) or wording.MOMENT.search(plain):
-        return False
-    if wording.LASTING.search(sentence):
-        return True
-    if corrected and wording.WILL.search(sentence):
-        return True
-    return (corrected or is_correction(sentence)) and wording.FORBIDS.search(sentence) is not None
 
 
 def _plans(turns: Sequence[Turn]) -> Iterator[Item]:
@@ -152,12 +143,12 @@ def _is_informative(sentence: str) -> bool:
     return wording.PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
 
 
-def _item(category: Category, group: Group, text: str, voice: Voice) -> Iterator[Item]:
+def _item(category: Category, reason: Reason, text: str, voice: Voice) -> Iterator[Item]:
     try:
         item = item_of(category, _bare(text), voice=voice)
     except ValueError:
         return
-    yield replace(item, why=WHY[group])
+    yield replace(item, why=WHY[reason])
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -184,12 +175,6 @@ def _stands_alone(sentence: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(sentence)]
     distinctive = {word for word in map(stem, words) if len(word) > 2 and word not in _EVERYDAY}
     return len(words) >= _MIN_WORDS and len(distinctive) >= _MIN_DISTINCTIVE
-
-
-def _as_line(sentence: str) -> str:
-    """A person's sentence as a line: without filler words at the start, capitalised."""
-    plain = wording.BEGINNING.sub("", sentence).strip()
-    return _capital(plain or sentence)
 
 
 def _capital(text: str) -> str:

@@ -28,6 +28,7 @@ from engine.knowledge.harvest.generic_formats import (
 from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
+from engine.transcripts.days import iso
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
@@ -62,6 +63,7 @@ class SourceText:
     changes."""
     sizes: tuple[int, ...] = ()  # bytes of the file for each turn; the first includes what precedes it
     session: str = ""  # empty if the file names none
+    began: str = ""  # ISO 8601, UTC; empty if the file does not say
     outside: str = ""
     """Complete outside text from tools, if the file has more of it than the turns."""
     local: str = ""  # complete output of the agent's own commands, likewise
@@ -137,6 +139,7 @@ def read_source(files: Files, path: str) -> SourceText:
         turns=tuple(map(_without_injected, found.turns)),
         sizes=tuple(found.sizes),
         session=found.session,
+        began=found.began,
         outside="\n".join(found.outside),
         local="\n".join(found.local),
     )
@@ -155,6 +158,7 @@ class _Parsed:
     turns: Sequence[Turn]
     sizes: Sequence[int]
     session: str = ""
+    began: str = ""
     outside: Sequence[str] = ()
     local: Sequence[str] = ()
 
@@ -182,7 +186,7 @@ def _text(path: str, data: bytes) -> _Parsed | None:
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
-    return _Parsed(turns, sizes, transcript.session_id)
+    return _Parsed(turns, sizes, transcript.session_id, transcript.started or transcript.ended)
 
 
 def _chat(path: str, data: bytes) -> _Parsed | None:
@@ -245,7 +249,8 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> _Parsed:
     del sizes[len(turns) :]
     if sizes:
         sizes[-1] += beyond
-    return _Parsed(turns, sizes, log.session_id())
+    began = iso(reader.first) if reader.first is not None else ""
+    return _Parsed(turns, sizes, log.session_id(), began)
 
 
 def _records(stream: BytesIO) -> _Parsed:

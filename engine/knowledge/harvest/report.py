@@ -69,8 +69,7 @@ class Result:
     outcome: Outcome
     entry: LedgerEntry | None = None  # ``None`` if it was not processed
     error: str = ""  # why it was not harvested
-    commit: str = ""  # hash; empty if there is no commit
-    uncommitted: str = ""  # why there is no commit
+    is_new: bool = False  # this run harvested it, rather than an earlier one
     reclaimed: bool = False
     kept: str = ""  # why it was not reclaimed
     to_confirm: int = 0  # number to confirm before it is reclaimed; 0 if that is not why it was kept
@@ -79,11 +78,6 @@ class Result:
     held: int = 0  # items that this run queued for review
     refused: tuple[str, ...] = ()  # one line for each unusable part of the reply
     stays: bool = False  # still being written, or a transcript: not reclaimed
-
-    @property
-    def is_new(self) -> bool:
-        """True if this run harvested it, rather than an earlier one."""
-        return self.outcome == "harvested" and bool(self.commit or self.uncommitted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +90,8 @@ class Report:
     stopped: str = ""
     """Why the rest was skipped: ``stopped`` by a person, or a problem that affects all conversations, such as
     a missing key; empty if nothing was skipped."""
+    commit: str = ""  # hash of the commit of what was harvested; empty if there is none
+    uncommitted: str = ""  # why there is none
 
     @property
     def items(self) -> dict[str, int]:

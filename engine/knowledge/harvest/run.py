@@ -32,8 +32,10 @@ from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import pending_items
+from engine.store.change import ChangeCommit
 from engine.store.sparse import refuse_elsewhere
 from engine.store.zone import local_day
+from engine.transcripts.days import day_of
 
 if TYPE_CHECKING:
     from engine.knowledge.edit import KnownItem
@@ -158,28 +160,32 @@ class Harvest:
             refuse_too_many(self.files, len(chosen), request, self.settings().most_reclaimed)
         results: dict[str, Result] = {}
         stopped = ""
-        for each in chosen:
-            if self._stopped:
-                stopped = "stopped"
-                break
-            on_start(each.path)
-            try:
-                result = self._harvest_one(each, request)
-            except AutopoiesisError as error:
-                if error.lasting:
-                    stopped = str(error)
+        made = ChangeCommit()
+        try:
+            for each in chosen:
+                if self._stopped:
+                    stopped = "stopped"
                     break
-                result = Result(each.path, each.size, "failed", error=str(error))
-            except FileNotFoundError:
-                result = self._missing(each)
-            results[each.path] = result
-            on_result(result)
+                on_start(each.path)
+                try:
+                    result = self._harvest_one(each, request)
+                except AutopoiesisError as error:
+                    if error.lasting:
+                        stopped = str(error)
+                        break
+                    result = Result(each.path, each.size, "failed", error=str(error))
+                except FileNotFoundError:
+                    result = self._missing(each)
+                results[each.path] = result
+                on_result(result)
+        finally:
+            made = self.settler.commit_run(results.values())
         if request.reclaim and not request.transcripts:
             limit = self.settings().most_reclaimed
             for result in self.reclaimer.move(tuple(results.values()), request, limit):
                 results[result.path] = result
                 on_result(result)
-        return Report(tuple(results.values()), recovered, purged, stopped)
+        return Report(tuple(results.values()), recovered, purged, stopped, made.revision, made.why)
 
     def stop(self) -> None:
         """Stops the run from another thread, cancelling the current extraction."""
@@ -270,7 +276,9 @@ class Harvest:
         self, source: SourceText, extraction: Extraction, entry: LedgerEntry
     ) -> tuple[Finding, tuple[KnownItem, ...]]:
         """What to write, and what is already known."""
-        day = local_day(datetime.fromisoformat(entry.at), self.zone()).isoformat()
+        zone = self.zone()
+        day = day_of(source.path, source.began, zone)
+        day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
         origin = Origin(source.name, day)
         data = self.files.read(source.path)
         decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))

@@ -1,15 +1,16 @@
 """Writes the findings of a harvest; a killed run loses and duplicates nothing (design 6.2).
 
-The steps, under the workspace's lock: journal, lines (each checked after writing), held items, ledger,
-digest, commit, delete the journal. All steps are repeatable, so a leftover journal is simply worked through
-again.
+The steps for each conversation, under the workspace's lock: journal, lines (each checked after writing),
+held items, ledger, delete the journal. All steps are repeatable, so a leftover journal is simply worked
+through again. The digest and the commit follow once, at the end of the run; what a killed run did not commit,
+the next one does first.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import pending_items
 from engine.redaction.detect import redact
+from engine.store.change import ChangeCommit
 from engine.store.commit_message import SUBJECT, commit_message
 from engine.store.paths import transcript_name
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
     from engine.knowledge.ledger import Ledger
     from engine.knowledge.review import ReviewQueue
-    from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
 JOURNALS = "scratch/harvest"
@@ -49,7 +50,7 @@ class Finding(Work):
     sha256: str  # of the conversation's bytes
     path: str  # workspace-relative
     entry: LedgerEntry  # without lines, which are known only after writing
-    day: str = ""  # of the harvest, as in its lines
+    day: str = ""  # of the session, as in its lines; of the harvest if that is unknown
 
 
 @dataclass(eq=False)
@@ -89,8 +90,8 @@ class Settler:
         return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
-        """Commits uncommitted knowledge, so that a harvest's commits contain only its own changes: leftovers
-        of failed commits and edits by a person. The digest is updated first.
+        """Commits uncommitted knowledge, so that a harvest's commit contains only its own changes: what
+        killed runs and failed commits left, and edits by a person. The digest is updated first.
         """
         self.digest.follow(self.on_problem)
         entries = self.ledger.entries().values()
@@ -99,6 +100,20 @@ class Settler:
         missing = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
         paths = [*filter(self._exists, written), *missing]
         self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
+
+    def commit_run(self, results: Collection[Result]) -> ChangeCommit:
+        """Commits the results of a run, after updating the digest. It includes what other programs have just
+        harvested from the same conversations, which must be in the history before these are reclaimed.
+        """
+        entries = [each.entry for each in results if each.outcome == "harvested" and each.entry is not None]
+        if not entries:
+            return ChangeCommit()
+        digest = self.digest.paths if self.digest.follow(self.on_problem) else ()
+        lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
+        new = [each for each in results if each.is_new]
+        sources = [path for each in new for path in self._source(each.path)]
+        paths = (*filter(self._exists, (LEDGER, *lines, *self.review.paths)), *digest, *sources)
+        return self.commit(paths, message_of(new))
 
     def _exists(self, path: str) -> bool:
         return self.files.workspace.root.joinpath(path).is_file()
@@ -116,22 +131,8 @@ class Settler:
         queued = self.review.put(waiting)
         entry, items = self._entry(finding, lines, queued.ids)
         self.ledger.record(finding.sha256, entry)
-        digest = self.digest.paths if self.digest.follow(self.on_problem) else ()
-        paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
-        if waiting:
-            paths += self.review.paths
-        done = self.commit([*paths, *self._source(finding)], message_of(finding.path, entry))
         self._journal.drop(journal)
-        return Result(
-            finding.path,
-            entry.size,
-            "harvested",
-            entry,
-            commit=done.revision,
-            uncommitted=done.why,
-            items=items,
-            held=queued.new,
-        )
+        return Result(finding.path, entry.size, "harvested", entry, is_new=True, items=items, held=queued.new)
 
     def _entry(
         self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
@@ -155,11 +156,11 @@ class Settler:
         )
         return entry, items
 
-    def _source(self, finding: Finding) -> Sequence[str]:
+    def _source(self, path: str) -> Sequence[str]:
         """The conversation itself is committed, too, unless it contains a secret."""
         with contextlib.suppress(FileNotFoundError, AutopoiesisError):
-            if not holds_secret(self.files.read(finding.path)):
-                return (finding.path,)
+            if not holds_secret(self.files.read(path)):
+                return (path,)
         return ()
 
 
@@ -168,11 +169,18 @@ def holds_secret(data: bytes) -> bool:
     return bool(redact(data.decode("utf-8", "replace"))[1])
 
 
-def message_of(path: str, entry: LedgerEntry) -> str:
-    """The commit message for the harvest of a conversation (spec 10.1)."""
-    name = transcript_name(safe_name(path))[1]
-    what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
-    room = max(_NAME, SUBJECT - len(commit_message("memory", f"harvest of : {what}")))
-    if len(name) > room:
-        name = f"{name[: room - 1].rstrip('-')}…"
-    return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])
+def message_of(results: Sequence[Result]) -> str:
+    """The commit message for a harvest (spec 10.1); it names conversations in which it found something."""
+    items: Counter[str] = Counter()
+    for each in results:
+        items.update(each.items)
+    held = sum(each.held for each in results)
+    what = ", ".join([*counted(items), *([f"{held:,} for review"] if held else [])]) or "nothing new"
+    name = f"{len(results):,} conversations"
+    if len(results) == 1:
+        name = transcript_name(safe_name(results[0].path))[1]
+        room = max(_NAME, SUBJECT - len(commit_message("memory", f"harvest of : {what}")))
+        if len(name) > room:
+            name = f"{name[: room - 1].rstrip('-')}…"
+    found = [each.path for each in results if any(each.items.values()) or each.held]
+    return commit_message("memory", f"harvest of {name}: {what}", sessions=found)

@@ -20,15 +20,15 @@ _MIN_SHARE = 0.34
 
 def find_source_line(item: Item, data: bytes) -> tuple[int, str]:
     """The number, from 1, and an excerpt of the first line with the most words of an item; 0 and an empty
-    string if no line has enough of them. For a command, the line that ran it.
+    string if no line has enough of them. For a command, the last line that ran it.
     """
     wanted = set(_words(item.text))
     if not wanted:
         return 0, ""
     lines = data.decode("utf-8", "replace").split("\n")
-    steps = item.text.rpartition("**: ")[2]
-    if item.category == "playbooks":
-        for number, line in enumerate(lines, 1):
+    steps = item.text.partition("**: ")[2]
+    if steps:
+        for number, line in reversed(tuple(enumerate(lines, 1))):
             if steps in line and _TOOL.search(line):
                 return number, _excerpt(line.strip(), set(_words(steps)))
     best, found = 0, (0, "")

@@ -4,7 +4,7 @@
 Extractor    finds
 ===========  ============================================================================================
 decisions    lines marked ``Decision:``; plans the user approved (for review)
-lessons      lines marked ``Lesson:``; sentences in which the user corrects the agent (for review)
+lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       sentences of the user about a named person (for review)
 procedures   lists marked ``Playbook:``; sequences of successful commands (for review)
 facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
@@ -69,9 +69,6 @@ def lessons(session: Session) -> Iterator[Item]:
     """Lessons."""
     for label, item in session.marks:
         if label in _LESSONS:
-            yield places.lesson(item)
-    for item in session.proposals:
-        if item.why == WHY["correction"]:
             yield places.lesson(item)
 
 

@@ -39,6 +39,8 @@ def decision(item: Item, session: Session, project: str = "") -> Item:
     ``project`` may be any name for it. A new page is created only if the user named the project.
     """
     slug = slugify(project) if project.strip() else ""
+    if session.folder and slug == slugify(session.folder):
+        slug = session.slug  # another project may be called the same
     if slug in _GENERAL or not (slug in session.known.projects or _is_named(project, session, aloud=True)):
         slug, project = session.project, ""
     if not slug:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,17 +17,16 @@ from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE
 from engine.knowledge.session_notes import OLD_JOURNALS, projects
 from engine.store.documents import parse
 from engine.store.paths import slugify
-from engine.store.zone import local_day
-from engine.transcripts.days import moment
-from engine.transcripts.places import head_fields, read_head
+from engine.transcripts.days import day_of
+from engine.transcripts.places import REPOSITORY_FIELD, head_fields, read_head, repository_of
+from engine.transcripts.projects import projects_of
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Item
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
-_FIELDS = ("session_id", "started", "ended", "topic", "project", "cwd")
-_PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
+_FIELDS = ("session_id", "started", "ended", "topic", "project", REPOSITORY_FIELD, "cwd")
 _MAX_PAGES = 5_000
 
 
@@ -48,10 +45,11 @@ class Session:
     """A session to extract knowledge from."""
 
     source: SourceText
-    day: str  # on which it began, in the configured time zone
+    day: str  # on which it began, in the configured time zone; 1970-01-01 if unknown
     topic: str  # from its header; may be empty
     project: str  # slug of its project; empty if unknown
-    folder: str  # name of its working directory; may be empty
+    folder: str  # name of its repository or else its working directory; may be empty
+    slug: str  # of the project of that folder, even without a page; may be empty
     known: Known
 
     @property
@@ -94,34 +92,25 @@ def read_session(files: Files, path: str, known: Known, zone: str) -> Session:
         PathRefused, DocumentError: As ``Files.read``.
     """
     source = read_source(files, path)
-    head = head_fields(read_head(files.workspace.resolve(path)), _FIELDS)
-    folder = PurePosixPath(head["cwd"]).name
-    return Session(source, day_of(path, head, zone), head["topic"], _project(head, known), folder, known)
+    place = files.workspace.resolve(path)
+    head = head_fields(read_head(place), _FIELDS)
+    names = projects_of(files.workspace.root).names_of(place)
+    folder = PurePosixPath(head[REPOSITORY_FIELD] or head["cwd"]).name
+    day = day_of(path, head["started"] or head["ended"], zone) or "1970-01-01"
+    return Session(
+        source, day, head["topic"], _project(head, names, known), folder, next(iter(names), ""), known
+    )
 
 
-def day_of(path: str, head: Mapping[str, str], zone: str) -> str:
-    """The day of a session from its header or path; 1970-01-01 if unknown."""
-    began = moment(head["started"]) or moment(head["ended"])
-    if began is not None:
-        with contextlib.suppress(OverflowError):
-            return local_day(began, zone).isoformat()
-    placed = _PLACED.match(path)
-    if placed is not None:
-        with contextlib.suppress(ValueError):
-            return datetime(*map(int, placed.groups()), tzinfo=UTC).date().isoformat()  # type: ignore[arg-type,misc]
-    dated = re.match(r"\d{4}-\d\d-\d\d", PurePosixPath(path).name)
-    with contextlib.suppress(ValueError):
-        return datetime.fromisoformat(dated[0]).date().isoformat() if dated else "1970-01-01"
-    return "1970-01-01"
-
-
-def _project(head: Mapping[str, str], known: Known) -> str:
-    """The project named in a header, or else matching its working directory or topic."""
+def _project(head: Mapping[str, str], names: Sequence[str], known: Known) -> str:
+    """The project named in a header, or else the session's if it has a page; without a repository, one with a
+    page that its topic names.
+    """
     if head["project"]:
-        return slugify(head["project"])
-    folder = slugify(PurePosixPath(head["cwd"]).name) if head["cwd"] else ""
-    if folder in known.projects:
-        return folder
+        return names[0]
+    own = next((name for name in names if name in known.projects), "")
+    if own or head[REPOSITORY_FIELD] or repository_of(head["cwd"]):
+        return own
     topic = slugify(head["topic"], 200).split("-") if head["topic"] else []
     named = [each for each in known.projects if each in topic]
     return named[0] if len(named) == 1 else ""

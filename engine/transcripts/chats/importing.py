@@ -49,7 +49,7 @@ from engine.transcripts.importers.state import (
     shown_source,
 )
 from engine.transcripts.importers.text import BodyDigest
-from engine.transcripts.places import session_path
+from engine.transcripts.places import REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
@@ -171,11 +171,13 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
     total = len(chat.turns)
     state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
     ended = iso(max(chat.ended or file.written, started)) if file.is_idle else ""
+    cwd = chat.cwd or _history_folder(file.path)
     about = {
         "ended": ended,
         "model": chat.model,
         "channel": chat.format,
-        "cwd": one_line(chat.cwd, PATH_LIMIT),
+        "cwd": one_line(cwd, PATH_LIMIT),
+        REPOSITORY_FIELD: repository_of(cwd),
         "topic": title if chat.title else "",
         REDACTED_FIELD: digest.redacted,
     }
@@ -236,6 +238,12 @@ def _updated_draft(
         left_out=merged.digest.with_redacted(chat.left_out),
     )
     return merged.draft(existing, changes, result, same)
+
+
+def _history_folder(path: Path) -> str:
+    """The project folder of a SpecStory history, which does not name it but lies in it; empty for others."""
+    parents = path.absolute().parents
+    return str(parents[2]) if len(parents) > 2 and parents[1].name == ".specstory" else ""
 
 
 def _assumed_start(written: datetime, chat: Chat) -> datetime:

@@ -135,6 +135,7 @@ class CodexReader(SessionReader):
             self._is_sub_agent = "subagent" in object_of(meta, "source")
         self.session_id = self.session_id or text_of(meta, "id")
         self.cwd = self.cwd or text_of(meta, "cwd")
+        self.remote = self.remote or text_of(object_of(meta, "git"), "repository_url")
         if self.first is None:
             self._note_time(meta.get("timestamp"))
 

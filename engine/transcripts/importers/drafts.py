@@ -43,7 +43,7 @@ from engine.transcripts.importers.state import (
     shown_source,
 )
 from engine.transcripts.importers.text import BodyDigest, BodyWriter
-from engine.transcripts.places import session_path
+from engine.transcripts.places import REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import PLAN, Transcript, Turn
 
@@ -371,6 +371,7 @@ def _header_changes(
     is_over = reader.last is not None and (_is_idle(log, clock) or clock() - reader.last.timestamp() > IDLE_S)
     fields: dict[str, object | None] = {"ended": iso(reader.last) if is_over and reader.last else None}
     known = {"model": reader.model, "channel": log.kind, "cwd": one_line(reader.cwd, PATH_LIMIT)}
+    known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
     if reader.topic and (reader.renamed or not header.get("topic")):
         named = redacted(reader.topic) if log.redact else reader.topic

@@ -50,12 +50,13 @@ class SessionReader(ABC):
     """Turns the records of one session log into turns.
 
     ``finished`` is called with each turn that can no longer change. ``session_id`` and ``topic`` are empty
-    until found in the log; ``renamed`` means that the user set the topic. ``model``, ``cwd``, ``first`` (UTC)
-    and ``question`` are the first ones seen, ``last`` (UTC) is the last time seen. ``odd`` counts lines that
-    could not be read completely; ``tokens_in`` and ``tokens_out`` are totals so far. ``checkpoint`` is where
-    the last turn begins. ``memory_bytes`` is the distance within which a repeated record is recognized.
-    ``acted`` is whether the agent has said or done anything yet. ``dates_all`` gives every turn its date, not
-    only where the day changes. ``end`` is the byte offset after the last line read by ``SessionLog.read``.
+    until found in the log; ``renamed`` means that the user set the topic. ``model``, ``cwd``, ``remote`` (the
+    address of the repository), ``first`` (UTC) and ``question`` are the first ones seen, ``last`` (UTC) is
+    the last time seen. ``odd`` counts lines that could not be read completely; ``tokens_in`` and
+    ``tokens_out`` are totals so far. ``checkpoint`` is where the last turn begins. ``memory_bytes`` is the
+    distance within which a repeated record is recognized. ``acted`` is whether the agent has said or done
+    anything yet. ``dates_all`` gives every turn its date, not only where the day changes. ``end`` is the byte
+    offset after the last line read by ``SessionLog.read``.
     """
 
     memory_bytes = 0
@@ -64,6 +65,7 @@ class SessionReader(ABC):
         self.session_id = ""
         self.model = ""
         self.cwd = ""
+        self.remote = ""
         self.first: datetime | None = None
         self.last: datetime | None = None
         self.topic = ""

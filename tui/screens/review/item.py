@@ -16,7 +16,7 @@ from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.review.queue import KINDS, SAVING, ReviewItem, why_of
+from tui.screens.review.queue import SAVING, ReviewItem, kind_of, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import PendingItem
@@ -107,7 +107,7 @@ def draw_whole(
         rows += _line("had read", " · ".join(map(first_line, each.read)), width, roles.normal, roles)
     file, section = place_of(each.item.category)
     target = each.item.path or (f"{file.path}, {section}" if section else file.path)
-    kind = f"{KINDS[each.item.category]} → {target}"
+    kind = f"{kind_of(each)} → {target}"
     if each.change is None:
         rows += _line("said by", f"{_VOICES[each.item.voice]} · {kind}", width, roles.normal, roles)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from engine.knowledge.proposed import group_of
+from engine.knowledge.proposed import GROUPS
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import plural
@@ -36,7 +36,7 @@ KINDS: dict[Category, str] = {
     "changes": "change",
 }
 """The singular name of each category."""
-_KIND = max(map(cell_len, KINDS.values()))
+_GROUP = max(map(cell_len, GROUPS))
 _AGE = 6
 WIDE = 84
 """Minimum width for the reason and the conversation."""
@@ -74,6 +74,11 @@ def age(at: str, now: datetime) -> str:
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} d"
 
 
+def kind_of(waiting: PendingItem) -> str:
+    """The singular name of what an item is."""
+    return "command" if waiting.group == "commands" else KINDS[waiting.item.category]
+
+
 def text_of(waiting: PendingItem) -> str:
     """The item's text, as edited on acceptance if it was."""
     return waiting.text or waiting.item.text
@@ -102,9 +107,9 @@ def tally(items: Sequence[ReviewItem]) -> str:
 def draw_none(reviewed: int, width: int, roles: Roles) -> list[Row]:
     """Explains the review queue when it is empty."""
     about = (
-        "A harvest queues items here that need your decision: text that may come from outsiders, text that "
-        "reads like an instruction to the agent, and, without a model, your corrections, approved plans and "
-        "successful commands."
+        "A harvest queues items here that need your decision: commands that worked again and again, text "
+        "that may come from outsiders or reads like an instruction to the agent, and, without a model, all "
+        "it finds."
     )
     rows = [Row(("nothing to review", roles.strong)), *wrap([(about, roles.muted)], width)]
     if reviewed:
@@ -140,10 +145,8 @@ class QueuePanel(KeyedRows[ReviewItem]):
     def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
         roles = self.roles
         each = item.waiting
-        tone = (
-            (roles.error if group_of(each.why) == "risky" else roles.gate) if item.is_pending else roles.muted
-        )
-        row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
+        tone = (roles.error if each.group == "risky" else roles.gate) if item.is_pending else roles.muted
+        row = Row((f"{item.sign} ", tone)).fit(each.group, _GROUP, roles.muted).gap(2)
         room = max(8, width - row.cells - _AGE - 2)
         reason = name = 0
         if width >= WIDE:
@@ -161,8 +164,8 @@ class QueuePanel(KeyedRows[ReviewItem]):
 
     def searchable(self, item: ReviewItem) -> Sequence[str]:
         each = item.waiting
-        kind = KINDS[each.item.category]
-        return text_of(each), each.item.path, kind, each.why, each.origin.name, each.source
+        kinds = kind_of(each), each.group
+        return text_of(each), each.item.path, *kinds, each.why, each.origin.name, each.source
 
     def summarise(self) -> None:
         self.set_frame(tally(self.items), self.filter_label)

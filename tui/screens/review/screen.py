@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
+from engine.knowledge.proposed import TITLES
 from engine.knowledge.reviewing import is_risky
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import WRITABLE, goes_to
@@ -19,7 +20,7 @@ from tui.render.figures import plural
 from tui.render.safe import first_line
 from tui.screens.review.decisions import Decision, Verb
 from tui.screens.review.layout import ReviewLayout
-from tui.screens.review.queue import KINDS, text_of
+from tui.screens.review.queue import kind_of, text_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import PendingItem
@@ -33,8 +34,6 @@ ROOM = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSituation(Situation):
-    listed_pending: int = 0
-    """Number of pending items in the list."""
     item: bool = False
     """An item is selected."""
     is_pending: bool = False
@@ -100,14 +99,14 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     @command("w", title="Filter by this reason", needs=[AN_ITEM])
     def same_reason(self) -> None:
-        """Show only items pending for the same reason; A then accepts all of them."""
+        """Show only items pending for the same reason; A then accepts them by group."""
         item = self.selected()
         if item is not None:
             self.narrow(item.why)
 
     @command("c", title="Filter by this conversation", needs=[AN_ITEM])
     def same_conversation(self) -> None:
-        """Show only items from the same conversation; A then accepts all of them."""
+        """Show only items from the same conversation; A then accepts them by group."""
         item = self.selected()
         if item is not None:
             self.narrow(item.origin.name)
@@ -197,31 +196,26 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     @command(
         "A",
-        title="Accept all listed items", footer="accept all", rank=10,
-        needs=[Need(lambda here: here.listed_pending, "no pending items are listed"), WRITABLE],
+        title="Accept the group", footer="accept group", rank=10,
+        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
     )  # fmt: skip
-    def accept_all(self) -> None:
-        """Accept every listed pending item except risky ones; w, c and / filter the list. Asks first."""
-        listed = self.listed_pending()
-        items = tuple(each for each in listed if not is_risky(each))
-        if not items:
-            self.say("all listed items are risky; accept them one at a time with a", error=True)
+    def accept_group(self) -> None:
+        """Accept every listed pending item of the selected one's group, such as all commands. Asks first;
+        risky items are accepted one at a time."""
+        selected = self.selected()
+        if selected is None or selected.group == "risky":
+            self.say("risky items are accepted one at a time, with a", error=True)
             return
-        left = len(listed) - len(items)
+        items = tuple(each for each in self.listed_pending() if each.group == selected.group)
         room = max(3, self.app.size.height - ROOM)
         named = [f"· {_named(each, NAMED)}" for each in items]
         if len(named) > room:
             hidden = len(named) - room + 1
             named = [*named[: room - 1], f"… and {hidden:,} more; / filters the list"]
-        question = "\n".join(
-            (
-                f"Accept {plural(len(items), 'item')} as written:",
-                *named,
-                *([f"{plural(left, 'risky item')} will stay pending."] if left else []),
-                "Each is committed separately and cannot be undone here.",
-            )
-        )
-        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._decide, items, "accept"))
+        head = f"Accept {plural(len(items), 'item')} as written: {TITLES[selected.group]}"
+        question = "\n".join((head, *named, "Each is committed separately and cannot be undone here."))
+        accept = partial(self._decide, items, "accept")
+        self.ask("accept the group", question, f"Accept {len(items):,}", accept)
 
     def _decide(
         self, items: tuple[PendingItem, ...], verb: Verb, text: str = "", *, sure: bool = False
@@ -286,7 +280,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             file=self.file(),
             item=item is not None,
             is_pending=item is not None and item.is_pending,
-            listed_pending=len(self.listed_pending()),
         )
 
     def _ended(self, name: str, done: bool) -> None:
@@ -297,4 +290,4 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
 def _named(item: PendingItem, width: int) -> str:
     """An item's kind and text."""
-    return f"{KINDS[item.item.category]}: {clip(first_line(item.item.text), width)}"
+    return f"{kind_of(item)}: {clip(first_line(item.item.text), width)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from engine.knowledge.proposed import GROUPS, group_of, is_shown
+from engine.knowledge.proposed import GROUPS, is_shown
 from tui.screens.review.item import SourceLines
 from tui.screens.review.queue import ReviewItem, item_of
 
@@ -55,7 +55,7 @@ class ReviewState:
             for each in self.all or ()
             if (self.with_reviewed or not each.verdict) and is_shown(each.why, each.times)
         ]
-        return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
+        return sorted(shown, key=lambda each: (GROUPS.index(each.group), -each.times))
 
     def items(self, now: datetime) -> list[ReviewItem]:
         return [item_of(each, now, saving=each.id in self._saving) for each in self.listed()]

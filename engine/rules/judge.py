@@ -1,0 +1,291 @@
+"""Judges whether a sentence states a rule: something that holds for all later work, as opposed to what is asked
+for now, or said about the work.
+
+A multinomial logistic regression over the words of a sentence and some features of its form; the forms in which
+people state rules are too many for a list. ``tests/training/rules.py`` fits it, ``data/`` says on what. Three
+things no score outweighs: a question, a limit in time, and a condition contrary to fact.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from engine.rules.words import ELSEWHERE
+
+PLAIN = 0.5
+"""Probability from which a sentence that says that it holds on is a rule."""
+TWICE = 0.3
+"""The same for one that says so in two ways: "remember to … all your functions"."""
+SURE = 0.9
+"""The same for one that says it less plainly, or as a question."""
+MAYBE = 0.3
+"""Probability from which a sentence may be a rule: it waits for the person."""
+
+QUESTION = "is a question"
+NOT_SAID = "does not say that it holds on"
+KINDS = ("standing", "once", "other")
+DATA = Path(__file__).parent / "data" / "judge.json"
+
+_MOST_WORDS = 45
+_MOST_CHARACTERS = 400
+_FEWEST = 2
+_FEWEST_OF_A_RULE = 4
+"""Words of a rule that does not say that it holds on."""
+_RUNS = (3, 4)
+"""Lengths of the runs of characters."""
+_OF_WORDS, _OF_RUNS = 0.7, 3.0
+"""Value of a feature of words or form, and length of the vector of all runs."""
+
+_LITERAL = re.compile(r"`[^`\n]{1,80}`|(?<!\w)['\"‘“][^'\"’”\n]{1,60}['\"’”](?!\w)")
+_NAME = re.compile(
+    r"https?://\S+|@[\w-]{2,}|--[a-z][\w-]*|[\w~.-]*/[\w./*-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json|sh|ya?ml|toml|txt|rs|sql|css|html)\b"
+    r"|\b[a-z]+[A-Z]\w+|\b\w*_\w+\b|#\d+|\b[A-Z]{2,}-\d+\b"
+)
+_NUMBER = re.compile(r"\b\d+\b")
+_TOKEN = re.compile(r"<\w+>|[^\W\d_]+(?:['’][^\W\d_]+)?|[?!]")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_HANGUL = re.compile(r"[\uac00-\ud7af]+")
+
+_I = re.IGNORECASE
+_WORK = (
+    r"(?:commits?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|files?|branch(?:es)?|endpoints?|components?|changes?|fix(?:es)?"
+    r"|features?|migrations?|code|variables?|names?|bugs?|attributes?|arguments?|parameters?|messages?|answers?|repl(?:y|ies)|comments?|docs?|docstrings?"
+    r"|scripts?|quer(?:y|ies)|tables?|columns?|releases?|deploys?|reviews?|tickets?|issues?|plans?|texts?|reports?|summar(?:y|ies)|dates?|logs?|types?)"
+)
+_GENERIC = rf"(?<!the )(?<!this )(?<!that )(?<!these )(?<!those )\b{_WORK}(?<=s)\b"
+"""Things in general, as opposed to those at hand."""
+_SAYS: Mapping[str, re.Pattern[str]] = {
+    "onward": re.compile(
+        r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
+        r"|as a (?:general )?rule|by default|for future reference|next time|at all times|without exception|across the board|as of (?:now|today)"
+        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no|stop)\b.*\b(?:again|any ?more)\b"
+        rf"|{ELSEWHERE}",
+        _I,
+    ),
+    "always": re.compile(
+        r"\b(?:always|never|ever|every ?time|any ?time|whenever|everywhere|each time|nie wieder|jedes mal|à chaque|cada vez|ogni volta)\b",
+        _I,
+    ),
+    "each": re.compile(
+        rf"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
+        _I,
+    ),
+    "convention": re.compile(
+        r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?|routine"
+        r"|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
+        _I,
+    ),
+    "remember": re.compile(
+        r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind|don['’]?t (?:ever )?forget|note that|merke?|denk dran|n['’]oublie pas|recuerda|lembre)\b",
+        _I,
+    ),
+    "contrast": re.compile(
+        r"\b(?:use|using|write|say|in|with|is|are|call it) [\w .'`/-]{1,40}, (?:and )?(?:not|never) \w|\bwe\b.*\b(?:instead of|rather than)\b|\bprefer \w+|^[\w .'`/-]{1,40} only\b|\bonly [\w.'`/-]+$",
+        _I,
+    ),
+    "banned": re.compile(
+        r"\b(?:banned|forbidden|not allowed|off limits|prohibited|unacceptable|mandatory|obligatory|verboten|interdit|prohibid\w+|vietat\w+)\b",
+        _I,
+    ),
+    "stop": re.compile(
+        r"\b(?:stop|quit) (?:\w+ing|it with)\b|\bi (?:hate|can['’]?t stand|don['’]?t (?:ever )?want to see)\b|\bno more\b|\bi (?:keep|am tired of|['’]m tired of) \w+ing\b",
+        _I,
+    ),
+    "occasion": re.compile(
+        r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy|release|open|close|edit|touch|change|delete|run)\w*"
+        rf"|\b(?:before|after|with|on|in|for) (?:each|every)\b|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
+        _I,
+    ),
+    "wants": re.compile(
+        rf"\b(?:i|we)(?:['’]d| would)? (?:want|need|like|prefer|expect|rather|love|appreciate|ask)\b.{{0,40}}\b(?:you|your|us)\b.*{_GENERIC}|\bi(?:['’]d| would)? (?:prefer|rather)\b|\bi expect you\b",
+        _I,
+    ),
+    "we": re.compile(
+        r"\bwe (?:always|only|never|don['’]?t|do not|use|prefer|write|name|keep|put|follow|go with|stick|test|commit|ship|say|call)\b|\bis what we\b|\baround here\b|\bin (?:this|our) (?:repo\w*|project|codebase|team|house|company)\b",
+        _I,
+    ),
+    "none": re.compile(
+        r"^(?:please |and |also |absolutely |strictly )*no \w+(?: \w+){0,2} (?:in|for|on|without|to|before|after|at|ever)\b",
+        _I,
+    ),
+    "must": re.compile(
+        rf"{_GENERIC}.{{0,40}}\b(?:must|should|shall|has to|have to|needs? to|ought to|gets?|goes?|need|starts?|ends?)\b",
+        _I,
+    ),
+    "general": re.compile(
+        rf"^(?:please |also |make sure (?:to |you )?|ensure (?:that )?(?:you )?(?:\w+ly )?)*(?:start|end|begin|prefix|suffix|use|add|include|write|name)\b.*(?:\b(?:to|for|in|with|of) (?:your )?)?{_GENERIC}",
+        _I,
+    ),
+}
+"""The forms in which people say that something holds on."""
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    **_SAYS,
+    "off": re.compile(
+        r"^(?:please |pls |and |but |also )*(?:do(?:n['’]?t| not)|never|no|stop|avoid|quit)\b", _I
+    ),
+    "now": re.compile(
+        r"\b(?:now|right now|for now|today|tonight|tomorrow|yet|still|again|currently|at the moment|this time|just|first|until|already)\b",
+        _I,
+    ),
+    "this": re.compile(r"\b(?:this|that|these|those|here|it|above|below|them)\b", _I),
+    "the": re.compile(r"\bthe \w+", _I),
+    "past": re.compile(r"\b(?:was|were|did|had|tried|got|said|told|\w+ed)\b", _I),
+    "subject": re.compile(
+        r"^(?:the|a|an|this|that|it|there|users?|he|she|they|someone|\w+ (?:is|are|was|has))\b", _I
+    ),
+    "you": re.compile(r"\byou(?:r|['’]re)?\b", _I),
+    "i": re.compile(r"\b(?:i|me|my|i['’]m|i['’]ve|i['’]ll)\b", _I),
+    "please": re.compile(
+        r"\b(?:please|pls|plz|bitte|por favor|s['’]il te plaît|per favore|пожалуйста)\b|请", _I
+    ),
+    "asks": re.compile(
+        r"^(?:can|could|would|will|shall|should|do|does|did|is|are|was|why|what|how|when|where|who|which)\b",
+        _I,
+    ),
+    "if": re.compile(r"\b(?:if|unless|when|before|after|while)\b", _I),
+    "makes": re.compile(
+        r"^(?:\w+ly |also |please |now |then |and )*(?:add|create|write|make|update|build|implement|generate|put) (?:\w+ ){0,3}(?:rule|check|test|doc|file|section|script|task|command|feature|page|button)\b",
+        _I,
+    ),
+}
+
+_QUESTION = re.compile(r"[?？]\W*$")
+_LIMITED = re.compile(
+    r"\b(?:for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once|session)|for today|today only|only today|tonight|tomorrow"
+    r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit|branch|file|function|method|class|test|task|change|release|sprint"
+    r"|ticket|issue|bug|fix|run|case|endpoint|page|module|component|script|query|time|step|part|section|round|draft|version|iteration|spike|experiment"
+    r"|prototype|migration|demo|week|refactor\w*|feature|review|build|deploy\w*|chapter|notebook|screen)s?"
+    r"|let me know|^(?:ok |so |please |now )*just (?:plan|think|look|read|check|tell|show|answer|explain|talk|list|report)|i['’]?(?:ll| will) (?:do|handle|take|look|fix|check|test|review|tell|say|decide|let)"
+    r"|erstmal|vorerst|diesmal|heute|noch nicht|bis (?:ich|morgen)|pour l['’]instant|cette fois|aujourd['’]hui|por ahora|de momento|esta vez|todavía|hoy"
+    r"|por enquanto|desta vez|hoje|per ora|stavolta|voorlopig|deze keer|пока)\b|先(?:不|别)|暂时|这次|今回|とりあえず|まだ|일단|이번",
+    _I,
+)
+"""Limits what is said to the task at hand."""
+_LASTING = re.compile(
+    r"\b(?:from now on|from today|as of today|going forward|always|never|ever again|in (?:the )?future)\b", _I
+)
+_LIMITS_ALWAYS = re.compile(
+    r"\b(?:for now|for the moment|at the moment|this time|(?<!as of )(?<!from )today(?! and)|tonight|until (?:i|we|tomorrow|then)|for this)\b",
+    _I,
+)
+_TAG = re.compile(
+    r",? (?:ok(?:ay)?|right|yes|alright|please|deal|understood|got it|ja|oder|vale|d['’]accord|certo)\s*\?+$",
+    _I,
+)
+_POLITE = re.compile(r"(?:\w+,? ){0,3}(?:would|could|can|will|may|might) (?:you|i)\b", _I)
+_LESS_PLAIN = frozenset({"general", "none"})
+_WEAKER = re.compile(
+    r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?|hard rule|non[- ]negotiable|in general|generally|usually"
+    r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|not|never|don['’]?t|we|usamos|utilizamos|wir verwenden|wir nutzen|on utilise"
+    r"|usiamo|kein\w*|nada de|pas de|ningún|nessun)\b|不|别|禁止|ない",
+    _I,
+)
+"""May say that something holds on, if nothing else speaks against it."""
+_UNREAL = re.compile(r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering)\b", _I)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a sentence is judged; probabilities from 0 to 1, which sum to 1."""
+
+    standing: float
+    once: float
+    other: float
+    why: str = ""  # what forbids to take it for a rule; empty for nothing
+    says_so: int = 1  # in how many ways it says plainly that it holds on
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it plainly states a rule."""
+        return not self.why and self.standing >= (SURE, PLAIN, TWICE)[min(self.says_so, 2)]
+
+    @property
+    def may_be(self) -> bool:
+        """Whether it may state a rule."""
+        return self.standing >= MAYBE and not self.why
+
+
+@lru_cache(maxsize=16_384)
+def judged(sentence: str) -> Verdict:
+    """The verdict on a sentence or a clause of one."""
+    words = len(sentence.split())
+    if len(sentence) > _MOST_CHARACTERS or words > _MOST_WORDS or (words < _FEWEST and sentence.isascii()):
+        return Verdict(0.0, 0.0, 1.0, "not a sentence")
+    weights, base = _model()
+    scores = list(base)
+    for feature, value in features(sentence).items():
+        for kind, weight in enumerate(weights.get(feature, ())):
+            scores[kind] += weight * value
+    top = max(scores)
+    parts = [math.exp(score - top) for score in scores]
+    whole = sum(parts)
+    why, says_so = _said(sentence)
+    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, why, says_so)
+
+
+def _said(sentence: str) -> tuple[str, int]:
+    """What forbids to take a sentence for a rule, and in how many ways it says that it holds on."""
+    plain = _TAG.sub("", sentence)
+    is_question = _QUESTION.search(plain) is not None
+    if is_question and not _POLITE.match(plain):
+        return QUESTION, 0
+    if _UNREAL.search(sentence):
+        return "is a thought", 0
+    limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
+    if limits.search(sentence):
+        return "is about the task at hand", 0
+    if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
+        return "is too short", 0
+    ways = sum(form.search(sentence) is not None for name, form in _SAYS.items() if name not in _LESS_PLAIN)
+    if ways:
+        return "", 0 if is_question else ways
+    if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
+        return NOT_SAID, 0
+    return ("", 0) if _WEAKER.search(sentence) else (NOT_SAID, 0)
+
+
+@lru_cache(maxsize=1)
+def _model() -> tuple[Mapping[str, Sequence[float]], Sequence[float]]:
+    tree = json.loads(DATA.read_bytes())
+    return tree["weights"], tree["base"]
+
+
+def features(sentence: str) -> dict[str, float]:
+    """The features of a sentence with their values: words, pairs of words, its beginning, its form, and its runs
+    of characters, which see through endings and typing errors.
+    """
+    text = _NUMBER.sub(" <num> ", _NAME.sub(" <name> ", _LITERAL.sub(" <literal> ", sentence)))
+    found = dict.fromkeys(_tokens(text), _OF_WORDS)
+    found.update((f"form:{name}", _OF_WORDS) for name, form in _FORMS.items() if form.search(sentence))
+    if _QUESTION.search(sentence):
+        found["form:question"] = _OF_WORDS
+    padded = [f" {word} " for word in text.casefold().split()]
+    runs = Counter(
+        word[place : place + size]
+        for word in padded
+        for size in _RUNS
+        for place in range(max(0, len(word) - size + 1))
+    )
+    norm = math.sqrt(sum(count * count for count in runs.values())) or 1.0
+    found.update((f"={run}", _OF_RUNS * count / norm) for run, count in runs.items())
+    return found
+
+
+def _tokens(text: str) -> Iterator[str]:
+    words = [word.casefold().replace("’", "'") for word in _TOKEN.findall(text) if not _WIDE.match(word)]
+    yield from words
+    yield from (f"{one} {other}" for one, other in zip(words, words[1:], strict=False))
+    yield from (f"{one} _ {other}" for one, other in zip(words, words[2:], strict=False))
+    if words:
+        yield f"^{words[0]}"
+        yield "^" + " ".join(words[:2])
+        yield f"{words[-1]}$"
+    for run in (*_WIDE.findall(text), *_HANGUL.findall(text)):
+        yield from (run[place : place + 2] for place in range(len(run) - 1))

@@ -1,0 +1,237 @@
+"""The sentences of each session that ask for something, read once per session and kept in ``scratch/``.
+
+What is kept can be read again from the transcripts. Which rules were ever written to the file cannot; that is in
+``logs/rules-YYYY-MM.jsonl``, append-only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError
+from engine.redaction.detect import redacted
+from engine.rules.habits import habit
+from engine.rules.sentences import rules_in
+from engine.store.monthly import MonthlyLog, line_of
+from engine.store.typed import typed
+from engine.store.zone import local_day
+from engine.transcripts.days import following, moment
+from engine.transcripts.format import parse
+from engine.transcripts.injected import strip_injected
+from engine.transcripts.places import session_files
+from engine.transcripts.projects import project_of
+from engine.transcripts.turn import CORRECTION, Turn
+from engine.transcripts.typed import typed_in
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
+
+KIND = "rules"
+SESSIONS = "scratch/rules-said.jsonl"
+
+_ODD = (ValueError, TypeError, KeyError, AttributeError)
+_FEW_WORDS = 6
+"""Words of a message from which the same words in another session are a copy of it, not a repetition."""
+_QUOTED_WORDS = 6
+"""Words of a sentence from which it counts as another's if an agent or a tool said them before."""
+PLAIN = 5.0
+"""Score of a sentence that plainly states a rule, apart from its probability."""
+_CORRECTS = 0.8
+"""Added to a sentence with which the person rejected what the agent was about to do."""
+_LEAST = 1.6
+"""``habit`` from which a sentence is kept: it may come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the person, with its place, and the rule that it states."""
+
+    line: int  # of the turn's heading, from 1
+    day: str  # ``YYYY-MM-DD``, in the person's time zone
+    text: str
+    score: float  # how clearly it states a way of working: from ``_LEAST``, rarely above 6
+    standing: bool = False  # it plainly says that it holds on
+    message: str = ""  # a digest: the same one in two sessions is one message
+    group: str = ""  # id of the rule it states; empty if none, or not decided yet
+    over: tuple[str, ...] = ()  # ids of the rules it replaces or ends
+    ends: bool = False  # it only ends rules
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRead:
+    """What the person asked for in one session."""
+
+    path: str  # workspace-relative
+    size: int  # of the file when read, bytes
+    project: str = ""  # slug; empty if unknown
+    agent: str = ""  # empty if unknown
+    said: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A rule that was written to the file: if it is missing now, the person deleted it."""
+
+    id: str
+    text: str  # its first wording; empty if removed again because no session contains it
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The content of the cache and the log."""
+
+    sessions: Mapping[str, SessionRead] = field(default_factory=dict)  # by path
+    written: Mapping[str, str] = field(default_factory=dict)  # the first wording of a rule by id
+    stamp: object = None  # changes whenever either does
+
+
+class RuleLog:
+    """Writes and reads the cache and the log. Safe across processes."""
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._files = files
+        self._log = MonthlyLog(files, KIND, clock)
+
+    def known(self) -> Known:
+        """The content of both, with the last record of each session. Damaged lines are skipped."""
+        stamp = self.stamp()
+        sessions: dict[str, SessionRead] = {}
+        written: dict[str, str] = {}
+        with contextlib.suppress(OSError, AutopoiesisError):
+            for line in self._files.read(SESSIONS, limit=None).splitlines():
+                with contextlib.suppress(*_ODD):
+                    found = typed(SessionRead, json.loads(line))
+                    sessions[found.path] = found
+        for record in self._log.records():
+            with contextlib.suppress(*_ODD):
+                rule = typed(Written, record)
+                if rule.text:
+                    written.setdefault(rule.id, rule.text)
+                else:
+                    written.pop(rule.id, None)
+        return Known(sessions, written, stamp)
+
+    def add(self, read: Sequence[SessionRead], *, anew: bool = False) -> None:
+        """Records sessions; ``anew`` in place of all that were recorded.
+
+        Raises:
+            WriteFailed, ReadOnly: They were not recorded.
+        """
+        data = b"".join(line_of(asdict(session)) for session in read)
+        if anew:
+            self._files.write(SESSIONS, data)
+        elif read:
+            self._files.append(SESSIONS, data)
+
+    def note(self, written: Written) -> None:
+        """Records that a rule was written, or removed again.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._log.append(asdict(written))
+
+    def stamp(self) -> object:
+        """A value that changes whenever one of the files does."""
+        with contextlib.suppress(OSError):
+            status = (self._files.workspace.root / SESSIONS).stat()
+            return (*self._log.stamp(), status.st_ino, status.st_size, status.st_mtime_ns)
+        return self._log.stamp()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of the log, for a commit."""
+        return tuple(month.name for month in self._log.stamp())
+
+
+def sizes(workspace: Workspace) -> dict[str, int]:
+    """The bytes of each session by path, oldest first."""
+    found: dict[str, int] = {}
+    for place in reversed(tuple(session_files(workspace))):
+        with contextlib.suppress(OSError):
+            found[workspace.relative(place)] = os.stat(place).st_size  # noqa: PTH116 — thousands of them
+    return found
+
+
+def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
+    """Reads what the person asked for in a session: only what they plainly typed, and nothing that an agent or
+    a tool said before in the same session.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: As ``Files.read``.
+    """
+    data = files.read(path, limit=None)
+    transcript = parse(data, path)
+    at = moment(transcript.started) or moment(transcript.ended) or datetime.min.replace(tzinfo=UTC)
+    project, before = project_of(files.workspace.resolve(path)), ""
+    heard: list[str] = []
+    said: list[Statement] = []
+    for turn in transcript.turns:
+        at = following(at, turn.time, turn.day)
+        if turn.role != "user":
+            heard.append(
+                _plain(" ".join((turn.text, *(f"{call.summary} {call.result}" for call in turn.tools))))
+            )
+            continue
+        message = _plain(turn.text)
+        words = len(message.split())
+        own = (
+            message
+            if words >= _FEW_WORDS
+            else f"{before}\n{message}"
+            if before
+            else f"{at:%F %H:%M}\n{message}"
+        )
+        digest = hashlib.sha256(f"{project}\n{own}".encode("utf-8", "replace")).hexdigest()[:12]
+        day = local_day(at, zone).isoformat() if at.year > 1 else ""
+        said += (replace(each, message=digest) for each in _statements(turn, day, heard))
+        before = message
+    channel = transcript.header.get("channel", "")
+    return SessionRead(path, len(data), project, channel if isinstance(channel, str) else "", tuple(said))
+
+
+def _statements(turn: Turn, day: str, heard: Sequence[str]) -> Iterator[Statement]:
+    for text, verdict in rules_in(strip_injected(typed_in(turn))):
+        plain = _plain(text)
+        if len(plain.split()) >= _QUOTED_WORDS and any(plain in each for each in heard):
+            continue
+        wish = 0.0 if verdict.is_plain else habit(text) + _CORRECTS * (turn.kind == CORRECTION)
+        if verdict.is_plain or wish >= _LEAST:
+            score = PLAIN + verdict.standing if verdict.is_plain else wish
+            yield Statement(turn.line, day, redacted(text), round(score, 2), verdict.is_plain)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def done_before(files: Files, path: str, line: int) -> str:
+    """What the agent had done before the turn at a line: its last tool call, else the start of its answer; empty
+    for nothing.
+
+    Raises:
+        FileNotFoundError, PathRefused, DocumentError: As ``Files.read``.
+    """
+    answer: list[Turn] = []
+    spoke = ""
+    for turn in parse(files.read(path, limit=None), path).turns:
+        if turn.line >= line:
+            break
+        if turn.role == "agent" and turn.is_dialogue:
+            answer = [*answer, turn] if spoke == "agent" else [turn]
+        spoke = turn.role if turn.is_dialogue else spoke
+    calls = [call for turn in answer for call in turn.tools]
+    if calls:
+        last = calls[-1]
+        return f"{last.name} {last.summary}{f' → {last.result}' if last.result else ''}"
+    said = "\n".join(turn.text for turn in answer).strip()
+    return said.split("\n", 1)[0]

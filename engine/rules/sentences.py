@@ -1,0 +1,142 @@
+"""Splits what a person typed into sentences, and sentences into the parts that could each state a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from engine.rules.judge import Verdict, judged
+
+_SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])| -> |\s[-–—]{1,2}\s(?=\w)|;\s")
+"""Expects single spaces: a long run of them would take quadratic time."""
+_BULLET = re.compile(r"\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
+_COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
+_SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
+_LEAD = re.compile(
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw|no(?=[ ]*[,.:;!…-])"
+    r"|(?:cool|great|nice|good|perfect|excellent)(?=\s*(?:[,.:;!…-]|$))|thanks?|sure|right|alright|perhaps|maybe|one more thing|fyi"
+    r"|additionally|furthermore|moreover|similarly|likewise|first(?:ly)?(?= ?,)|second(?:ly)?(?= ?,)|third(?:ly)?(?= ?,)|finally(?= ?,)|lastly(?= ?,)"
+    r"|first of all|another thing|now(?= ?,))\b[\s,.:;!…-]*)+",
+    re.IGNORECASE,
+)
+"""Filler at the start of a sentence."""
+_NEXT = (
+    r"(?:please|pls|also|always|never|don['’]?t|do not|from now|going forward|make sure|let['’]?s|we (?:always|never|use|prefer|don)|i (?:want|need|prefer|['’]d)"
+    r"|you (?:should|must|always|never)|every|all|no |use|add|start|end|begin|finish|write|run|keep|put|name|call|include|import|avoid|stop"
+    r"|commit|push|open|test|check|ask|tell|answer|reply|wrap|prefix|suffix|remember|for (?:every|each|all)|whenever|each time|in (?:every|each|all)|prefer|stick|leave|skip|remove"
+    r"|ab jetzt|immer|nie|bitte|toujours|jamais|siempre|nunca|sempre)"
+)
+_PARTS = re.compile(
+    rf"(?:,|\.\.\.|…)?\s+(?:and|but|so|then|und|aber|y|pero|et|mais|e)\s+(?={_NEXT}\b)|,\s+(?={_NEXT}\b)|[:]\s+(?={_NEXT}\b)",
+    re.IGNORECASE,
+)
+"""Before a part of a sentence that could stand on its own."""
+_WHEN = re.compile(
+    r"\s*(?:when|whenever|if|before|after|for|in|on|while|as|once|with|regarding|unless|until|wenn|bevor|pour|quand|cuando|para)\b",
+    re.IGNORECASE,
+)
+_CONFIRMS = re.compile(
+    r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:always|never|ever|each|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no exceptions?|without exceptions?"
+    r"|that['’]s (?:the|our|a|my) (?:rule|convention|standard|policy)|in future|everywhere|as a rule|merk\w*|immer|toujours|siempre|sempre)\b"
+    r"(?:[,\s]+\w+){0,5}",
+    re.IGNORECASE,
+)
+"""Makes a rule of the sentence before."""
+_FEWEST_OF_A_PART = 4
+"""Words of a part that can stand on its own."""
+_PRONOUN = re.compile(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
+_NOUN = re.compile(
+    r"\b((?:(?:function|method|class|variable|attribute|parameter|argument|test|branch|commit|file|pr|pull request|component|endpoint|column|table|constant|module)s?[ -]?)+"
+    r"(?:arguments?|names?|messages?|titles?|files?)?)",
+    re.IGNORECASE,
+)
+
+_ONWARD = re.compile(
+    r"(?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort|künftig|désormais|dorénavant|de ahora en adelante"
+    r"|a partir de (?:ahora|agora))[,\s]*)?(?:please )?(?:always |never )?",
+    re.IGNORECASE,
+)
+_LITERAL = r"[`'\"‘“][^`'\"’”]{1,40}[`'\"’”]"
+_BOTH = re.compile(
+    rf"(?P<head>.*?\b(?:start|end|begin|prefix|suffix|name|mark|tag|wrap|use))\s+(?P<one>[^'`\"]{{2,60}}{_LITERAL}),?\s+and\s+"
+    rf"(?P<two>(?!(?:start|end|begin|prefix|suffix|name|use)\b)[^'`\"]{{2,60}}{_LITERAL}[^'`\"]{{0,80}})",
+    re.IGNORECASE,
+)
+"""One verb for two choices: "start variable names with 'n_' and method names with 'a_'"."""
+
+
+def sentences_in(own: str) -> Iterator[str]:
+    """The sentences of what a person typed, in order, without filler at the start."""
+    lines = (" ".join(line.split()) for line in own.split("\n"))
+    for raw in (part for line in lines for part in _SPLIT.split(line)):
+        text = _SIGNS.sub("", _BULLET.sub("", raw, count=1)).strip()
+        if command := _COMMAND.match(text):
+            text = text[command.end() :]
+        if lead := _LEAD.match(text):
+            text = text[lead.end() :]
+        text = "".join(
+            character for character in " ".join(text.split()).strip(' –—,.:-"“”') if character.isprintable()
+        )
+        if text:
+            yield text
+
+
+def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
+    """The parts of what a person typed that ask for something, with their verdicts.
+
+    A sentence is split where its parts state rules of their own, or where one is about the task at hand. A short
+    sentence that only confirms the one before ("remember that", "always") is read together with it.
+    """
+    before = ""
+    for sentence in sentences_in(own):
+        parts = _parts(sentence)
+        if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[0] and judged(parts[0]).is_plain:
+            # "From now on" at the start holds for what follows too.
+            parts[1:] = [part if judged(part).is_plain else f"{onward[0]}{part}" for part in parts[1:]]
+        verdicts = [judged(part) for part in parts]
+        whole = judged(sentence)
+        if len(parts) > 1 and _stand_alone(verdicts):
+            yield from (each for each in zip(parts, verdicts, strict=True) if each[1].is_plain)
+        elif before and _CONFIRMS.fullmatch(sentence):
+            joined = f"{before}; {sentence}"
+            yield joined, judged(joined)
+        else:
+            yield sentence, whole
+        before = sentence
+
+
+def _stand_alone(verdicts: Sequence[Verdict]) -> bool:
+    """Whether some parts of a sentence are rules, and no other one is a statement that they may continue."""
+    others = [each for each in verdicts if not each.is_plain]
+    return len(others) < len(verdicts) and all(each.once >= each.other for each in others)
+
+
+def _split(text: str) -> Iterator[str]:
+    """A sentence at the places where a part could stand on its own; not behind a clause that says when."""
+    start = 0
+    for match in _PARTS.finditer(text):
+        if not _WHEN.match(text, start) or "," in text[start : match.start()]:
+            yield text[start : match.start()]
+            start = match.end()
+    yield text[start:]
+
+
+def _parts(sentence: str) -> list[str]:
+    """The parts of a sentence; a pronoun in one stands for what the part before names."""
+    both = _BOTH.fullmatch(sentence)
+    if both is not None:
+        return [f"{both['head']} {both['one']}", f"{both['head']} {both['two']}"]
+    onward = _ONWARD.match(sentence)
+    start = onward.end() if onward is not None else 0
+    found: list[str] = []
+    for part in _split(sentence[start:]):
+        text = f"{sentence[:start] if not found else ''}{part.strip(' ,.:-')}"
+        if not text:
+            continue
+        named = _NOUN.findall(found[-1]) if found else []
+        if named and not _NOUN.search(text):
+            text = _PRONOUN.sub(named[-1].strip(), text, count=1)
+        if found and (len(text.split()) < _FEWEST_OF_A_PART or len(found[-1].split()) < _FEWEST_OF_A_PART):
+            return [sentence]
+        found.append(text)
+    return found

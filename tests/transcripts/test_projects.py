@@ -1,0 +1,249 @@
+"""Which names projects get, and what they stand for afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ChangeRefused
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.sync.contents import kind_of
+from engine.sync.lines import union
+from engine.transcripts.projects import Projects, project_of
+from tests.cases import each_case
+
+ACME, WIDGETS = "https://github.com/acme/shop", "git@github.com:widgets/shop.git"
+
+
+class Memory:
+    """A workspace, and sessions in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files = Files(Workspace.open(root))
+        self.now = datetime(2031, 1, 5, 10, tzinfo=UTC)
+        self.projects = Projects(self.files, self.clock)
+        shutil.rmtree(root / "raw/conversations", ignore_errors=True)
+        shutil.rmtree(root / "knowledge/projects", ignore_errors=True)
+        self._count = 0
+
+    def clock(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    def session(self, cwd: Path | str, *, note: bool = True, **fields: str) -> Path:
+        """Write a session, and record its project."""
+        self._count += 1
+        folder = self.root / "raw/conversations/2031/01/05"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"10{self._count:02}-ses_{self._count:08x}-work.md"
+        more = "".join(f"{name}: {value}\n" for name, value in fields.items())
+        path.write_text(f"---\nsession_id: ses_{self._count:08x}\ncwd: {cwd}\n{more}---\n\n# Work\n")
+        if note:
+            self.projects.note([path])
+        return path
+
+    def old(self, *names: str, rules: str = "") -> None:
+        """Use names as an older workspace did: for notes, or for a rule."""
+        for name in names:
+            folder = self.root / f"knowledge/projects/{name}"
+            folder.mkdir(parents=True)
+            (folder / "context.md").write_text(f"# {name}\n")
+        if rules:
+            line = f"- never amend commits {{#3f2a91c told=3 project={rules} last=2031-01-01}}\n"
+            (self.root / "knowledge/rules.md").write_text(f"---\ntype: rules\n---\n\n## In force\n\n{line}")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def memory(sample: Path, home: Path) -> Memory:
+    return Memory(sample)
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    if remote:
+        git(folder, "remote", "add", "origin", remote)
+    return folder
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=R", "-c", "user.email=r@x.org", *words], cwd=folder, check=True)
+
+
+def test_two_repositories_of_one_name_are_told_apart_by_owner(memory: Memory, home: Path) -> None:
+    first = memory.session(repository(home / "acme/shop", ACME))
+    second = memory.session(repository(home / "widgets/shop", WIDGETS))
+    assert (project_of(first), project_of(second)) == ("shop", "shop-widgets")
+    third = memory.session(repository(home / "own/shop"))
+    fourth = memory.session(repository(home / "x/own/shop"))
+    assert project_of(third) == "shop-own" and project_of(fourth).startswith("shop-")
+    assert len({project_of(each) for each in (first, second, third, fourth)}) == 4
+    assert memory.projects.names(str(home / "acme/shop/packages")) == ("shop",)
+
+
+def test_clones_of_one_remote_and_its_work_trees_have_one_name(memory: Memory, home: Path) -> None:
+    shop = repository(home / "acme/shop", ACME)
+    git(shop, "commit", "-q", "--allow-empty", "-m", "one")
+    git(shop, "worktree", "add", "-q", str(home / "trees/1"))
+    places = (shop, repository(home / "elsewhere/clone", f"{ACME}.git"), home / "trees/1")
+    assert {project_of(memory.session(place)) for place in places} == {"shop"}
+
+
+def test_a_name_is_the_same_on_a_second_machine(
+    memory: Memory, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = [
+        memory.session(home / "notes"),
+        memory.session(repository(home / "widgets/shop", WIDGETS), repository="github.com/widgets/shop"),
+        memory.session(repository(home / "acme/shop", ACME)),  # captured before headers named the repository
+        memory.session(home / "acme/shop/packages/web"),
+    ]
+    names = [project_of(path) for path in sessions]
+    assert names == ["notes", "shop", "shop-acme", "shop-acme"]
+    other = tmp_path / "other-machine"
+    shutil.copytree(memory.root, other)
+    for path in sessions:  # there the home folder has another name, and nothing lies in it
+        copy = other / path.relative_to(memory.root)
+        copy.write_text(copy.read_text().replace(str(home), "/Users/robin"))
+    shutil.rmtree(home)
+    assert [project_of(other / path.relative_to(memory.root)) for path in sessions] == names
+    monkeypatch.setenv("HOME", str(tmp_path / "new"))
+    there = Projects(Files(Workspace.open(other)))
+    assert there.names(str(repository(tmp_path / "new/work/their-shop", ACME)))[0] == "shop-acme"
+
+
+def test_a_remote_added_or_removed_later_changes_no_name(memory: Memory, home: Path) -> None:
+    shop = repository(home / "src/shop")
+    before = memory.session(shop)
+    git(shop, "remote", "add", "origin", ACME)
+    assert memory.projects.names(str(shop)) == ("shop",)
+    after = memory.session(shop, repository="github.com/acme/shop")
+    clone = memory.session(repository(home / "other/clone", ACME))
+    assert {project_of(each) for each in (before, after, clone)} == {"shop"}
+    git(shop, "remote", "remove", "origin")
+    assert memory.projects.names(str(shop)) == ("shop",)
+    assert memory.projects.all()[0].keys == ("~/src/shop", "github.com/acme/shop")
+
+
+def test_a_folder_that_is_gone_belongs_to_the_project_that_contained_it(memory: Memory, home: Path) -> None:
+    shop = repository(home / "src/shop", ACME)
+    memory.session(shop)
+    shutil.rmtree(shop)
+    for gone in ("src/shop/packages/web", "src/shop/.claude/worktrees/x", "src/shop-worktrees/y", "src/shop"):
+        assert project_of(memory.session(home / gone)) == "shop", gone
+    assert project_of(memory.session(home / "src/shopping")) == "shopping"
+    (home / "src/shop").mkdir()
+    assert project_of(memory.session(home / "src/shop")) == "shop-src", "another folder in its place"
+
+
+def test_the_home_folders_own_repository_claims_no_folder_that_is_gone(memory: Memory, home: Path) -> None:
+    git(home, "init", "-q")
+    assert project_of(memory.session(home)) == "home"
+    assert project_of(memory.session(home / "gone/notes")) == "notes"
+
+
+def test_the_headers_own_project_comes_first(memory: Memory, home: Path) -> None:
+    shop = repository(home / "src/shop", ACME)
+    assert project_of(memory.session(shop, project="Till Roll")) == "till-roll"
+    assert memory.projects.all() == []
+
+
+def test_names_in_use_before_still_stand_for_their_project(memory: Memory, home: Path) -> None:
+    shop = repository(home / "src/shop", ACME)
+    git(shop, "commit", "-q", "--allow-empty", "-m", "one")
+    git(shop, "worktree", "add", "-q", str(home / "trees/1"))
+    memory.old("shop", "web", rules="1")
+    for place in (home / "trees/1", shop / "packages/web", shop):
+        memory.session(place, note=False)
+    assert memory.projects.names(str(shop))[0] == "shop"
+    assert set(memory.projects.names(str(shop))) == {"shop", "web", "1"}, "before anything is recorded"
+    memory.session(shop)
+    assert set(memory.projects.names(str(shop / "packages"))) == {"shop", "web", "1"}
+    other = repository(home / "other/shop", WIDGETS)
+    assert memory.projects.names(str(other)) == ("shop-widgets",)
+    assert memory.projects.disputed() == {}
+
+
+def test_a_name_in_use_of_two_projects_stands_for_neither_until_decided(memory: Memory, home: Path) -> None:
+    acme, widgets = repository(home / "a/shop", ACME), repository(home / "w/shop", WIDGETS)
+    memory.old(rules="shop")
+    old = [memory.session(place, note=False) for place in (acme, widgets)]
+    assert [project_of(path) for path in old] == ["shop-acme", "shop-widgets"]
+    assert memory.projects.disputed() == {"shop": ("github.com/acme/shop", "github.com/widgets/shop")}
+    memory.session(acme)
+    assert list(memory.projects.disputed()) == ["shop"]
+    assert memory.projects.assign("shop", str(widgets)).names[0] == "shop"
+    assert memory.projects.disputed() == {}
+    assert memory.projects.names(str(widgets)) == ("shop", "shop-widgets"), (
+        "what it was called meanwhile holds"
+    )
+    assert memory.projects.names(str(acme)) == ("shop-acme",)
+
+
+def test_a_name_that_nothing_uses_is_not_disputed(memory: Memory, home: Path) -> None:
+    for place in (repository(home / "a/shop", ACME), repository(home / "w/shop", WIDGETS)):
+        memory.session(place, note=False)
+    assert memory.projects.disputed() == {}
+    assert memory.projects.names(str(home / "a/shop")) == ("shop",)
+
+
+def test_two_machines_that_gave_a_name_to_different_projects_are_asked(memory: Memory, home: Path) -> None:
+    acme, widgets = repository(home / "a/shop", ACME), repository(home / "w/shop", WIDGETS)
+    here = memory.session(acme)
+    (log,) = (memory.root / "logs/projects").iterdir()
+    ours = log.read_bytes()
+    log.unlink()
+    here.unlink()
+    memory.session(widgets)  # on the other machine, where the first session has not arrived
+    theirs = log.read_bytes()
+    assert kind_of(log.relative_to(memory.root).as_posix()) == "log"
+    memory.old("shop")
+    for merged in (union(b"", ours, theirs), union(b"", theirs, ours)):
+        log.write_bytes(merged)
+        assert memory.projects.names(str(acme)) == ("shop-acme",)
+        assert memory.projects.names(str(widgets)) == ("shop-widgets",)
+        assert set(memory.projects.disputed()["shop"]) == {"github.com/acme/shop", "github.com/widgets/shop"}
+    assert memory.projects.assign("shop", "github.com/acme/shop").name == "shop"
+    assert memory.projects.names(str(widgets)) == ("shop-widgets",)
+
+
+def test_a_repository_that_moved_joins_its_project_and_a_project_is_renamed(
+    memory: Memory, home: Path
+) -> None:
+    old, new = repository(home / "a/shop", ACME), repository(home / "b/shop", WIDGETS)
+    before, after = memory.session(old), memory.session(new)
+    assert project_of(after) == "shop-widgets"
+    joined = memory.projects.assign("shop", "shop-widgets")
+    assert joined.names == ("shop", "shop-widgets")
+    assert joined.keys == ("github.com/acme/shop", "github.com/widgets/shop")
+    assert memory.projects.assign("till", "shop").names == ("till", "shop", "shop-widgets")
+    assert project_of(before) == project_of(after) == "till"
+
+
+@each_case("name, key", [("Shop!", "github.com/acme/shop"), ("shop", "github.com/x/y"), ("shop", "/nowhere")])
+def test_what_cannot_be_decided_is_refused(memory: Memory, home: Path, name: str, key: str) -> None:
+    with pytest.raises(ChangeRefused):
+        memory.projects.assign(name, key)
+
+
+def test_damaged_records_are_skipped(memory: Memory, home: Path) -> None:
+    shop = repository(home / "a/shop", ACME)
+    memory.session(shop)
+    with next((memory.root / "logs/projects").iterdir()).open("ab") as log:
+        log.write(
+            b'{"name":7}\n[]\n{"key":"x"}\n{"name":"","key":"y"}\n{"same":"z","key":"z"}\n{"name":"../x","key":"github.com/acme/shop"}\n\xff\n{"na'
+        )
+    assert memory.projects.names(str(shop)) == ("shop",)
