@@ -22,9 +22,9 @@ Versions = Sequence[tuple[str, bytes]]
 """The versions of a file on one side since the base, oldest first, each with its day, ``YYYY-MM-DD``."""
 Histories = tuple[Versions, Versions]
 
-_RESTRICTIVE: tuple[State, ...] = ("in force", "said", "resting", "replaced", "turned down")
+_RESTRICTIVE: tuple[State, ...] = ("in force", "waiting", "resting", "replaced", "turned down")
 """From the state that tells agents most to the one that tells them least."""
-_STANDING = ("state", "accepted", "by", "crowded")
+_STANDING = ("state", "accepted", "by", "ended")
 """Fields that say whether a rule holds. They are merged together."""
 _PLACES = ("project", "agent", "tool", "path")
 _COUNTS = ("told", "last")
@@ -133,7 +133,7 @@ class _Merge:
         was = self.base.rules.get(name)
         return was is None or any(
             (
-                _has_decided(was, rule, side),
+                self._has_decided(was, rule, side),
                 _has_reworded(was, rule),
                 _has_narrowed(was, rule),
                 set(rule.also) - set(was.also),
@@ -166,11 +166,29 @@ class _Merge:
         elif left == before:
             kept = other
         else:
-            decided = _has_decided(was, mine, self.ours), _has_decided(was, other, self.theirs)
+            decided = (
+                self._has_decided(was, mine, self.ours),
+                self._has_decided(was, other, self.theirs),
+            )
             kept = self._later(mine, other) if decided[0] == decided[1] else mine if decided[0] else other
             if all(decided) and mine.state == other.state:
                 return {**_fields(kept, _STANDING), "accepted": max(mine.accepted, other.accepted)}
         return _fields(kept, _STANDING)
+
+    def _has_decided(self, was: Rule | None, now: Rule, side: _Book) -> bool:
+        """Whether the person decided on a side that a rule holds or does not. Because of what they say in
+        sessions the program puts rules in force, back to waiting, or out for a later one; it accepts, rests
+        and turns down none.
+        """
+        is_merged = now.state == "replaced" and now.id in side.joined
+        is_out = is_merged or now.state in ("turned down", "resting")
+        if was is None:
+            return now.decided or is_out
+        if _standing(now) == _standing(was):
+            return False
+        was_out = was.state == "turned down" or (was.state == "replaced" and was.id in self.base.joined)
+        is_by_hand = now.state == "replaced" and not now.by and not now.ended
+        return is_out or was_out or is_by_hand or now.accepted != was.accepted
 
     def _later(self, mine: Rule, other: Rule) -> Rule:
         """The one of the later decision; of two on the same day the one that tells agents less."""
@@ -224,8 +242,8 @@ class _Merge:
                 kept = max(circle, key=lambda rule: (rule.last, rule.told, rule.id))
                 sides = [side.rules.get(kept.id) for side in (self.ours, self.theirs)]
                 before = next((rule for rule in sides if rule and rule.state != "replaced"), None)
-                state: State = before.state if before else "said"
-                found[kept.id] = replace(kept, state=state, by="")
+                state: State = before.state if before else "waiting"
+                found[kept.id] = replace(kept, state=state, by="", ended="")
         joined = self.ours.joined | self.theirs.joined
         also: dict[str, list[str]] = {name: [] for name in found}
         for rule in found.values():
@@ -258,27 +276,6 @@ def _fields(rule: Rule, names: Iterable[str]) -> dict[str, Any]:
 
 def _standing(rule: Rule) -> tuple[object, ...]:
     return tuple(_fields(rule, _STANDING).values())
-
-
-def _has_decided(was: Rule | None, now: Rule, side: _Book) -> bool:
-    """Whether the person decided on a side that a rule holds or does not. The program accepts none and turns
-    none down; it puts in force what was said clearly, revives what rests, and replaces what was contradicted.
-    """
-    merged_away = now.state == "replaced" and now.id in side.joined
-    by_program = now.state == "replaced" and now.by and not merged_away
-    if was is None:
-        return now.decided or merged_away or now.state == "turned down" or _rests(now)
-    if _standing(now) == _standing(was) or by_program:
-        return False
-    if now.accepted != was.accepted or was.state in ("turned down", "replaced"):
-        return True
-    if now.state in ("in force", "said"):
-        return was.state == "in force"
-    return now.state != "resting" or _rests(now)
-
-
-def _rests(rule: Rule) -> bool:
-    return rule.state == "resting" and not rule.crowded
 
 
 def _has_reworded(was: Rule | None, now: Rule) -> bool:

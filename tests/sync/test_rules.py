@@ -12,7 +12,7 @@ from engine.sync.contents import kind_of
 from engine.sync.model import Side
 
 TEXT = "please open a draft PR first"
-RULE = Rule(rule_id(TEXT), TEXT, "said", told=2, last="2026-06-01")
+RULE = Rule(rule_id(TEXT), TEXT, "waiting", told=2, last="2026-06-01")
 OTHER = Rule("aaaaaa1", "never amend commits", "in force", told=3, last="2026-06-02")
 BASE = (RULE, OTHER)
 
@@ -48,20 +48,23 @@ TURNED_DOWN = changed(state="turned down")
 RESTING = changed(state="resting")
 COUNTED = changed(told=5, last="2026-06-11")
 UPGRADED = changed(state="in force", told=5, last="2026-06-11")
-CROWDED = changed(state="resting", crowded=True)
+ENDED = changed(state="replaced", ended="2026-06-11")
 CONTRADICTED = changed(state="replaced", by=OTHER.id)
 MERGED = file(replace(RULE, state="replaced", by=OTHER.id), replace(OTHER, also=(RULE.id,), told=5))
 DELETED = file(OTHER)
 
 DECISIONS = {"accepted": ACCEPTED, "turned down": TURNED_DOWN, "rests": RESTING, "merged": MERGED}
 BY_PROGRAM = {
-    "nothing": file(*BASE), "counted": COUNTED, "upgraded": UPGRADED, "crowded": CROWDED,
+    "nothing": file(*BASE), "counted": COUNTED, "upgraded": UPGRADED, "ended": ENDED,
     "contradicted": CONTRADICTED,
 }  # fmt: skip
 
 
 def test_rules_added_on_both_sides_are_kept() -> None:
-    mine, other = Rule("bbbbbb1", "use tabs", "said"), Rule("bbbbbb2", "metric units", "in force", own=True)
+    mine, other = (
+        Rule("bbbbbb1", "use tabs", "waiting"),
+        Rule("bbbbbb2", "metric units", "in force", own=True),
+    )
     found = rules_in(both(file(*BASE, mine), file(*BASE, other))).rules
     assert {each.id for each in found} == {RULE.id, OTHER.id, mine.id, other.id}
     assert kind_of(PATH) == "rules"
@@ -137,7 +140,10 @@ def test_wording_scope_and_acceptance_of_different_sides_are_combined() -> None:
 
 
 def test_a_rule_reworded_on_both_sides_is_a_conflict_about_that_rule_alone() -> None:
-    mine, other = Rule("bbbbbb1", "use tabs", "said"), Rule("bbbbbb2", "metric units", "in force", own=True)
+    mine, other = (
+        Rule("bbbbbb1", "use tabs", "waiting"),
+        Rule("bbbbbb2", "metric units", "in force", own=True),
+    )
     ours = file(replace(RULE, text="drafts first", own=True), OTHER, mine)
     theirs = file(replace(RULE, text="no PR but a draft", own=True), OTHER, other)
     made = rules.merged(file(*BASE), ours, theirs)
@@ -147,7 +153,7 @@ def test_a_rule_reworded_on_both_sides_is_a_conflict_about_that_rule_alone() -> 
         True,
         True,
     )
-    assert hunk.where == "Said before, not confirmed"
+    assert hunk.where == "Waiting for your decision"
     for take, text in (("ours", "drafts first"), ("theirs", "no PR but a draft")):
         found = rules_in(both(ours, theirs, take=take)).rules  # type: ignore[arg-type]
         assert {each.text for each in found} == {text, OTHER.text, mine.text, other.text}
@@ -174,7 +180,7 @@ def test_rules_merged_into_each_other_do_not_both_vanish() -> None:
 
 
 def test_what_was_merged_into_a_merged_rule_counts_for_the_last_one() -> None:
-    third = Rule("cccccc1", "drafts", "said", told=1)
+    third = Rule("cccccc1", "drafts", "waiting", told=1)
     base = file(RULE, OTHER, third)
     ours = file(replace(RULE, state="replaced", by=OTHER.id), replace(OTHER, also=(RULE.id,)), third)
     theirs = file(replace(RULE, also=(third.id,)), OTHER, replace(third, state="replaced", by=RULE.id))
@@ -198,7 +204,7 @@ def test_unknown_marks_and_free_text_of_both_sides_survive() -> None:
 
 
 def test_the_same_rule_learned_on_both_sides_is_there_once() -> None:
-    mine = Rule("bbbbbb1", "use tabs", "said", told=1, last="2026-06-05")
+    mine = Rule("bbbbbb1", "use tabs", "waiting", told=1, last="2026-06-05")
     other = replace(mine, told=2, last="2026-06-04", state="in force", accepted="2026-06-06")
     found = both(file(*BASE, mine), file(*BASE, other))
     assert rule(found, mine.id) == replace(other, last="2026-06-05")
@@ -206,7 +212,7 @@ def test_the_same_rule_learned_on_both_sides_is_there_once() -> None:
 
 
 def test_line_ends_are_kept() -> None:
-    mine, other = Rule("bbbbbb1", "use tabs", "said"), Rule("bbbbbb2", "metric units", "in force")
+    mine, other = Rule("bbbbbb1", "use tabs", "waiting"), Rule("bbbbbb2", "metric units", "in force")
     ours, theirs = file(*BASE, mine).replace(b"\n", b"\r\n"), file(*BASE, other)
     made = rules.merged(file(*BASE).replace(b"\n", b"\r\n"), ours, theirs.replace(b"\n", b"\r\n"))
     assert made.data.count(b"\n") == made.data.count(b"\r\n")
