@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import TypeVar
 
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.item import normalised
 from engine.store.header import locate
 from engine.store.markdown import MarkdownSection, code_lines, sections
+from engine.sync.blocks import Block, both, changes, is_alike, spaced
 from engine.sync.model import Hunk, Side
 
 Name = TypeVar("Name")
@@ -26,28 +25,8 @@ Name = TypeVar("Name")
 LineMerge = Callable[[str, str, str, Side | None], str | None]
 """Merges the lines of a piece (base, ours, theirs, the side to take); ``None`` if they conflict."""
 
-_MIN_SIMILARITY = 0.6
-"""Similarity ratio from which an entry counts as an edit of another."""
-_LONG = 4_000
-"""Longer texts, in characters, are compared by lines."""
 _TITLE = "\0"
 """The name of the only heading of level 1, which may be reworded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An entry, a paragraph or a code block, with the blank lines above it."""
-
-    text: str
-    gap: int = field(compare=False, default=0)
-    key: tuple[str, str] = field(compare=False, default=("", ""))
-    """Text and source of an entry: the same harvest on two days is one entry."""
-    day: str = field(compare=False, default="")
-
-    @property
-    def is_entry(self) -> bool:
-        """True for a list entry."""
-        return any(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +110,8 @@ def merged(
         is_gone = was is not None and (mine is None or other is None) and not blocks
         if not is_gone:
             heading = _heading(was, mine, other, decider) if mine and other else shape.heading
-            spaced = _spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
-            found.append(_Section(name, shape.title, heading, shape.gap, spaced, shape.tail))
+            blocks = spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
+            found.append(_Section(name, shape.title, heading, shape.gap, tuple(blocks), shape.tail))
     return Merged(head + _text(found), tuple(decider.hunks))
 
 
@@ -232,7 +211,7 @@ def _with_known_names(
         if name in base or not section.blocks:
             continue
         text = _body(section)
-        old = next((each for each in gone if _is_alike(_body(each), text)), None)
+        old = next((each for each in gone if is_alike(_body(each), text)), None)
         if old is not None:
             gone.remove(old)
             names[name] = old.name
@@ -292,31 +271,6 @@ def _text(found: Sequence[_Section]) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _spaced(blocks: Sequence[Block], *sides: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks with the usual spacing of entries: a block that was first on its side may not be here. A
-    paragraph never becomes a part of the block above it.
-    """
-    usual = min((block.gap for side in sides for block in side[1:] if block.is_entry), default=0)
-    first = max((side[0].gap for side in sides if side), default=0)
-    together = {
-        (above.text, block.text)
-        for side in sides
-        for above, block in pairwise(side)
-        if not (block.gap or block.is_entry)
-    }
-    found: list[Block] = []
-    for at, block in enumerate(blocks):
-        gap = block.gap
-        if not at:
-            gap = first
-        elif block.is_entry:
-            gap = usual if blocks[at - 1].is_entry else gap
-        elif (blocks[at - 1].text, block.text) not in together:
-            gap = max(gap, 1)
-        found.append(replace(block, gap=gap))
-    return tuple(found)
-
-
 def in_order(ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name]:
     """Our names in our order; each of their new ones after the one it follows there."""
     found = list(ours)
@@ -326,64 +280,15 @@ def in_order(ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """What a side did with the blocks of the base."""
-
-    versions: tuple[Block | None, ...]  # the side's version of each; ``None`` if deleted
-    added: tuple[tuple[Block, ...], ...]  # new blocks before each, and after the last
-
-
-def _changes(base: Sequence[Block], side: Sequence[Block]) -> _Changes:
-    versions: list[Block | None] = [None] * len(base)
-    added: list[list[Block]] = [[] for _ in range(len(base) + 1)]
-    match = SequenceMatcher(None, [each.text for each in base], [each.text for each in side], autojunk=False)
-    for kind, first, last, start, end in match.get_opcodes():
-        if kind == "equal":
-            versions[first:last] = side[start:end]
-            continue
-        place = first
-        for number, block in enumerate(side[start:end], start + 1):
-            old = next((at for at in range(place, last) if _is_edited(base[at], block)), None)
-            if old is None and place < last and _is_rewritten(base[place], block, side[number:end]):
-                old = place
-            if old is None:
-                added[place].append(block)
-            else:
-                versions[old] = block
-                place = old + 1
-    return _Changes(tuple(versions), tuple(map(tuple, added)))
-
-
-def _is_edited(old: Block, new: Block) -> bool:
-    return (old.is_entry and old.key[0] == new.key[0]) or _is_alike(old.text, new.text)
-
-
-def _is_rewritten(old: Block, new: Block, later: Sequence[Block]) -> bool:
-    """True if a paragraph stands for another one that is gone."""
-    return not (old.is_entry or new.is_entry or any(_is_edited(old, block) for block in later))
-
-
-def _is_alike(old: str, new: str) -> bool:
-    if max(len(old), len(new)) > _LONG:
-        match = SequenceMatcher(None, old.split("\n"), new.split("\n"), autojunk=False)
-        return match.ratio() >= _MIN_SIMILARITY
-    by_characters = SequenceMatcher(None, old, new, autojunk=False)
-    return all(
-        ratio() >= _MIN_SIMILARITY
-        for ratio in (by_characters.real_quick_ratio, by_characters.quick_ratio, by_characters.ratio)
-    )
-
-
 def _blocks(
     base: Sequence[Block], ours: Sequence[Block], theirs: Sequence[Block], decider: Decider, title: str
 ) -> list[Block]:
-    left, right = _changes(base, ours), _changes(base, theirs)
+    left, right = changes(base, ours), changes(base, theirs)
     # Both may have added an entry, each next to another one of the base.
     known = {block.key for blocks in left.added for block in blocks if block.is_entry}
     found: list[Block] = []
     for at in range(len(base) + 1):
-        found += _both(left.added[at], [block for block in right.added[at] if block.key not in known])
+        found += both(left.added[at], [block for block in right.added[at] if block.key not in known])
         if at == len(base):
             break
         was, mine, other = base[at], left.versions[at], right.versions[at]
@@ -392,16 +297,3 @@ def _blocks(
             same = [each for each in (mine, other) if each is not None and each.text == text]
             found.append(same[0] if same else replace(was, text=text))
     return found
-
-
-def _both(ours: Sequence[Block], theirs: Sequence[Block]) -> list[Block]:
-    """Both sides' additions at one place, without duplicates: by the entries' days, otherwise ours first."""
-    known = {each.text for each in ours} | {each.key for each in ours if each.is_entry}
-    new = [each for each in theirs if each.text not in known and each.key not in known]
-    found: list[Block] = []
-    left = list(ours)
-    for block in new:
-        while left and (not block.day or left[0].day <= block.day):
-            found.append(left.pop(0))
-        found.append(block)
-    return found + left
