@@ -80,6 +80,16 @@ class _Book:
             before = rule
         return day
 
+    def has_by_hand(self, base: _Book, now: Rule) -> bool:
+        """Whether this side's text of a rule was written in an editor: no count changed with it."""
+        before, found = base.rules.get(now.id), ""
+        for _, data in (*self.versions, ("", self.data)):
+            rule = _Book(data).rules.get(now.id)
+            if rule is not None and before is not None and _fields(rule, _COUNTS) == _fields(before, _COUNTS):
+                found = rule.text if rule.text != before.text else found
+            before = rule
+        return found == now.text
+
 
 def merged(
     base: bytes,
@@ -92,7 +102,7 @@ def merged(
 
     Args:
         take: The side to take where both reworded or narrowed the same rule.
-        history: Returns each side's versions since the base; called only if both decided about one rule.
+        history: Returns each side's versions since the base; called only if they matter.
 
     Raises:
         DocumentError: A version is not UTF-8 text.
@@ -107,6 +117,7 @@ class _Merge:
     theirs: _Book
     take: Side | None
     history: Callable[[], Histories]
+    _has_histories: bool = False
 
     def run(self) -> entries.Merged:
         self.hunks: list[Hunk] = []
@@ -134,7 +145,7 @@ class _Merge:
         return was is None or any(
             (
                 self._has_decided(was, rule, side),
-                _has_reworded(was, rule),
+                self._has_reworded(was, rule, side),
                 _has_narrowed(was, rule),
                 set(rule.also) - set(was.also),
             )
@@ -192,15 +203,29 @@ class _Merge:
 
     def _later(self, mine: Rule, other: Rule) -> Rule:
         """The one of the later decision; of two on the same day the one that tells agents less."""
-        self.ours.versions, self.theirs.versions = self._histories
+        self._read_histories()
         days = self.ours.day_of(self.base, mine.id), self.theirs.day_of(self.base, other.id)
         if all(days) and days[0] != days[1]:
             return mine if days[0] > days[1] else other
         return max(mine, other, key=lambda rule: (_RESTRICTIVE.index(rule.state), rule.by))
 
-    @cached_property
-    def _histories(self) -> Histories:
-        return self.history()
+    def _read_histories(self) -> None:
+        if not self._has_histories:
+            self.ours.versions, self.theirs.versions = self.history()
+            self._has_histories = True
+
+    def _is_persons(self, name: str, was: Rule | None, now: Rule, side: _Book) -> bool:
+        """Whether the person changed the text of a rule, or where it holds."""
+        return self._has_reworded(was, now, side) if name == "text" else _has_narrowed(was, now)
+
+    def _has_reworded(self, was: Rule | None, now: Rule, side: _Book) -> bool:
+        """Whether the person changed the text. A line edited by hand is marked as theirs later."""
+        if was is None or now.own:
+            return now.own and (was is None or now.text != was.text)
+        if now.text == was.text:
+            return False
+        self._read_histories()
+        return side.has_by_hand(self.base, now)
 
     def _words(self, was: Rule | None, mine: Rule, other: Rule) -> dict[str, Any]:
         """The text of the rule and where it holds: from the person, otherwise from the side that changed it.
@@ -209,10 +234,12 @@ class _Merge:
         in_conflict = False
         found: dict[str, Any] = {}
         for name in ("text", *_PLACES):
-            changed = _has_reworded if name == "text" else _has_narrowed
             before = getattr(was, name) if was is not None else None
             left, right = getattr(mine, name), getattr(other, name)
-            persons = left != before and changed(was, mine), right != before and changed(was, other)
+            persons = (
+                left != before and self._is_persons(name, was, mine, self.ours),
+                right != before and self._is_persons(name, was, other, self.theirs),
+            )
             if left == right:
                 found[name] = left
             elif all(persons):
@@ -276,15 +303,6 @@ def _fields(rule: Rule, names: Iterable[str]) -> dict[str, Any]:
 
 def _standing(rule: Rule) -> tuple[object, ...]:
     return tuple(_fields(rule, _STANDING).values())
-
-
-def _has_reworded(was: Rule | None, now: Rule) -> bool:
-    """Whether the person changed the text. A line edited by hand is marked only later, but its counts did not
-    change.
-    """
-    if was is None:
-        return now.own
-    return now.text != was.text and (now.own or _fields(now, _COUNTS) == _fields(was, _COUNTS))
 
 
 def _has_narrowed(was: Rule | None, now: Rule) -> bool:

@@ -230,3 +230,13 @@ def test_a_rule_the_program_revived_or_put_in_force_later_stays_turned_down() ->
             history=lambda: ([("2026-06-20", file(revived))], [("2026-06-05", file(turned_down))]),
         )
         assert rule(made.data) == replace(turned_down, told=3)
+
+
+def test_a_line_edited_by_hand_after_the_program_had_counted_survives_a_deletion() -> None:
+    by_hand = changed(text="drafts, please", told=4, last="2026-06-09")
+    history: rules.Histories = ([("2026-06-09", changed(told=4, last="2026-06-09"))], [])
+    made = rules.merged(file(*BASE), by_hand, DELETED, history=lambda: history)
+    found = rule(made.data)
+    assert found is not None and found.text == "drafts, please"
+    learned = rules.merged(file(*BASE), by_hand, DELETED)
+    assert rule(learned.data) is None, "the program words a rule anew when it counts"
