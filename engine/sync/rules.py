@@ -70,11 +70,20 @@ class _Book:
                 found[match["id"]] = {name: value for name, value in every.items() if name not in _KNOWN}
         return found
 
+    @cached_property
+    def past(self) -> Sequence[tuple[str, _Book]]:
+        """The versions since the base; read once they are known."""
+        return [(day, _Book(data)) for day, data in self.versions]
+
+    def last_of(self, name: str) -> Rule | None:
+        """A rule as it was before this side deleted it."""
+        return next((book.rules[name] for _, book in reversed(self.past) if name in book.rules), None)
+
     def day_of(self, base: _Book, name: str) -> str:
         """The day this side last changed whether a rule holds; empty if unknown."""
         before, day = base.rules.get(name), ""
-        for at, data in self.versions:
-            rule = _Book(data).rules.get(name)
+        for at, book in self.past:
+            rule = book.rules.get(name)
             if rule is not None and (before is None or _standing(rule) != _standing(before)):
                 day = at
             before = rule
@@ -83,8 +92,8 @@ class _Book:
     def has_by_hand(self, base: _Book, now: Rule) -> bool:
         """Whether this side's text of a rule was written in an editor: no count changed with it."""
         before, found = base.rules.get(now.id), ""
-        for _, data in (*self.versions, ("", self.data)):
-            rule = _Book(data).rules.get(now.id)
+        for book in (*(each for _, each in self.past), self):
+            rule = book.rules.get(now.id)
             if rule is not None and before is not None and _fields(rule, _COUNTS) == _fields(before, _COUNTS):
                 found = rule.text if rule.text != before.text else found
             before = rule
@@ -127,9 +136,9 @@ class _Merge:
             mine, other = self.ours.rules.get(name), self.theirs.rules.get(name)
             if mine is not None and other is not None:
                 found[name] = self._both(name, mine, other)
-            elif mine is not None and self._stays(name, mine, self.ours):
+            elif mine is not None and self._stays(name, mine, self.ours, self.theirs):
                 found[name] = mine
-            elif other is not None and self._stays(name, other, self.theirs):
+            elif other is not None and self._stays(name, other, self.theirs, self.ours):
                 found[name] = other
         rules = self._consistent(found)
         if not rules and not frame.data.strip():
@@ -137,11 +146,14 @@ class _Merge:
         data = bytes_of(Rulebook(tuple(rules), frame.data.decode("utf-8")))
         return entries.Merged(self._with_marks(data, rules), (*frame.hunks, *self.hunks))
 
-    def _stays(self, name: str, rule: Rule, side: _Book) -> bool:
-        """Whether a rule stays that only one side has: a new one, or one about which the person decided
-        something here after deleting it there.
+    def _stays(self, name: str, rule: Rule, side: _Book, without: _Book) -> bool:
+        """Whether a rule stays that only one side has: one that the other never had, or one about which the
+        person decided something here after deleting it there. Both may have learned it since the base.
         """
         was = self.base.rules.get(name)
+        if was is None:
+            self._read_histories()
+            was = without.last_of(name)
         return was is None or any(
             (
                 self._has_decided(was, rule, side),

@@ -240,3 +240,20 @@ def test_a_line_edited_by_hand_after_the_program_had_counted_survives_a_deletion
     assert found is not None and found.text == "drafts, please"
     learned = rules.merged(file(*BASE), by_hand, DELETED)
     assert rule(learned.data) is None, "the program words a rule anew when it counts"
+
+
+def test_a_rule_that_both_learned_and_one_deleted_stays_deleted_unless_it_was_accepted() -> None:
+    learned = Rule("bbbbbb1", "use tabs", "waiting", told=1, last="2026-06-05")
+    accepted = replace(learned, state="in force", accepted="2026-06-06")
+    past: rules.Versions = [("2026-06-05", file(*BASE, learned))]
+    gone = file(*BASE)
+    for ours, theirs, history in (
+        (learned, None, ([], past)), (None, learned, (past, [])), (accepted, None, ([], past)),
+    ):  # fmt: skip
+        made = rules.merged(
+            gone,
+            file(*BASE, ours) if ours else gone,
+            file(*BASE, theirs) if theirs else gone,
+            history=lambda history=history: history,  # type: ignore[misc]
+        )
+        assert rule(made.data, learned.id) == (accepted if ours is accepted else None)
