@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from engine.rules.instructions import instructions_in
 
 from engine.context.relevance import _without_log
 from engine.provenance.disguise import odd_paths
-from engine.rules.instructions import instructions_in
 from engine.rules.rulebook import rules_in
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from engine.lifecycle.rules.sessions import done_before
+
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
 from engine.lifecycle.rules.learning import MIN_WEIGHT as LEAST_OF_A_RULE
 from engine.rules.alike import SAME, Rarity, contradicts
 from engine.rules.instructions import LEAST, PLAIN, instructions_in
+
 from engine.rules.rulebook import LONGEST
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from engine.lifecycle.rules.learning import AGENTS
 
 from engine.agents.contracts import CONTRACTS
 from engine.engine import Engine
-from engine.lifecycle.rules.learning import AGENTS
 from engine.rules.agent_files import with_place
 from engine.rules.places import paths_in
 from engine.rules.rulebook import PATH, Rule

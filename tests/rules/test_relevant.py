@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from engine.context.rules import CALLED
+
 from engine.engine import Engine
 from engine.rules.rulebook import PATH
 

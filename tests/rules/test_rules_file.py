@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine.lifecycle.rules.learning import Learned, learned
 
 from engine.engine import Engine
 from engine.errors import ChangeRefused, WriteFailed
-from engine.lifecycle.rules.learning import Learned, learned
 from engine.rules.rulebook import PATH, Rulebook
 from engine.store.faults import trip
 from tests.rules.conftest import Say

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from engine.rules.seen import what_breaks
 
 from engine.engine import Engine
 from engine.errors import ChangeRefused
-from engine.rules.seen import what_breaks
 from engine.topics.patterncheck import pattern_findings
 from tests.rules.conftest import Say
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from engine.lifecycle.rules.since import Since
 
 from engine.engine import Engine
-from engine.lifecycle.rules.since import Since
 from engine.rules.rulebook import PATH, Rule
 from tests.rules.conftest import Say
 

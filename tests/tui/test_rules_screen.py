@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from engine.lifecycle.rules.rules import Change
 
 from engine.engine import Engine
 from engine.errors import WriteFailed
-from engine.lifecycle.rules.rules import Change
 from engine.rules.rulebook import PATH, Rule
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git

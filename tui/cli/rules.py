@@ -12,8 +12,9 @@ from tui.render.figures import plural
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
     from engine.lifecycle.rules.rules import Change
+
+    from engine.engine import Engine
     from engine.rules.rulebook import Rule
 
 _WAITING = "said"

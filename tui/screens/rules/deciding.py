@@ -22,6 +22,7 @@ from tui.screens.rules.rows import EVERYWHERE
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.rules import Change, Rules
+
     from engine.rules.rulebook import Rule
     from engine.store.repository import Commit
 

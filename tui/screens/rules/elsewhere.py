@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.lifecycle.rules.since import DAYS
+
 from tui.kit.bench import Bench
 from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE

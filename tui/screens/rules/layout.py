@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from engine.lifecycle.rules.watched import watcher_path
+from engine.rules.seen import what_breaks
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from engine.lifecycle.rules.watched import watcher_path
 from engine.rules.rulebook import Rule, Rulebook, most_told
-from engine.rules.seen import what_breaks
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
@@ -23,8 +23,9 @@ from tui.screens.rules.rows import RuleItem, RulesPanel, draw_none, headline, st
 from tui.screens.rules.why import MOST, Mention, WhyPanel, WhyView
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
     from engine.lifecycle.rules.rules import Rules
+
+    from engine.engine import Engine
     from tui.kit.bench import Bench
 
 BROAD = 150

@@ -18,8 +18,9 @@ from tui.screens.rules.needs import A_RULE, RulesSituation
 from tui.screens.rules.rows import standing
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
     from engine.lifecycle.rules.rules import Change, Learning
+
+    from engine.engine import Engine
     from tui.kit.bench import Bench
 
 

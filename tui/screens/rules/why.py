@@ -15,6 +15,7 @@ from tui.screens.rules.rows import EVERYWHERE, SIGNS, standing, style_of
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.grouping import Occurrence
+
     from engine.rules.rulebook import Rule
 
 DONE, SAID = "→", "←"
