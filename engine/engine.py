@@ -275,8 +275,18 @@ class Engine(Parts):
     # Search.
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """Search results, best first."""
-        return self.index.search(query, limit=limit, category=category)
+        """Search results, best first. A question about past work is answered by the recaps of sessions."""
+        from engine.search.past_work import past_work  # noqa: PLC0415 — not for a prompt
+        from engine.store.zone import local_day  # noqa: PLC0415 — likewise
+
+        found = self.index.search(query, limit=limit, category=category)
+        today = local_day(self.clock(), self.config.days.time_zone)
+        if category not in (None, "journal") or past_work(query, today) is None:
+            return found
+        recaps = self.compiler.recapped(query, today)
+        spans = {(each.path, each.start_line) for each in recaps}
+        rest = (each for each in found if (each.path, each.start_line) not in spans)
+        return [*recaps, *rest][:limit]
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None

@@ -146,11 +146,15 @@ class Hooks:
         budget = self._engine.config.hooks.session_tokens
         if not budget:
             return replace(run, said="hooks.session_tokens is 0"), ""
+        self._engine.recaps.catch_up(call.session_id)
+        before = Before(session_id=call.session_id)
 
         def compiled(tokens: int) -> Compiled:
             prompts, project = self._engine.prompts, call.project
             agent = call.contract.agent
-            return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
+            return prompts.compile(
+                "", None, before, budget=tokens, part="standing", project=project, agent=agent
+            )
 
         made, text = self._fit("session_start", call.contract.max_bytes, budget, compiled)
         if not text:
@@ -263,7 +267,9 @@ class Hooks:
             if log is not None and not is_written(log, call.answer, arrived):
                 return replace(run, said="nothing in the session log yet")
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
-                return replace(run, said=self._commit(()))
+                said = self._commit(())
+                engine.recaps.write_wanted(filter(None, [before[0]]))
+                return replace(run, said=said)
             if log is None:
                 return replace(run, said=f"{call.contract.title} did not name a session log")
             done = import_sessions(engine, [Source(log)], commit=False)
@@ -279,6 +285,7 @@ class Hooks:
             run = replace(run, line=self._last_summary(result.target, before))
         if call.event.moment == "session_end":
             said += f"; {self._commit(done.results)}"
+            engine.recaps.write_wanted([result.target])
         return replace(run, said=said)
 
     def _commit(self, results: Iterable[ImportResult]) -> str:

@@ -21,8 +21,9 @@ Room is given in this order; ``available`` is the budget minus the reply reserve
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
-from engine.context import catalog, fixed, tokens
+from engine.context import catalog, fixed, recaps, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
@@ -43,6 +44,7 @@ from engine.context.subscriptions import TopicSections, ordered, steering
 from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
+from engine.search.results import SearchResult
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
 from engine.startup.records import dataclass
@@ -83,6 +85,10 @@ class ContextCompiler:
             BudgetError: System prompt, identity and message alone exceed the budget.
         """
         return _Compile(self._source, self._settings, self._parsed, request).run()
+
+    def recapped(self, query: str, today: date) -> list[SearchResult]:
+        """The recaps that answer a search query; empty if it does not ask about past work."""
+        return recaps.as_results(Reader(self._source, self._parsed), query, today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,12 +281,16 @@ class _Compile:
             taken = placement.place(candidate, notes_room, notes_caps)
             notes_room, room = notes_room - taken, room - taken
 
+        is_answered, taken = self._recaps(room)
+        room -= taken
         history = self.history
         topic_caps = caps_of(self.settings, "topics")
         window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
         taken = sum(piece.tokens for piece in window)
         held_from = history.first_line(window) if self.is_whole else request.held_from
-        retrieved = self._retrieve(room, Room(room - taken, request.conversation), held_from)
+        retrieved = (
+            None if is_answered else self._retrieve(room, Room(room - taken, request.conversation), held_from)
+        )
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
@@ -312,7 +322,7 @@ class _Compile:
         """Places journals, presets, topics, search results and history; returns the tokens used by each."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request.today):
+        for candidate in () if self.is_injection else self._journals():
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics
@@ -340,6 +350,29 @@ class _Compile:
             elsewhere = history.numbers((first, last) for _, first, last in found)
         for_history = placement.within(history_caps, room, lambda free: self._past(history, free, elsewhere))
         return _Shares(for_presets, for_topics, for_results, for_history)
+
+    def _journals(self) -> list[Candidate]:
+        """The last sessions of the project, and the journals."""
+        request = self.request
+        last = recaps.at_start(self.reader, request.project, request.session_id)
+        return [*last, *fixed.journals(self.reader, request.today)]
+
+    def _recaps(self, room: int) -> tuple[bool, int]:
+        """Places the recaps that answer the message; returns whether there are any, and the tokens used."""
+        request, before = self.request, room
+        found = recaps.answer(
+            self.reader,
+            request.message,
+            request.today,
+            request.project,
+            request.session_id,
+            in_session=any(turn.role == "agent" for turn in request.history),
+        )
+        for each in found if request.part != "standing" else ():
+            known = self.placement.included.get(each.source, ()) if each.source else ()
+            if not any(first <= each.first_line <= last for _, first, last in known):
+                room -= self.placement.place(each, room)
+        return bool(found), before - room
 
     def _past(self, history: History, room: int, elsewhere: frozenset[int]) -> int:
         self.history_room = room

@@ -72,7 +72,8 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     done, left = _closing(dialogue, lambda text: _is_own(text, voices))
     lines += [f"{'Done' if _DID.match(done) else 'Said'}: {done}"] if done else []
     lines += [f"Open: {left}"] if left else []
-    return tuple(found for line in lines if (found := _safe(line)))
+    found = tuple(safe for line in lines if (safe := _safe(line)))
+    return found if len(found) > 1 else ()  # nothing came of it
 
 
 def _safe(line: str) -> str:

@@ -1,0 +1,127 @@
+"""Recognises questions about past work: "what did we do last week?", "where did we leave off?".
+
+Such a question names no subject that could be searched for; it is answered from the recaps of sessions
+(``engine.context.recaps``). Conservative: apart from a day, every word must belong to such a question, or
+else the question must be clear and the other words are the subject to look for in the recaps.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from engine.search.dates import Days, split_days
+from engine.search.query import STOP_WORDS
+from engine.startup.records import dataclass
+
+_MAX_CHARACTERS = 240
+_MAX_SUBJECT = 4
+"""Words of a subject; more make it another question."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastWork:
+    """What is asked about past work."""
+
+    days: Days | None  # ``None``: the last session
+    is_explicit: bool
+    """Whether it names a day or another session; "where were we?" may mean the running one."""
+    is_own: bool  # "what did I do", in all projects, rather than "we"
+    subject: tuple[str, ...]  # words that the recap must contain; mostly none
+
+
+def past_work(text: str, today: date) -> PastWork | None:
+    """What a message asks about past work; ``None`` if it asks something else."""
+    if len(text) > _MAX_CHARACTERS or not text.strip():
+        return None
+    days, rest = split_days(" ".join(text.split()), today)
+    rest = " ".join(rest.replace("’", "'").split())
+    words = _WORD.findall(rest)
+    subject = tuple(word for word in words if word not in _FRAME and word not in STOP_WORDS)
+    if _OTHER.search(rest) or len(subject) > _MAX_SUBJECT or len(days) > 1:
+        return None
+    if subject and not _QUESTION.search(rest):
+        return None
+    names_session = _SESSION.search(rest) is not None
+    if days:
+        is_asked = not _CUES.isdisjoint(words) or names_session
+    else:
+        is_asked = names_session or (not subject and _LEFT_OFF.search(rest) is not None)
+    if not is_asked:
+        return None
+    is_own = _OWN.search(rest) is not None and _SHARED.search(rest) is None
+    return PastWork(days[0] if days else None, bool(days) or names_session, is_own and bool(days), subject)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_OTHER = re.compile(
+    r"\b(?:should|shall|must|tomorrow|next|undo|revert|delete|remove|fix|why|sollen|sollten|müssen|morgen"
+    r"|demain"
+    r"|mañana|warum|pourquoi)\b|\?.*\?.*\?"
+)
+"""Words of another question, or of an order."""
+_SESSION = re.compile(
+    r"\b(?:last|previous|prior|preceding|latest|most recent|earlier) (?:\w+ )?(?:sessions?|conversations?"
+    r"|chats?|time)"
+    r"\b|\bsessions? before\b"
+    r"|\b(?:letzte[nrms]?|vorige[nrms]?|vorherige[nrms]?) (?:sitzung|session|mal|gespräch|unterhaltung)\b"
+    r"|\bzuletzt\b"
+    r"|\b(?:dernière|précédente) (?:session|fois|conversation)\b"
+    r"|\b(?:últim[ao]|anterior) (?:sesión|sesion|vez|conversación)\b|\b(?:sesión|sesion) (?:anterior"
+    r"|pasada)\b"
+)
+_LEFT_OFF = re.compile(
+    r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\bwhere (?:did|do|were|was|are"
+    r"|have) (?:we|i|things)\b"
+    r"|\b(?:where|from where|what|whatever) (?:we|i|things)(?: \w+)? (?:stop|stopped|leave|left|were|was"
+    r"|ended|finished"
+    r"|paused|got to)\b|\bcatch (?:me|us) up\b|\bbring me up to (?:speed|date)\b"
+    r"|\bwhat (?:did|have|had|were|was|are) (?:we|i)\b|\bwhat(?:'s| is| was"
+    r"| were)? (?:the )?last (?:things?|work|task)\b"
+    r"|\bwhat we(?:'ve| have)? (?:did|done|been)\b|\bwhere (?:it|we|i) (?:was|were|stopped|left)\b"
+    r"|\bwo (?:waren|sind|haben|war|bin|habe) (?:wir|ich)\b|\bwo wir\b|\bstehen ?geblieben\b"
+    r"|\bwas (?:haben|hatten|habe) (?:wir|ich)\b|\bworan (?:haben|habe|hatten) (?:wir|ich)\b"
+    r"|\boù (?:en )?(?:étions|étais|on|nous|en|j)\b|\blà où\b|\bqu'(?:avons|est-ce qu|ai)\b|\bsur quoi\b"
+    r"|\bd[oó]nde (?:lo|nos|quedamos|estábamos|estabamos)\b|\bqué (?:hicimos|estábamos|hice)\b"
+)
+"""Asks for the state of the work."""
+_QUESTION = re.compile(
+    r"^(?:\w+,? )?(?:what|which|where|when|did|was|were|how far|was|welche\w*|wo|wann|woran|haben|qu|que"
+    r"|quoi|où"
+    r"|quand|qué|que|dónde|cuándo)\b"
+)
+_OWN = re.compile(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
+_SHARED = re.compile(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
+_CUES = frozenset(
+    """
+    what where which recap summary summarize summarise list show remind continue resume pick carry left leave
+    stopped did done worked working happened accomplished achieved accomplish achieve catch session sessions
+    was wo woran welche zusammenfassung weiter weitermachen gemacht gearbeitet erledigt sitzung
+    fait travaillé avons résume résumé reprends reprenons continuons où quoi qu
+    qué hicimos hice trabajé trabajamos resumen continúa continua sigamos retoma dónde
+    """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
+)
+_FRAME = _CUES | frozenset(
+    """
+    we i you us me my our mine your it its this that these those there here the a an and or so again please
+    hi hello hey ok okay yes well now then just also let lets s ve re d ll m t do does doing have has had been
+    be is are were go going gone get got getting work works thing things stuff task tasks job off on in at of
+    from to for with by about up back out over during since until before after when how much far been last
+    previous prior latest most recent earlier past first time times day days week end ended finish finished
+    stop stopping leaving pause paused start started begin began tell give say know remember recall help
+    bring brought speed date update status quick short brief quickly briefly overview log history journal
+    conversation conversations chat chats project projects repo codebase everything anything all some
+    exactly together both make made see look like can could would need needs want wants kindly
+    made change changed changes decide decided talk talked discuss discussed cover covered picking
+    morning afternoon evening night old ago whatever already yet still even only
+    habe haben hatten hatte hast wir ich uns du mir bitte mal und oder der die das den dem des ein eine einen
+    im in an am auf von vom mit zu zum zur bei beim als so noch da dort letzte letzten letzter letztes vorige
+    vorigen sind waren war bin gewesen stehen stehengeblieben geblieben aufgehört mach mache machen lass
+    weitergehen los gesagt besprochen fass zusammen session mal gespräch
+    nous on j je tu il elle ai as a est était étions étais en y de d l la le les un une des du au aux ce cette
+    que qu n ne pas et ou là dernière dernier fois session précédente arrêté arrêtés arrêtées laissé laissés
+    reprendre continuer travail sommes étaient moi peux peut
+    en el la los las lo de del que y o un una nos se me mi última último vez sesión sesion anterior donde
+    quedamos dejamos estábamos estabamos estaba trabajando continuar seguir por favor puedes resumir
+    """.split()  # noqa: SIM905 — as above
+)
