@@ -91,11 +91,11 @@ class Recap:
     def brief(self) -> str:
         """The recap in one line: what was asked, the outcome, and what was left open."""
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
-        outcome = said.get("Done") or said.get("Said") or said.get("Changed") or ""
-        parts = [_short(self.lines[0].partition(": ")[2], 130), _short(outcome, 150)]
+        outcome = said.get("Done") or said.get("Said") or f"changed {said.get('Changed', 'nothing')}"
+        parts = [_short(self.lines[0].partition(": ")[2], 100), _short(outcome, 120)]
         if "Open" in said:
-            parts.append(f"left open: {_short(said['Open'], 110)}")
-        return f"{self.day} {self.begin} " + " → ".join(filter(None, parts))
+            parts.append(f"left open: {_short(said['Open'], 90)}")
+        return f"{self.day} {self.begin} {' → '.join(parts)}"
 
 
 def section_of(project: str) -> str:
@@ -173,7 +173,7 @@ def last_recaps(reader: Reader, project: str, session_id: str, number: int) -> l
 
 
 def asked_recaps(reader: Reader, asked: PastWork, project: str, session_id: str) -> tuple[list[Recap], str]:
-    """The recaps that answer a question about past work, and why; oldest first within days.
+    """The recaps that answer a question about past work, and why; newest first.
 
     Those of the project if it has any, else of all; a person who asks about their own day gets all.
     """
@@ -182,9 +182,11 @@ def asked_recaps(reader: Reader, asked: PastWork, project: str, session_id: str)
         found = found or last_recaps(reader, "", session_id, 20 if asked.subject else 1)
         found, why = _about(found, asked.subject)[:1], "the last session"
     else:
-        every = _about(_of_days(reader, asked.days, session_id), asked.subject)
+        every = _about(_distinct(_of_days(reader, asked.days, session_id)), asked.subject)
         own = [each for each in every if each.project == project]
         found, why = (own if own and not asked.is_own else every), "the sessions of the days asked about"
+        if asked.is_left_off:
+            found, why = found[:1], "the last session of the day"
     return found, why
 
 
@@ -203,7 +205,7 @@ def _of_days(reader: Reader, days: Days, session_id: str) -> list[Recap]:
         if day == date.max:
             break
         day += timedelta(days=1)
-    return sorted(found, key=lambda each: (each.day, each.begin))
+    return sorted(found, key=lambda each: (each.day, each.finish), reverse=True)
 
 
 def _journals(reader: Reader) -> Iterator[str]:
@@ -259,7 +261,7 @@ def answer(
     found, why = asked_recaps(reader, asked, project, session_id)
     if len(found) > _MAX_WHOLE:
         lines = [
-            f"- {each.brief}{f' ({each.project})' if each.project else ''}" for each in found[-_MAX_SHOWN:]
+            f"- {each.brief}{f' ({each.project})' if each.project else ''}" for each in found[:_MAX_SHOWN]
         ]
         text = _INTRO + "\n".join(lines)
         return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))]

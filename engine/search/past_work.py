@@ -27,6 +27,7 @@ class PastWork:
     is_explicit: bool
     """Whether it names a day or another session; "where were we?" may mean the running one."""
     is_own: bool  # "what did I do", in all projects, rather than "we"
+    is_left_off: bool  # it asks for the last session only
     subject: tuple[str, ...]  # words that the recap must contain; mostly none
 
 
@@ -50,7 +51,9 @@ def past_work(text: str, today: date) -> PastWork | None:
     if not is_asked:
         return None
     is_own = _OWN.search(rest) is not None and _SHARED.search(rest) is None
-    return PastWork(days[0] if days else None, bool(days) or names_session, is_own and bool(days), subject)
+    is_left_off = not days or _LAST_OF_DAY.search(rest) is not None
+    is_explicit = bool(days) or names_session
+    return PastWork(days[0] if days else None, is_explicit, is_own and bool(days), is_left_off, subject)
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -85,6 +88,10 @@ _LEFT_OFF = re.compile(
     r"|\bd[oó]nde (?:lo|nos|quedamos|estábamos|estabamos)\b|\bqué (?:hicimos|estábamos|hice)\b"
 )
 """Asks for the state of the work."""
+_LAST_OF_DAY = re.compile(
+    r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\b(?:continue|resume|pick|stop|stopped)\b"
+    r"|\bstehen ?geblieben\b|\baufgehört\b|\barrêtée?s?\b|\b(?:dejamos|quedamos|continúa|continua)\b"
+)
 _QUESTION = re.compile(
     r"^(?:\w+,? )?(?:what|which|where|when|did|was|were|how far|was|welche\w*|wo|wann|woran|haben|qu|que"
     r"|quoi|où"

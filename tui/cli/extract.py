@@ -162,6 +162,8 @@ def _emit_report(report: Report) -> None:
         emit("nothing to extract")
     if read:
         emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
+    if report.recaps:
+        emit(f"{plural(len(report.recaps), 'recap')} in knowledge/journal")
     held = sum(each.held for each in read)
     if held:
         emit(f"{plural(held, 'item')} for review: autopoiesis review list")

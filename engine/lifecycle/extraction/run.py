@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 JOURNAL = "journal"
-"""The extractor that writes recaps; with a model it also adds entries."""
+"""The extractor that writes recaps; with a model it writes entries instead."""
 IDLE_MINUTES = 60
 """A session without an end counts as live if it was written to more recently."""
 
@@ -115,6 +115,7 @@ class Report:
     recovered: tuple[str, ...] = ()  # sessions whose interrupted extraction was finished first
     stopped: str = ""
     """Why the rest was not read: ``stopped`` on request, or an error that affects all other sessions."""
+    recaps: tuple[Recap, ...] = ()  # written to journals
 
 
 @dataclass(eq=False)
@@ -210,9 +211,13 @@ class Runner:
         if self.patient and not due:
             return Report((), recovered)  # remaining changes are committed by the next run
         self._settler.commit_left()
+        self.recaps.commit_left()
         refuse_broken_files(self.target)
         # Before anything is recorded as read, so that an interrupted run writes the rest.
-        self.recaps.write(each.path for each in due if JOURNAL in {by.extractor for by in each.due})
+        wanted = [
+            each.path for each in due if (JOURNAL, "") in {(by.extractor, by.provider) for by in each.due}
+        ]
+        recaps = self.recaps.write(wanted).recaps
         results: list[Result] = []
         stopped = ""
         for number, candidate in enumerate(due, 1):
@@ -237,7 +242,7 @@ class Runner:
         if empty:
             self._settler.commit_record(empty)
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
-        return Report((*results, *(named if paths else ())), recovered, stopped)
+        return Report((*results, *(named if paths else ())), recovered, stopped, recaps)
 
     def questions(self) -> Iterator[str]:
         """The exact first prompts of ``run`` for the due sessions; raises as ``run``."""

@@ -5,11 +5,12 @@ Line        says
 ==========  ==============================================================================================
 Asked       the person's first request, in their words
 Then asked  their last one, if it is another
-Decided     lines marked ``Decision:``
+Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
 Chose       the person's answers to the agent's questions, and what they chose in their own words
 Changed     the files written most often, commits and pull requests
 Done, Said  what the agent said last: of what it did, or in answer
-Open        a question of the agent, a next step or a request that was left at the end
+Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent, a next step that it names
+            or a request that was left at the end
 ==========  ==============================================================================================
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
@@ -40,6 +41,8 @@ from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
 
 _ASKED_CHARACTERS = 200
 _SAID_CHARACTERS = 280
+_MARKED = {"Decided": ("decisions",), "Learned": ("facts",)}
+_MAX_MARKED = 3
 _MAX_CHOICES = 2
 _MAX_FILES = 4
 _MAX_COMMITS = 2
@@ -47,6 +50,7 @@ _LONG_MESSAGE = 1200
 """Characters from which a message of the person is a text they brought along."""
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
+_TELLING_WORDS = 3
 
 
 def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, ...]:
@@ -57,21 +61,26 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     requests = [found for turn in dialogue if (found := _request(turn))]
     changed = tuple(_changed(dialogue))
-    asked = requests[0] if requests else _command(dialogue) if changed else ""
+    asked = next(filter(_is_telling, requests), requests[0] if requests else "")
+    asked = asked or (_command(dialogue) if changed else "")
     if not asked or not _is_answered(dialogue):
         return ()
     voices = voices_of((*before, *turns))
     lines = [f"Asked: {asked}"]
-    later = [each for each in requests[1:] if not is_order(each)]
-    if later:
+    later = [each for each in requests if each != asked and not is_order(each)]
+    if later and later[-1] != requests[0]:
         lines.append(f"Then asked: {later[-1]}")
-    lines += [f"Decided: {each}" for each in _decided(turns, voices)]
+    marks = [item for item in marked(turns) if _is_own(item.text, voices)]
+    for label, categories in _MARKED.items():
+        texts = [item.text for item in marks if item.category in categories]
+        lines += [f"{label}: {text}" for text in texts[:_MAX_MARKED]]
     chosen = [each for each in _chosen(dialogue) if not any(each in line for line in lines)]
     lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
     lines += [f"Changed: {each}" for each in changed]
     done, left = _closing(dialogue, lambda text: _is_own(text, voices))
     lines += [f"{'Done' if _DID.match(done) else 'Said'}: {done}"] if done else []
-    lines += [f"Open: {left}"] if left else []
+    todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
+    lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
     found = tuple(safe for line in lines if (safe := _safe(line)))
     return found if len(found) > 1 else ()  # nothing came of it
 
@@ -109,6 +118,11 @@ def _request(turn: Turn) -> str:
     return text if len(text.split()) >= _MIN_WORDS and telling(literal_terms(text)) else ""
 
 
+def _is_telling(request: str) -> bool:
+    """Whether a request can be understood later, unlike "can you take a look at this?"."""
+    return len(telling(literal_terms(request))) >= _TELLING_WORDS
+
+
 def _is_said(line: str) -> bool:
     """Whether a line is a sentence, or a few words, rather than code or program output."""
     words = line.split()
@@ -120,11 +134,6 @@ def _command(dialogue: Sequence[Turn]) -> str:
     """The first slash command, as typed; empty if there is none."""
     typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
     return next((_cut(single(line), _ASKED_CHARACTERS) for line in typed if line), "")
-
-
-def _decided(turns: Sequence[Turn], voices: Voices) -> list[str]:
-    found = [item.text for item in marked(turns) if item.category == "decisions"]
-    return [text for text in found if _is_own(text, voices)][:_MAX_CHOICES]
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -244,7 +253,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     lines = [
         line
         for line, is_code in zip(text.split("\n"), in_fences(text), strict=True)
-        if line.strip() and not (is_code or _NO_PROSE.match(line))
+        if line.strip() and not (is_code or _NO_PROSE.match(line) or is_labelled(line))
     ]
     at = 0
     while at < len(lines):
@@ -315,7 +324,8 @@ _DID = re.compile(
     re.IGNORECASE,
 )
 _PREPARES = re.compile(
-    r"(?:let me|let['’]s|first,|next,? (?:let|i)|checking|looking|reading|running|perfect|great|good"
+    r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
+    r"|looking|reading|running|perfect|great|good"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
     r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)",
     re.IGNORECASE,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.quoting import bare
 from engine.context.recaps import JOURNALS, Recap, recaps_in, section_of
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.knowledge.category_files import refuse_broken
 from engine.lifecycle.recaps.lines import lines_of
 from engine.store.change import ChangeCommit, commit_change
@@ -106,13 +106,11 @@ class Recaps:
             return Written()
         written: list[Recap] = []
         with self.target.lock():
-            self._commit_edited(found)
+            self.commit_left(found)
             for journal, recaps in sorted(found.items()):
                 try:
                     written += self._put(journal, recaps)
-                except AutopoiesisError as error:
-                    if not error.where.startswith(journal):
-                        raise
+                except (DocumentError, PathRefused) as error:
                     self.on_problem(f"no recap was written: {error}")
             if not written:
                 return Written()
@@ -158,21 +156,23 @@ class Recaps:
                     return False
         return True
 
-    def _commit(self, journals: Iterable[str], message: str) -> ChangeCommit:
-        there = [path for path in journals if (self.target.workspace.root / path).is_file()]
-        return commit_change(self.repository, there, message, wanted=self.config().git.auto_commit)
-
-    def _commit_edited(self, journals: Iterable[str]) -> None:
-        """Commits what a person has changed in journals, so that it is not part of our commit."""
+    def commit_left(self, journals: Iterable[str] = ()) -> None:
+        """Commits what has changed in journals, by default in all: edits of a person, which must not be part of
+        our commit, and recaps whose commit failed.
+        """
         if not self.config().git.auto_commit:
             return
         try:
             changed = set(self.repository().changed(*JOURNALS))
         except AutopoiesisError:
             return  # the commit reports it
-        edited = sorted(changed & set(journals))
+        edited = sorted(changed & set(journals or changed))
         if edited:
             self._commit(edited, commit_message("memory", "journal as edited"))
+
+    def _commit(self, journals: Iterable[str], message: str) -> ChangeCommit:
+        there = [path for path in journals if (self.target.workspace.root / path).is_file()]
+        return commit_change(self.repository, there, message, wanted=self.config().git.auto_commit)
 
     def _journal(self, day: str) -> str:
         """The journal of a day; the archived one if it was archived."""
@@ -205,10 +205,11 @@ class Recaps:
     def _put(self, journal: str, recaps: Sequence[Recap]) -> list[Recap]:
         """Puts recaps into a journal; returns those that were new or changed."""
         done: list[Recap] = []
+        removed = self._removed(journal, recaps)
 
         def change(data: bytes | None) -> bytes | None:
             done.clear()
-            for recap in recaps:
+            for recap in (each for each in recaps if each.session not in removed):
                 after = with_recap(data or b"", recap, journal)
                 if after != (data or b""):
                     done.append(recap)
@@ -217,6 +218,22 @@ class Recaps:
 
         self.target.update(journal, change)
         return done
+
+    def _removed(self, journal: str, recaps: Sequence[Recap]) -> set[str]:
+        """The sessions among a few whose recap a person has removed from a journal: its history has it."""
+        try:
+            data = self.target.read(journal)
+            missing = [each.session for each in recaps if f"<!-- {each.session} ".encode() not in data]
+            if len(missing) > _NAMED_SESSIONS:
+                return set()  # an import
+            git = self.repository().git
+            command = ("log", "-1", "--format=%h", "-F")
+            return {
+                name for name in missing
+                if git.run(*command, f"-S<!-- {name} ", paths=[journal]).output.strip()
+            }  # fmt: skip
+        except (FileNotFoundError, AutopoiesisError):
+            return set()
 
 
 def _days(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
