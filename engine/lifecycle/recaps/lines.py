@@ -14,7 +14,8 @@ Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent
 ==========  ==============================================================================================
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
-asked, or nothing was answered, has no recap. What may come from an outsider has no line (M3).
+asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
+(M3).
 """
 
 from __future__ import annotations
@@ -63,14 +64,15 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     changed = tuple(_changed(dialogue))
     asked = next(filter(_is_telling, requests), requests[0] if requests else "")
     asked = asked or (_command(dialogue) if changed else "")
-    if not asked or not _is_answered(dialogue):
+    labelled_items = marked(turns)
+    if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
     voices = voices_of((*before, *turns))
-    lines = [f"Asked: {asked}"]
+    lines = [f"Asked: {asked}"] if asked else []
     later = [each for each in requests if each != asked and not is_order(each)]
     if later and later[-1] != requests[0]:
         lines.append(f"Then asked: {later[-1]}")
-    marks = [item for item in marked(turns) if _is_own(item.text, voices)]
+    marks = [item for item in labelled_items if _is_own(item.text, voices)]
     for label, categories in _MARKED.items():
         texts = [item.text for item in marks if item.category in categories]
         lines += [f"{label}: {text}" for text in texts[:_MAX_MARKED]]
@@ -82,7 +84,7 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
     found = tuple(safe for line in lines if (safe := _safe(line)))
-    return found if len(found) > 1 else ()  # nothing came of it
+    return found if found != (f"Asked: {asked}",) else ()  # nothing came of it
 
 
 def _safe(line: str) -> str:
@@ -201,7 +203,7 @@ def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[s
             if isinstance(block, Text) and not done:
                 said = [(_bare(text), is_item) for text, is_item in _sentences(block.text)]
                 left = left or (_left([text for text, _ in said], is_own) if turn is spoken[-1] else "")
-                done = _done(said, is_own)
+                done = _done([each for each in said if each[0] != left], is_own)
     return done, f"{unanswered} (not answered)" if unanswered else left
 
 

@@ -143,22 +143,27 @@ class Recaps:
         return self.write_wanted(map(self.source.workspace.relative, paths))
 
     def _is_missing(self, path: Path) -> bool:
-        """Whether a session has ended, and the journal has no recap up to its end."""
+        """Whether a session has ended, and no journal with its recap has been written since."""
+        try:
+            written = path.stat().st_mtime
+            at = datetime.fromtimestamp(written, UTC)
+        except (OSError, ValueError, OverflowError):
+            return False
         head = head_fields(read_head(path), ("session_id", "ended"))
         ended = moment(head["ended"])
-        if ended is None or self.clock() - ended < _SETTLED:
+        if ended is None and self.clock() - at < _SETTLED:
             return False
-        end = local_time(ended, self.config().days.time_zone)
-        block = f"–{end:%H:%M} <!-- {head['session_id']} ".encode()
-        for day in (end.date(), end.date() - timedelta(days=1)):
-            with contextlib.suppress(FileNotFoundError, AutopoiesisError):
-                if block in self.target.read(self._journal(day.isoformat())):
+        day = local_time(ended or at, self.config().days.time_zone).date()
+        for journal in map(self._journal, (day.isoformat(), (day - timedelta(days=1)).isoformat())):
+            with contextlib.suppress(OSError, AutopoiesisError):
+                is_newer = (self.target.workspace.root / journal).stat().st_mtime >= written
+                if is_newer and f"<!-- {head['session_id']} ".encode() in self.target.read(journal):
                     return False
         return True
 
     def commit_left(self, journals: Iterable[str] = ()) -> None:
-        """Commits what has changed in journals, by default in all: edits of a person, which must not be part of
-        our commit, and recaps whose commit failed.
+        """Commits what has changed in journals, by default in all: edits of a person, which must not be part
+        of our commit, and recaps whose commit failed.
         """
         if not self.config().git.auto_commit:
             return
