@@ -226,7 +226,8 @@ def _tells(text: str, *, is_item: bool) -> bool:
         return False
     if wording.PASSED.search(text) or (is_item and not _DID.match(text)):
         return False
-    return len(text.split()) >= _SENTENCE_WORDS and len(telling(literal_terms(text))) >= 2
+    fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
+    return len(text.split()) >= fewest and len(telling(literal_terms(text))) >= 2
 
 
 def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
@@ -341,8 +342,8 @@ _POLITE = re.compile(
 )
 _REMAINS = re.compile(
     r"\b(?:next steps?|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet|todo|to do"
-    r"|still (?:need|fail|to|open|miss|has to|have to|not)|follow[- ]up|left to|haven['’]t been|has not been"
-    r"|have not been|is blocked|waiting for|pending|once you|you(?:['’]ll| will) (?:need|have) to"
+    r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
+    r"|(?:has|have) not been|is blocked|waiting for|pending|once you|you(?:['’]ll| will) (?:need|have) to"
     r"|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
     re.IGNORECASE,
 )
