@@ -70,7 +70,8 @@ def test_a_journal_gains_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None
         "- Open: Write the advisory of tidemark for the harbour office.",
     ]
     assert "hunter2" not in text and done.undo.startswith("git revert ") and desk.dirty() == ""
-    assert desk.git("log", "-1", "--format=%s") == "maintenance: journal of 2026-06-12\n"
+    subjects = desk.git("log", "-2", "--format=%s")
+    assert subjects == "memory: recap of 1 session\nmaintenance: journal of 2026-06-12\n"
     assert desk.condenser.daily(DAY).change is None, "nothing more to say"
     desk.git("revert", "--no-edit", "HEAD", "HEAD~1")
     assert desk.read(JOURNAL) == MINE

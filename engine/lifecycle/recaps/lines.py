@@ -112,12 +112,17 @@ def _request(turn: Turn) -> str:
     own, _ = own_and_quoted(turn.text)
     if BY_PROGRAM.search(own):
         return ""
-    lines = [line for line in own.split("\n") if line.strip() and not is_labelled(line)]
+    lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
-    if 2 * len(said) < len(lines) and not _is_said(lines[0]):
+    if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
         return ""  # mostly program output
     text = _shortened(single(" ".join(said)), _ASKED_CHARACTERS)
     return text if len(text.split()) >= _MIN_WORDS and telling(literal_terms(text)) else ""
+
+
+def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
+    """The lines of a paragraph up to a label such as ``Decision:``, whose text ends with the paragraph."""
+    return itertools.takewhile(lambda line: not is_labelled(line), paragraph)
 
 
 def _is_telling(request: str) -> bool:
