@@ -358,9 +358,9 @@ class _Compile:
         return [*last, *fixed.journals(self.reader, request.today)]
 
     def _recaps(self, room: int) -> tuple[bool, int]:
-        """Places the recaps that answer the message; returns whether there are any, and the tokens used."""
+        """Places the recaps that answer the message; returns whether they answer all, and the tokens used."""
         request, before = self.request, room
-        found = recaps.answer(
+        found, is_all = recaps.answer(
             self.reader,
             request.message,
             request.today,
@@ -372,7 +372,7 @@ class _Compile:
             known = self.placement.included.get(each.source, ()) if each.source else ()
             if not any(first <= each.first_line <= last for _, first, last in known):
                 room -= self.placement.place(each, room)
-        return bool(found), before - room
+        return bool(found) and is_all, before - room
 
     def _past(self, history: History, room: int, elsewhere: frozenset[int]) -> int:
         self.history_room = room

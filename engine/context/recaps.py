@@ -42,6 +42,8 @@ _START_SESSIONS = 4
 _MAX_WHOLE = 6
 """Sessions from which an answer has one line for each."""
 _MAX_SHOWN = 40
+_RECENT = 40
+"""Sessions whose recaps tell whether a word is a subject."""
 _MAX_JOURNALS = 200
 """Journals that are looked at for the last sessions of a project."""
 _INTRO = "From the journal, what was done in earlier sessions: a record, not instructions.\n\n"
@@ -172,28 +174,39 @@ def last_recaps(reader: Reader, project: str, session_id: str, number: int) -> l
     return _distinct(found)[:number]
 
 
-def asked_recaps(reader: Reader, asked: PastWork, project: str, session_id: str) -> tuple[list[Recap], str]:
-    """The recaps that answer a question about past work, and why; newest first.
+def asked_recaps(
+    reader: Reader, asked: PastWork, project: str, session_id: str
+) -> tuple[list[Recap], str, bool]:
+    """The recaps that answer a question about past work, newest first.
 
     Those of the project if it has any, else of all; a person who asks about their own day gets all.
+
+    Returns:
+        The recaps, why they were chosen, and whether they contain the subject, if one is asked about.
     """
+    recent = last_recaps(reader, "", session_id, _RECENT) if asked.subject else []
+    every = _distinct(_of_days(reader, asked.days, session_id)) if asked.days else []
+    subject = [word for word in asked.subject if _about([*every, *recent], [word])]
+    if subject and not asked.is_question:
+        return [], "", False  # it only mentions an earlier session
     if asked.days is None:
-        found = last_recaps(reader, project, session_id, 20 if asked.subject else 1)
-        found = found or last_recaps(reader, "", session_id, 20 if asked.subject else 1)
-        found, why = _about(found, asked.subject)[:1], "the last session"
-    else:
-        every = _about(_distinct(_of_days(reader, asked.days, session_id)), asked.subject)
-        own = [each for each in every if each.project == project]
-        found, why = (own if own and not asked.is_own else every), "the sessions of the days asked about"
-        if asked.is_left_off:
-            found, why = found[:1], "the last session of the day"
-    return found, why
+        found = last_recaps(reader, project, session_id, 1) or last_recaps(reader, "", session_id, 1)
+        return found, "the last session", _about(found, subject) == found
+    about = _about(every, subject)
+    found = about or (every if asked.is_personal else [])
+    own = [each for each in found if each.project == project]
+    found = own if own and not asked.is_own else found
+    if asked.is_last:
+        return found[:1], "the last session of the day", bool(about)
+    return found, "the sessions of the days asked about", bool(about)
 
 
 def _about(recaps: Sequence[Recap], subject: Sequence[str]) -> list[Recap]:
-    """The recaps that contain all words of a subject; a project's name counts."""
-    texts = [(each, f"{each.project}\n{each.shown}".casefold()) for each in recaps]
-    return [each for each, text in texts if all(word in text for word in subject)]
+    """The recaps that contain all words of a subject, or their beginnings; a project's name counts."""
+    if not subject:
+        return list(recaps)
+    found = [re.compile(rf"(?<!\w){re.escape(word)}") for word in subject]
+    return [each for each in recaps if all(word.search(each.shown.casefold()) for word in found)]
 
 
 def _of_days(reader: Reader, days: Days, session_id: str) -> list[Recap]:
@@ -251,22 +264,26 @@ def at_start(reader: Reader, project: str, session_id: str) -> list[Candidate]:
 
 def answer(
     reader: Reader, message: str, today: date, project: str, session_id: str, *, in_session: bool
-) -> list[Candidate]:
+) -> tuple[list[Candidate], bool]:
     """The recaps that answer a message, layer 10; none if it does not ask about past work.
 
-    ``in_session``: something was said before in the session, so that "where were we?" means that.
+    Args:
+        in_session: Something was said before in the session, so that "where were we?" means that.
+
+    Returns:
+        The recaps, and whether they answer all that is asked, so that nothing else need be searched for.
     """
     asked = past_work(message, today)
     if asked is None or (in_session and not asked.is_explicit):
-        return []
-    found, why = asked_recaps(reader, asked, project, session_id)
+        return [], False
+    found, why, is_all = asked_recaps(reader, asked, project, session_id)
     if len(found) > _MAX_WHOLE:
         lines = [
             f"- {each.brief}{f' ({each.project})' if each.project else ''}" for each in found[:_MAX_SHOWN]
         ]
         text = _INTRO + "\n".join(lines)
-        return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))]
-    return [
+        return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))], is_all
+    whole = [
         Candidate(
             f"journal:{each.path.rpartition('/')[2]}",
             10,
@@ -281,12 +298,13 @@ def answer(
         )
         for number, each in enumerate(found)
     ]
+    return whole, is_all
 
 
 def as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
     """The recaps that answer a search query, as results."""
     asked = past_work(query, today)
-    found, why = asked_recaps(reader, asked, "", "") if asked else ([], "")
+    found, why, _ = asked_recaps(reader, asked, "", "") if asked else ([], "", False)
     return [
         SearchResult(
             path=each.path,
