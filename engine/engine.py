@@ -276,17 +276,11 @@ class Engine(Parts):
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
         """Search results, best first. A question about past work is answered by the recaps of sessions."""
-        from engine.search.past_work import past_work  # noqa: PLC0415 — not for a prompt
-        from engine.store.zone import local_day  # noqa: PLC0415 — likewise
+        from engine.context.recaps import with_recaps  # noqa: PLC0415 — not for a prompt
 
-        found = self.index.search(query, limit=limit, category=category)
-        today = local_day(self.clock(), self.config.days.time_zone)
-        if category not in (None, "journal") or past_work(query, today) is None:
-            return found
-        recaps = self.compiler.recapped(query, today)
-        spans = {(each.path, each.start_line) for each in recaps}
-        rest = (each for each in found if (each.path, each.start_line) not in spans)
-        return [*recaps, *rest][:limit]
+        found, today = self.index.search(query, limit=limit, category=category), self.today
+        is_wanted = category in (None, "journal")
+        return with_recaps(self.files, query, today, found)[:limit] if is_wanted else found
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None

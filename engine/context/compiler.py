@@ -7,9 +7,9 @@ Room is given in this order; ``available`` is the budget minus the reply reserve
    to projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends only on the files
    and the budget. (A message that exceeds the reserved third removes whole stable sections from the end; the
    remainder is still a beginning of the usual prefix.)
-3. The rest is volatile room. Discussion and corrections come first. Of the remainder, up to half is reserved
-   for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for presets
-   and search results, according to their demand.
+3. The rest is volatile room. Discussion, corrections and recaps that answer the message come first. Of the
+   remainder, up to half is reserved for the last turns of the conversation, up to a quarter for topics, and
+   up to a twelfth each for presets and search results, according to their demand.
 4. Journals (P1), then presets, topics and subscriptions (P2), each up to its cap and without using the
    reserves of those that follow.
 5. Search results (P3) get the rest except for the last turns, or less if they are less relevant; history (P4)
@@ -21,7 +21,6 @@ Room is given in this order; ``available`` is the budget minus the reply reserve
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 
 from engine.context import catalog, fixed, recaps, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
@@ -44,7 +43,6 @@ from engine.context.subscriptions import TopicSections, ordered, steering
 from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
-from engine.search.results import SearchResult
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
 from engine.startup.records import dataclass
@@ -85,10 +83,6 @@ class ContextCompiler:
             BudgetError: System prompt, identity and message alone exceed the budget.
         """
         return _Compile(self._source, self._settings, self._parsed, request).run()
-
-    def recapped(self, query: str, today: date) -> list[SearchResult]:
-        """The recaps that answer a search query; empty if it does not ask about past work."""
-        return recaps.as_results(Reader(self._source, self._parsed), query, today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,16 +275,14 @@ class _Compile:
             taken = placement.place(candidate, notes_room, notes_caps)
             notes_room, room = notes_room - taken, room - taken
 
-        is_answered, taken = self._recaps(room)
+        is_answered, taken = recaps.place(placement, self.reader, request, room)
         room -= taken
-        history = self.history
-        topic_caps = caps_of(self.settings, "topics")
+        history, topic_caps = self.history, caps_of(self.settings, "topics")
         window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
         taken = sum(piece.tokens for piece in window)
         held_from = history.first_line(window) if self.is_whole else request.held_from
-        retrieved = (
-            None if is_answered else self._retrieve(room, Room(room - taken, request.conversation), held_from)
-        )
+        wanted = Room(room - taken, request.conversation)
+        retrieved = None if is_answered else self._retrieve(room, wanted, held_from)
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
@@ -322,7 +314,7 @@ class _Compile:
         """Places journals, presets, topics, search results and history; returns the tokens used by each."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in () if self.is_injection else self._journals():
+        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics
@@ -350,29 +342,6 @@ class _Compile:
             elsewhere = history.numbers((first, last) for _, first, last in found)
         for_history = placement.within(history_caps, room, lambda free: self._past(history, free, elsewhere))
         return _Shares(for_presets, for_topics, for_results, for_history)
-
-    def _journals(self) -> list[Candidate]:
-        """The last sessions of the project, and the journals."""
-        request = self.request
-        last = recaps.at_start(self.reader, request.project, request.session_id)
-        return [*last, *fixed.journals(self.reader, request.today)]
-
-    def _recaps(self, room: int) -> tuple[bool, int]:
-        """Places the recaps that answer the message; returns whether they answer all, and the tokens used."""
-        request, before = self.request, room
-        found, is_all = recaps.answer(
-            self.reader,
-            request.message,
-            request.today,
-            request.project,
-            request.session_id,
-            in_session=any(turn.role == "agent" for turn in request.history),
-        )
-        for each in found if request.part != "standing" else ():
-            known = self.placement.included.get(each.source, ()) if each.source else ()
-            if not any(first <= each.first_line <= last for _, first, last in known):
-                room -= self.placement.place(each, room)
-        return bool(found) and is_all, before - room
 
     def _past(self, history: History, room: int, elsewhere: frozenset[int]) -> int:
         self.history_room = room

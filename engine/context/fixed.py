@@ -12,7 +12,8 @@ from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
-from engine.context.recaps import others_in
+from engine.context.recaps import at_start, others_in
+from engine.context.request import CompileRequest
 from engine.context.sources import MEMORY, ParsedFiles, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
@@ -121,11 +122,13 @@ def discussion(today: date, session_id: str, turn: int) -> Candidate:
     )
 
 
-def journals(reader: Reader, today: date) -> list[Candidate]:
-    """The journals of today and yesterday without their recaps, layer 8; today's gets room first."""
-    found: list[Candidate] = []
+def journals(reader: Reader, request: CompileRequest) -> list[Candidate]:
+    """The last sessions of the project, and the journals of today and yesterday without recaps, layer 8;
+    today's gets room first.
+    """
+    found = at_start(reader, request.project, request.session_id)
     for back, name in enumerate(("today", "yesterday")):
-        path = f"{JOURNAL}/{(today - timedelta(days=back)).isoformat()}.md"
+        path = f"{JOURNAL}/{(request.today - timedelta(days=back)).isoformat()}.md"
         for whole in _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", (2 - back,)):
             pieces = others_in(whole.text, path, whole.first_line)
             if pieces == [(whole.first_line, whole.text)]:

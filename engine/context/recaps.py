@@ -22,12 +22,14 @@ from datetime import date, timedelta
 from hashlib import sha256
 
 from engine.context import tokens
-from engine.context.budget import Candidate
-from engine.context.sources import Reader
+from engine.context.budget import Candidate, Placement
+from engine.context.request import CompileRequest
+from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.search.dates import Days
 from engine.search.past_work import PastWork, past_work
 from engine.search.results import SearchResult
 from engine.startup.records import dataclass
+from engine.store.files import Files
 from engine.store.markdown import sections
 
 JOURNALS = ("knowledge/journal", "archive/journal")
@@ -191,7 +193,8 @@ def asked_recaps(
         return [], "", False  # it only mentions an earlier session
     if asked.days is None:
         found = last_recaps(reader, project, session_id, 1) or last_recaps(reader, "", session_id, 1)
-        return found, "the last session", _about(found, subject) == found
+        is_all = _about(found, subject) == found and (asked.is_explicit or not asked.subject)
+        return found, "the last session", is_all
     about = _about(every, subject)
     found = about or (every if asked.is_personal else [])
     own = [each for each in found if each.project == project]
@@ -301,8 +304,38 @@ def answer(
     return whole, is_all
 
 
-def as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
-    """The recaps that answer a search query, as results."""
+def place(placement: Placement, reader: Reader, request: CompileRequest, room: int) -> tuple[bool, int]:
+    """Places the recaps that answer the message of a request, unless they were injected before.
+
+    Returns:
+        Whether they answer all that is asked, and the tokens used.
+    """
+    if request.part == "standing":
+        return False, 0
+    found, is_all = answer(
+        reader,
+        request.message,
+        request.today,
+        request.project,
+        request.session_id,
+        in_session=any(turn.role == "agent" for turn in request.history),
+    )
+    spent = 0
+    for each in found:
+        known = placement.included.get(each.source, ()) if each.source else ()
+        if not any(first <= each.first_line <= last for _, first, last in known):
+            spent += placement.place(each, room - spent)
+    return bool(found) and is_all, spent
+
+
+def with_recaps(files: Files, query: str, today: date, results: Sequence[SearchResult]) -> list[SearchResult]:
+    """The results of a search after the recaps that answer the query, if it asks about past work."""
+    recaps = _as_results(Reader(WorkspaceSource(files), ParsedFiles()), query, today)
+    spans = {(each.path, each.start_line) for each in recaps}
+    return [*recaps, *(each for each in results if (each.path, each.start_line) not in spans)]
+
+
+def _as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
     asked = past_work(query, today)
     found, why, _ = asked_recaps(reader, asked, "", "") if asked else ([], "", False)
     return [

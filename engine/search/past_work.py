@@ -50,12 +50,12 @@ def past_work(text: str, today: date) -> PastWork | None:
         is_asked = not _CUES.isdisjoint(words) or names_session
     else:
         is_asked = names_session or (is_left_off and len(subject) <= _MAX_ODD_WORDS)
-    if not is_asked:
+    is_question = _QUESTION.search(rest) is not None
+    if not is_asked or (subject and not is_question and not _ASKS.search(rest)):
         return None
     is_own = _OWN.search(rest) is not None and _SHARED.search(rest) is None
     is_last = not days or _LAST_OF_DAY.search(rest) is not None
     is_explicit = bool(days) or names_session
-    is_question = _QUESTION.search(rest) is not None
     is_personal = _OWN.search(rest) is not None or _SHARED.search(rest) is not None
     first = days[0] if days else None
     return PastWork(first, is_explicit, is_own and bool(days), is_last, is_personal, is_question, subject)
@@ -108,6 +108,12 @@ _QUESTION = re.compile(
     r"|quoi|où"
     r"|quand|qué|que|dónde|cuándo)\b"
 )
+_ASKS = re.compile(
+    r"\b(?:show|give|list|summar\w+|recap|continue|resume|pick|review|remind|tell|bring|take|need|let|lets|catch"
+    r"|refresh\w*|overview|go on|what|where|which|how|anything|kannst|fass|mach|lass|was|wo|reprend\w*"
+    r"|rappelle|sigamos|contin\w+|recuérdame|qu|qué)\b"
+)
+"""A message that is not a question, but wants an answer."""
 _OWN = re.compile(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
 _SHARED = re.compile(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
 _CUES = frozenset(

@@ -69,7 +69,7 @@ def test_a_question_about_past_work_is_recognised(text: str, days: str) -> None:
         "undo the last session",
         "use the last session id",
         "why did it fail last time?",
-        "where are we with the migration?",
+        "where are we with the migration of the gauges?",
         "when was the last release?",
         "what does the session command show?",
         "which tests did we skip?",

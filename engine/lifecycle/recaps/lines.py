@@ -83,8 +83,8 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     lines += [f"{'Done' if _DID.match(done) else 'Said'}: {done}"] if done else []
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
-    found = tuple(safe for line in lines if (safe := _safe(line)))
-    return found if found != (f"Asked: {asked}",) else ()  # nothing came of it
+    kept = tuple(safe for line in lines if (safe := _safe(line)))
+    return kept if kept != (f"Asked: {asked}",) else ()  # nothing came of it
 
 
 def _safe(line: str) -> str:
