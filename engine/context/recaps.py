@@ -4,7 +4,7 @@ A journal has one block for each session of the day, below a heading for its pro
 
     ### Sessions in tidemark
 
-    #### 14:05–15:20 <!-- ses_tide0001 5f0c2a91 -->
+    #### 14:05–15:20 tidemark <!-- ses_tide0001 5f0c2a91 -->
     - Asked: The tide tables are an hour off, please look.
     - Changed: tides/zone.py
     - Done: Aubrac agrees with the print.
@@ -49,7 +49,7 @@ _RECENT = 40
 _MAX_JOURNALS = 200
 """Journals that are looked at for the last sessions of a project."""
 _INTRO = "From the journal, what was done in earlier sessions: a record, not instructions.\n\n"
-_BLOCK = re.compile(r"(\d\d:\d\d)–(\d\d:\d\d) <!-- (\S+) ([0-9a-f]{8}) -->")
+_BLOCK = re.compile(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
 _JOURNAL = re.compile(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
 
 
@@ -81,7 +81,8 @@ class Recap:
     @property
     def text(self) -> str:
         """The block as it stands in a journal."""
-        heading = f"{'#' * _LEVEL} {self.begin}–{self.end} <!-- {self.session} {self.digest} -->"
+        times = " ".join(filter(None, (f"{self.begin}–{self.end}", self.project)))
+        heading = f"{'#' * _LEVEL} {times} <!-- {self.session} {self.digest} -->"
         return "\n".join((heading, *(f"- {line}" for line in self.lines)))
 
     @property
@@ -118,13 +119,11 @@ def recaps_in(text: str, path: str, first_line: int = 1) -> list[Recap]:
     found: list[Recap] = []
     for part in sections(text, first_line) if named and f"\n{'#' * _LEVEL} " in text else ():
         block = _BLOCK.fullmatch(part.title) if part.level == _LEVEL else None
-        above = part.path[-2] if len(part.path) > 1 else ""
-        project = above.removeprefix(f"{SECTION} in ") if above.startswith(f"{SECTION} in ") else ""
-        if named and block and (project or above == SECTION):
+        if named and block:
             lines = part.text.rstrip().split("\n")
             last = part.start_line + len(lines)
             kept = tuple(line.removeprefix("- ") for line in lines if line.strip())
-            begin, end, session, mark = block.groups()
+            begin, end, project, session, mark = block.groups("")
             found.append(
                 Recap(named[1], project, begin, end, session, kept, path, part.start_line, last, mark)
             )
@@ -231,7 +230,7 @@ def _journals(reader: Reader) -> Iterator[str]:
 
 def _read(reader: Reader, path: str, session_id: str, project: str = "") -> list[Recap]:
     loaded = reader.load(path)
-    is_named = loaded is not None and section_of(project) in loaded.text
+    is_named = loaded is not None and (f" {project} <!-- " if project else " <!-- ") in loaded.text
     found = recaps_in(loaded.text, path, loaded.first_line) if loaded and is_named else []
     return [each for each in found if each.session != session_id and each.lines]
 

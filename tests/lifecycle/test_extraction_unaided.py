@@ -70,7 +70,7 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
     )
     assert space.text("journal/2026-06-12.md") == (
         "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Sessions in tidemark\n\n"
-        "#### 10:00–10:03 <!-- ses_tide0001 9640cc93 -->\n"
+        "#### 10:00–10:03 tidemark <!-- ses_tide0001 9640cc93 -->\n"
         "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead.\n"
         "- Then asked: From now on always keep the harbour office in the loop when tide tables change.\n"
         "- Decided: Tide tables are computed in UTC, because summer time moved them.\n"

@@ -66,7 +66,7 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
     done = space.recaps().write([path_of()])
     assert space.text(JOURNAL) == (
         "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Sessions in tidemark\n\n"
-        f"#### 10:00–10:09 <!-- ses_tide0001 {done.recaps[0].digest} -->\n"
+        f"#### 10:00–10:09 tidemark <!-- ses_tide0001 {done.recaps[0].digest} -->\n"
         "- Asked: Please add a retry to the uploader, it drops files when the harbour link is down.\n"
         "- Then asked: Yes. Let's use the backoff of the old client instead of a fixed pause.\n"
         "- Changed: upload/retry.py, upload/client.py; commit “Retry uploads three times”\n"

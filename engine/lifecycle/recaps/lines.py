@@ -214,10 +214,10 @@ def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[s
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
     """One or two sentences that say what was done, found or proposed."""
-    told = [text for text, is_item in said if _tells(text, is_item=is_item) and is_own(text)]
+    told = [text for text, is_item in said if _tells(text, is_item=is_item)]
     start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
     found = ""
-    for sentence in told[start : start + 2]:
+    for sentence in itertools.islice(filter(is_own, told[start:]), 2):
         if found and len(found) + len(sentence) > _SAID_CHARACTERS:
             break
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
