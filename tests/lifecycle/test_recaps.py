@@ -201,6 +201,26 @@ def test_what_a_person_writes_into_a_journal_stays(space: Space) -> None:
     assert place.read_bytes().decode() == edited
 
 
+def test_sessions_that_are_taken_back_leave_the_journal_as_it_was(space: Space) -> None:
+    mine = "## 2026-06-12\n\nMy own words.\n"
+    place = space.root / "knowledge" / JOURNAL
+    place.parent.mkdir(parents=True)
+    place.write_text(mine)
+    other = path_of("ses_other", "2026/06/13")
+    space.put(talk(*WORK, session="ses_other", day="2026-06-13"), other)
+    recaps = space.recaps()
+    recaps.write([path_of(), other])
+    recaps.forget(["ses_tide0001", "ses_other"])
+    assert place.read_text().rstrip() == f"{mine}\n### Sessions in tidemark"
+    assert not place.with_name("2026-06-13.md").exists()
+    assert space.git("status", "--porcelain", "knowledge") == ""
+    recaps.write([other])
+    edited = place.with_name("2026-06-13.md").read_text().replace("Done: The", "Done: my")
+    place.with_name("2026-06-13.md").write_text(edited)
+    recaps.forget(["ses_other"])
+    assert place.with_name("2026-06-13.md").read_text() == edited
+
+
 def test_a_session_over_two_days_has_a_recap_on_each(tmp_path: Path) -> None:
     space = space_in(tmp_path)
     late = (

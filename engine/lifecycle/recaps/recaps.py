@@ -132,6 +132,25 @@ class Recaps:
             self.on_problem(f"recaps were not written: {error}")
             return Written()
 
+    def forget(self, sessions: Iterable[str]) -> ChangeCommit:
+        """Removes the recaps of sessions from the journals, except those that a person has changed.
+
+        Raises:
+            WriteFailed, ReadOnly: A journal could not be written; a repeated call removes the rest.
+        """
+        names = frozenset(filter(None, sessions))
+        changed: list[str] = []
+        with self.target.lock():
+            for folder in JOURNALS:
+                for place in sorted((self.target.workspace.root / folder).glob("????-??-??.md")):
+                    journal = self.target.workspace.relative(place)
+                    before = self.target.read(journal)
+                    after = self.target.update(journal, lambda data, at=journal: _without(data, names, at))
+                    changed += [journal] if after != before else []
+            message = commit_message("memory", "recaps of sessions that were taken back")
+            wanted = bool(changed) and self.config().git.auto_commit
+            return commit_change(self.repository, changed, message, wanted=wanted)
+
     def catch_up(self, session_id: str) -> Written:
         """As ``write_wanted``, for the latest sessions whose end no agent has announced, such as one in a
         closed terminal. One that was written to in the last minutes is still running.
@@ -275,6 +294,25 @@ def with_recap(data: bytes, recap: Recap, journal: str) -> bytes:
     elif old.digest == old.mark:
         lines[old.first - 1 : old.last] = recap.text.split("\n")
     return data[:start] + "\n".join(lines).replace("\n", newline).encode()
+
+
+def _without(data: bytes | None, sessions: frozenset[str], journal: str) -> bytes | None:
+    """A journal without the recaps of sessions; ``None`` if only its headings would be left."""
+    start = locate(data or b"").body
+    text = (data or b"")[start:].decode("utf-8", "surrogateescape")
+    lines = text.split("\n")
+    gone = [
+        each
+        for each in recaps_in(f"\n{text}".replace("\r\n", "\n"), journal, 0)
+        if each.session in sessions and each.digest == each.mark
+    ]
+    if not gone or data is None:
+        return data
+    for each in reversed(gone):
+        del lines[each.first - 1 : each.last + (each.last < len(lines) and not lines[each.last].strip())]
+    if all(line.startswith("#") for line in lines if line.strip()):
+        return None
+    return data[:start] + "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 def _insert(lines: list[str], text: str, recap: Recap, known: Sequence[Recap]) -> None:
