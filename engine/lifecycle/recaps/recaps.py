@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.context.quoting import bare
-from engine.context.recaps import JOURNALS, Recap, recaps_in, section_of
+from engine.context.recaps import JOURNALS, SECTION, Recap, recaps_in, section_of
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.knowledge.category_files import refuse_broken
 from engine.lifecycle.recaps.lines import lines_of
@@ -312,6 +312,10 @@ def _without(data: bytes | None, sessions: frozenset[str], journal: str) -> byte
         del lines[each.first - 1 : each.last + (each.last < len(lines) and not lines[each.last].strip())]
     if all(line.startswith("#") for line in lines if line.strip()):
         return None
+    for at in [at for at, line in enumerate(lines) if line.startswith(f"### {SECTION}")][::-1]:
+        below = next((line for line in lines[at + 1 :] if line.strip()), "## ")
+        if below.startswith(("## ", "### ")):
+            del lines[at : at + 2]
     return data[:start] + "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
