@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,7 @@ class Recaps:
                 for place in sorted((self.target.workspace.root / folder).glob("????-??-??.md")):
                     journal = self.target.workspace.relative(place)
                     before = self.target.read(journal)
-                    after = self.target.update(journal, lambda data, at=journal: _without(data, names, at))
+                    after = self.target.update(journal, partial(_without, names, journal))
                     changed += [journal] if after != before else []
             message = commit_message("memory", "recaps of sessions that were taken back")
             wanted = bool(changed) and self.config().git.auto_commit
@@ -296,7 +297,7 @@ def with_recap(data: bytes, recap: Recap, journal: str) -> bytes:
     return data[:start] + "\n".join(lines).replace("\n", newline).encode()
 
 
-def _without(data: bytes | None, sessions: frozenset[str], journal: str) -> bytes | None:
+def _without(sessions: frozenset[str], journal: str, data: bytes | None) -> bytes | None:
     """A journal without the recaps of sessions; ``None`` if only its headings would be left."""
     start = locate(data or b"").body
     text = (data or b"")[start:].decode("utf-8", "surrogateescape")
