@@ -13,6 +13,7 @@ import pytest
 
 from engine.agents.hooks import Hooks
 from engine.context import tokens
+from engine.context.recaps import is_recap
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 from tests.agents.agent import Agent
@@ -153,7 +154,9 @@ def test_search_and_a_prompt_are_answered_too(memory: tuple[Engine, Hooks]) -> N
     engine.refresh_index()
     found = engine.search("what did we do last week?")
     assert found[0].heading == "2026-02-09 › tidemark › 09:01–09:01" and TABLES in found[0].text
-    assert (found[0].path, found[0].start_line) not in {(each.path, each.start_line) for each in found[1:]}
+    assert not any(TABLES in each.text for each in found[1:] if each.path == found[0].path)
+    by_words, *_ = [each for each in engine.search("alarms too loud at night") if each.category == "journal"]
+    assert is_recap(by_words) and "<!--" not in by_words.heading
     assert TABLES in engine.compile("what did we do last week?").text
     assert "Session of 2026-02-09" not in engine.compile("what did we do yesterday?").text
 
