@@ -73,7 +73,6 @@ FLUSH = _with_gate_key("flush.")
 HARVEST = _with_gate_key("harvest.", keyless_setting="markers")
 COMMIT = _with_gate_key("git.commit_message_")
 CONDENSE = _with_gate_key("condensing.")
-RULES = _with_gate_key("rules.")
 EXTRACTION = _with_gate_key("extraction.")
 CLAUDE_GATE = replace(GATE, deadline="gate.claude_code_deadline_s")
 """The gate through the ``claude`` command, which takes longer to start."""

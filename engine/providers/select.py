@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.providers.keys import CHAT, COMMIT, CONDENSE, EXTRACTION, FLUSH, GATE, HARVEST, RULES, Purpose
+from engine.providers.keys import CHAT, COMMIT, CONDENSE, EXTRACTION, FLUSH, GATE, HARVEST, Purpose
 from engine.settings.git import WordingSettings
 from engine.settings.model import (
     ChatSettings,
@@ -14,7 +14,6 @@ from engine.settings.model import (
     FlushSettings,
     GateSettings,
     HarvestSettings,
-    RulesSettings,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ ServiceSettings = (
     | HarvestSettings
     | ExtractionSettings
     | CondensingSettings
-    | RulesSettings
     | ChatSettings
     | WordingSettings
 )
@@ -39,7 +37,6 @@ _PURPOSES: dict[type[ServiceSettings], Purpose] = {
     HarvestSettings: HARVEST,
     ExtractionSettings: EXTRACTION,
     CondensingSettings: CONDENSE,
-    RulesSettings: RULES,
     ChatSettings: CHAT,
     WordingSettings: COMMIT,
 }

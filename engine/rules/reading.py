@@ -127,7 +127,7 @@ class RuleLog:
         """
         data = b"".join(line_of(asdict(session)) for session in read)
         if anew:
-            self._files.write(SESSIONS, data)
+            self._files.replace(SESSIONS, data)
         elif read:
             self._files.append(SESSIONS, data)
 
