@@ -22,6 +22,7 @@ from engine.activation.trace import Message
 from engine.agents.call import HookCall, read_call
 from engine.agents.contracts import WAITED_FOR, Moment
 from engine.agents.derived import is_compressed_since, parent_session, typed_prompt
+from engine.agents.forgetting import Forgotten, forget
 from engine.agents.injected_text import injected_text
 from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
 from engine.agents.switches import Switches
@@ -34,10 +35,13 @@ from engine.store.user_folder import cache_folder, write_own
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.engine import Engine
+    from engine.rules.rules import Rules
     from engine.transcripts.importers.drafts import ImportResult
 
 MAX_NEW_TURNS = 200
 _FIT_ATTEMPTS = 3
+_SESSIONS_AT_START = 20
+"""New sessions that are read for rules before the next one starts; more are read while it runs."""
 _INDEX_S = 0.4 * SECONDS
 """Seconds after the start of a hook at which indexing is cut short."""
 
@@ -146,6 +150,7 @@ class Hooks:
         budget = self._engine.config.hooks.session_tokens
         if not budget:
             return replace(run, said="hooks.session_tokens is 0"), ""
+        self._learn_rules()
 
         def compiled(tokens: int) -> Compiled:
             prompts, project = self._engine.prompts, self._engine.projects.names(call.cwd)
@@ -177,9 +182,13 @@ class Hooks:
         if call.contract.compacts_silently and self._may_have_compacted(call, known) and known.announced:
             run = replace(run, line=known.announced.line or 1)
             known = KnownContext(since=run.at, line=run.line)
-        if known.line and not known.sections and call.contract.compacts_silently:
+        silent = known.line and not known.sections and call.contract.compacts_silently
+        if silent or (call.session_id and not known.since):
             run, standing_again = self._inject_standing(call, run)  # no session start will inject it again
             known = replace(known, rules=run.rules, sections=frozenset(run.told))
+        forgotten = self._forget(call, known)
+        if forgotten is not None:
+            return replace(run, said=forgotten.said), standing_again + forgotten.text
         message, before = self._message(call)
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
@@ -216,6 +225,28 @@ class Hooks:
             standing=known.rules,
         )
         return replace(_with_sections(run, made), injection=noted), standing_again + text
+
+    def _forget(self, call: HookCall, known: KnownContext) -> Forgotten | None:
+        """The outcome if the prompt asks to forget a rule."""
+        if "r" not in call.prompt.casefold() or self._engine.files.read_only:
+            return None
+        return forget(self._engine.rules, call.prompt, known.rules)
+
+    def _learn_rules(self) -> None:
+        """Learns rules from the sessions that have ended, as long as the agent does not wait for many."""
+        if not self._engine.config.rules.learn or self._engine.files.read_only:
+            return
+        rules = self._engine.rules
+        with contextlib.suppress(AutopoiesisError, OSError):
+            unread = rules.unread()
+            if 0 < unread <= _SESSIONS_AT_START:
+                rules.learn()
+            elif unread:
+                self._later(partial(self._learn_now, rules))
+
+    def _learn_now(self, rules: Rules) -> None:
+        with contextlib.suppress(AutopoiesisError, OSError):
+            rules.learn()
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()
@@ -263,7 +294,9 @@ class Hooks:
             if log is not None and not is_written(log, call.answer, arrived):
                 return replace(run, said="nothing in the session log yet")
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
-                return replace(run, said=self._commit(()))
+                said = self._commit(())
+                self._learn_rules()
+                return replace(run, said=said)
             if log is None:
                 return replace(run, said=f"{call.contract.title} did not name a session log")
             done = import_sessions(engine, [Source(log)], commit=False)
@@ -279,6 +312,7 @@ class Hooks:
             run = replace(run, line=self._last_summary(result.target, before))
         if call.event.moment == "session_end":
             said += f"; {self._commit(done.results)}"
+            self._learn_rules()
         return replace(run, said=said)
 
     def _commit(self, results: Iterable[ImportResult]) -> str:

@@ -71,8 +71,8 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
 
 
 def project_context(reader: Reader, project: Sequence[str]) -> list[Candidate]:
-    """USER.md, and the commands and the context of the project, under each of its names, layer 6, for an agent
-    with its own prompt.
+    """USER.md, and the commands and the context of the project, under each of its names, layer 6, for an
+    agent with its own prompt.
     """
     found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "about the person")
     found += project_commands(reader, project, 6)
@@ -83,8 +83,8 @@ def project_context(reader: Reader, project: Sequence[str]) -> list[Candidate]:
 
 
 def project_commands(reader: Reader, project: Sequence[str], layer: int = 8) -> list[Candidate]:
-    """The commands that work in the project, under each of its names. In a whole prompt they belong to layer 8,
-    because the stable prefix is the same in all projects.
+    """The commands that work in the project, under each of its names. In a whole prompt they belong to layer
+    8, because the stable prefix is the same in all projects.
     """
     why = "commands that work in the current project"
     paths = (f"{_PROJECTS}/{name}/{COMMANDS}" for name in project)

@@ -119,6 +119,7 @@ class CatalogEntry(Row):
 class StandingRule(Row):
     """A rule in the user's words."""
 
+    id: str
     text: Line
     state: str
     project: Line = Field(description="The only project it applies to; empty for all")
@@ -134,6 +135,15 @@ class Remembered(Answer):
     id: str = ""
     why: Line = Field(description="Why it is pending, or where it is already known")
     text: Whole = Field(description="The text as stored")
+
+
+class ForgottenRule(Answer):
+    """The outcome of a request to forget a rule."""
+
+    outcome: Literal["turned down", "waits for the user", "not found"]
+    id: str = ""
+    why: Line
+    text: Whole = ""
 
 
 class TopicRow(Row):

@@ -46,11 +46,14 @@ _TITLES = {
     "read": "Read a file of the memory",
     "knowledge": "List knowledge entries and skills",
     "rules": "The user's standing rules",
+    "forget_rule": "Turn down a standing rule at the user's request",
     "remember": "Propose something to remember",
     "trace": "Show which playbooks a message activates",
     "compile": "Outline the prompt for a message",
     "status": "The state of the memory",
 }
+
+_WRITING = ("remember", "forget_rule")
 
 
 def server_of(engine: Engine) -> MCPServer[Any]:
@@ -76,7 +79,7 @@ def server_of(engine: Engine) -> MCPServer[Any]:
             title=title,
             description=" ".join((inspect.getdoc(method) or "").split()),
             annotations=ToolAnnotations(
-                read_only_hint=name != "remember",
+                read_only_hint=name not in _WRITING,
                 destructive_hint=False,
                 idempotent_hint=True,
                 open_world_hint=False,

@@ -180,6 +180,28 @@ class Memory:
             rows, "more: autopoiesis rules", "" if rows else "no rules yet"
         )
 
+    def forget_rule(
+        self,
+        rule: Annotated[
+            str, Field(min_length=1, max_length=400, description="Its id or its words, as in rules.")
+        ],
+    ) -> answers.ForgottenRule:
+        """Turns down one of the user's standing rules. Only if the user has just asked for that in their own
+        words; otherwise it tells how the user can do it.
+        """
+        engine = self._engine
+        found = engine.rules.meant(rule)
+        if found is None:
+            return answers.ForgottenRule(
+                outcome="not found", why="no rule in force is clearly meant; see rules"
+            )
+        if not engine.rules.is_requested():
+            why = f'the user decides: autopoiesis rules drop {found.id}, or "forget the rule: …" in a prompt'
+            return answers.ForgottenRule(outcome="waits for the user", id=found.id, why=why, text=found.text)
+        engine.rules.turn_down([found.id])
+        why = f"to take it back: autopoiesis rules accept {found.id}"
+        return answers.ForgottenRule(outcome="turned down", id=found.id, why=why, text=found.text)
+
     def remember(self, text: Statement, kind: StatementKind, *, agent: str) -> answers.Remembered:
         """Proposes one statement for the memory. It is written to knowledge only once the user accepts it.
         Do not include secrets; they are removed.

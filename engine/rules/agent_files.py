@@ -1,7 +1,8 @@
-"""Agents' files of projects, such as ``CLAUDE.md``: which rules they state, and the section of exported rules.
+"""Agents' files of projects, such as ``CLAUDE.md``: which rules they state, and the section of exported
+rules.
 
-In a file, the text between the two comments belongs to the program; the first comment lists the rules. Everything
-else is kept byte for byte.
+In a file, the text between the two comments belongs to the program; the first comment lists the rules.
+Everything else is kept byte for byte.
 """
 
 from __future__ import annotations

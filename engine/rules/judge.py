@@ -1,9 +1,9 @@
-"""Judges whether a sentence states a rule: something that holds for all later work, as opposed to what is asked
-for now, or said about the work.
+"""Judges whether a sentence states a rule: something that holds for all later work, as opposed to what is
+asked for now, or said about the work.
 
-A multinomial logistic regression over the words of a sentence and some features of its form; the forms in which
-people state rules are too many for a list. ``tests/training/rules.py`` fits it, ``data/`` says on what. Three
-things no score outweighs: a question, a limit in time, and a condition contrary to fact.
+A multinomial logistic regression over the words of a sentence and some features of its form; the forms in
+which people state rules are too many for a list. ``tests/training/rules.py`` fits it, ``data/`` says on what.
+Three things no score outweighs: a question, a limit in time, and a condition contrary to fact.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations, pairwise
 from pathlib import Path
 
 from engine.rules.words import ELSEWHERE
@@ -45,7 +46,8 @@ _OF_WORDS, _OF_RUNS = 0.7, 3.0
 
 _LITERAL = re.compile(r"`[^`\n]{1,80}`|(?<!\w)['\"‘“][^'\"’”\n]{1,60}['\"’”](?!\w)")
 _NAME = re.compile(
-    r"https?://\S+|@[\w-]{2,}|--[a-z][\w-]*|[\w~.-]*/[\w./*-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json|sh|ya?ml|toml|txt|rs|sql|css|html)\b"
+    r"https?://\S+|@[\w-]{2,}|--[a-z][\w-]*|[\w~.-]*/[\w./*-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json"
+    r"|sh|ya?ml|toml|txt|rs|sql|css|html)\b"
     r"|\b[a-z]+[A-Z]\w+|\b\w*_\w+\b|#\d+|\b[A-Z]{2,}-\d+\b"
 )
 _NUMBER = re.compile(r"\b\d+\b")
@@ -55,72 +57,99 @@ _HANGUL = re.compile(r"[\uac00-\ud7af]+")
 
 _I = re.IGNORECASE
 _WORK = (
-    r"(?:commits?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|files?|branch(?:es)?|endpoints?|components?|changes?|fix(?:es)?"
-    r"|features?|migrations?|code|variables?|names?|bugs?|attributes?|arguments?|parameters?|messages?|answers?|repl(?:y|ies)|comments?|docs?|docstrings?"
-    r"|scripts?|quer(?:y|ies)|tables?|columns?|releases?|deploys?|reviews?|tickets?|issues?|plans?|texts?|reports?|summar(?:y|ies)|dates?|logs?|types?)"
+    r"(?:commits?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|files?"
+    r"|branch(?:es)?|endpoints?|components?|changes?|fix(?:es)?"
+    r"|features?|migrations?|code|variables?|names?|bugs?|attributes?|arguments?|parameters?"
+    r"|messages?|answers?|repl(?:y|ies)|comments?|docs?|docstrings?"
+    r"|scripts?|quer(?:y|ies)|tables?|columns?|releases?|deploys?|reviews?|tickets?|issues?|plans?"
+    r"|texts?|reports?|summar(?:y|ies)|dates?|logs?|types?)"
 )
 _GENERIC = rf"(?<!the )(?<!this )(?<!that )(?<!these )(?<!those )\b{_WORK}(?<=s)\b"
 """Things in general, as opposed to those at hand."""
 _SAYS: Mapping[str, re.Pattern[str]] = {
     "onward": re.compile(
-        r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
-        r"|as a (?:general )?rule|by default|for future reference|next time|at all times|without exception|across the board|as of (?:now|today)"
-        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no|stop)\b.*\b(?:again|any ?more)\b"
+        r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward"
+        r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
+        r"|as a (?:general )?rule|by default|for future reference|next time|at all times|without"
+        r" exception|across the board|as of (?:now|today)"
+        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no"
+        r"|stop)\b.*\b(?:again|any ?more)\b"
         rf"|{ELSEWHERE}",
         _I,
     ),
     "always": re.compile(
-        r"\b(?:always|never|ever|every ?time|any ?time|whenever|everywhere|each time|nie wieder|jedes mal|à chaque|cada vez|ogni volta)\b",
+        r"\b(?:always|never|ever|every ?time|any ?time|whenever|everywhere|each time|nie wieder"
+        r"|jedes mal|à chaque|cada vez|ogni volta)\b",
         _I,
     ),
     "each": re.compile(
-        rf"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
+        r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
+        rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
         _I,
     ),
     "convention": re.compile(
-        r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?|routine"
-        r"|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
+        r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?"
+        r"|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?"
+        r"|routine"
+        r"|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b"
+        r"|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
         _I,
     ),
     "remember": re.compile(
-        r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind|don['’]?t (?:ever )?forget|note that|merke?|denk dran|n['’]oublie pas|recuerda|lembre)\b",
+        r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind"
+        r"|don['’]?t (?:ever )?forget|note that|merke?|denk dran|n['’]oublie pas|recuerda"
+        r"|lembre)\b",
         _I,
     ),
     "contrast": re.compile(
-        r"\b(?:use|using|write|say|in|with|is|are|call it) [\w .'`/-]{1,40}, (?:and )?(?:not|never) \w|\bwe\b.*\b(?:instead of|rather than)\b|\bprefer \w+|^[\w .'`/-]{1,40} only\b|\bonly [\w.'`/-]+$",
+        r"\b(?:use|using|write|say|in|with|is|are|call it) [\w .'`/-]{1,40}, (?:and )?(?:not"
+        r"|never) \w|\bwe\b.*\b(?:instead of|rather than)\b|\bprefer \w+|^[\w .'`/-]{1,40} only\b"
+        r"|\bonly [\w.'`/-]+$",
         _I,
     ),
     "banned": re.compile(
-        r"\b(?:banned|forbidden|not allowed|off limits|prohibited|unacceptable|mandatory|obligatory|verboten|interdit|prohibid\w+|vietat\w+)\b",
+        r"\b(?:banned|forbidden|not allowed|off limits|prohibited|unacceptable|mandatory"
+        r"|obligatory|verboten|interdit|prohibid\w+|vietat\w+)\b",
         _I,
     ),
     "stop": re.compile(
-        r"\b(?:stop|quit) (?:\w+ing|it with)\b|\bi (?:hate|can['’]?t stand|don['’]?t (?:ever )?want to see)\b|\bno more\b|\bi (?:keep|am tired of|['’]m tired of) \w+ing\b",
+        r"\b(?:stop|quit) (?:\w+ing|it with)\b|\bi (?:hate|can['’]?t stand|don['’]?t (?:ever"
+        r" )?want to see)\b|\bno more\b|\bi (?:keep|am tired of|['’]m tired of) \w+ing\b",
         _I,
     ),
     "occasion": re.compile(
-        r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy|release|open|close|edit|touch|change|delete|run)\w*"
+        r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing"
+        r"|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy"
+        r"|release|open|close|edit|touch|change|delete|run)\w*"
         rf"|\b(?:before|after|with|on|in|for) (?:each|every)\b|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
         _I,
     ),
     "wants": re.compile(
-        rf"\b(?:i|we)(?:['’]d| would)? (?:want|need|like|prefer|expect|rather|love|appreciate|ask)\b.{{0,40}}\b(?:you|your|us)\b.*{_GENERIC}|\bi(?:['’]d| would)? (?:prefer|rather)\b|\bi expect you\b",
+        r"\b(?:i|we)(?:['’]d| would)? (?:want|need|like|prefer|expect|rather|love|appreciate"
+        rf"|ask)\b.{{0,40}}\b(?:you|your|us)\b.*{_GENERIC}|\bi(?:['’]d| would)? (?:prefer|rather)\b"
+        r"|\bi expect you\b",
         _I,
     ),
     "we": re.compile(
-        r"\bwe (?:always|only|never|don['’]?t|do not|use|prefer|write|name|keep|put|follow|go with|stick|test|commit|ship|say|call)\b|\bis what we\b|\baround here\b|\bin (?:this|our) (?:repo\w*|project|codebase|team|house|company)\b",
+        r"\bwe (?:always|only|never|don['’]?t|do not|use|prefer|write|name|keep|put|follow|go with"
+        r"|stick|test|commit|ship|say|call)\b|\bis what we\b|\baround here\b|\bin (?:this|our)"
+        r" (?:repo\w*|project|codebase|team|house|company)\b",
         _I,
     ),
     "none": re.compile(
-        r"^(?:please |and |also |absolutely |strictly )*no \w+(?: \w+){0,2} (?:in|for|on|without|to|before|after|at|ever)\b",
+        r"^(?:please |and |also |absolutely |strictly )*no \w+(?: \w+){0,2} (?:in|for|on|without"
+        r"|to|before|after|at|ever)\b",
         _I,
     ),
     "must": re.compile(
-        rf"{_GENERIC}.{{0,40}}\b(?:must|should|shall|has to|have to|needs? to|ought to|gets?|goes?|need|starts?|ends?)\b",
+        rf"{_GENERIC}.{{0,40}}\b(?:must|should|shall|has to|have to|needs? to|ought to|gets?|goes?"
+        r"|need|starts?|ends?)\b",
         _I,
     ),
     "general": re.compile(
-        rf"^(?:please |also |make sure (?:to |you )?|ensure (?:that )?(?:you )?(?:\w+ly )?)*(?:start|end|begin|prefix|suffix|use|add|include|write|name)\b.*(?:\b(?:to|for|in|with|of) (?:your )?)?{_GENERIC}",
+        r"^(?:please |also |make sure (?:to |you )?|ensure (?:that )?(?:you )?(?:\w+ly"
+        r" )?)*(?:start|end|begin|prefix|suffix|use|add|include|write|name)\b.*(?:\b(?:to|for|in"
+        rf"|with|of) (?:your )?)?{_GENERIC}",
         _I,
     ),
 }
@@ -131,7 +160,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"^(?:please |pls |and |but |also )*(?:do(?:n['’]?t| not)|never|no|stop|avoid|quit)\b", _I
     ),
     "now": re.compile(
-        r"\b(?:now|right now|for now|today|tonight|tomorrow|yet|still|again|currently|at the moment|this time|just|first|until|already)\b",
+        r"\b(?:now|right now|for now|today|tonight|tomorrow|yet|still|again|currently|at the"
+        r" moment|this time|just|first|until|already)\b",
         _I,
     ),
     "this": re.compile(r"\b(?:this|that|these|those|here|it|above|below|them)\b", _I),
@@ -151,20 +181,29 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     ),
     "if": re.compile(r"\b(?:if|unless|when|before|after|while)\b", _I),
     "makes": re.compile(
-        r"^(?:\w+ly |also |please |now |then |and )*(?:add|create|write|make|update|build|implement|generate|put) (?:\w+ ){0,3}(?:rule|check|test|doc|file|section|script|task|command|feature|page|button)\b",
+        r"^(?:\w+ly |also |please |now |then |and )*(?:add|create|write|make|update|build"
+        r"|implement|generate|put) (?:\w+ ){0,3}(?:rule|check|test|doc|file|section|script|task"
+        r"|command|feature|page|button)\b",
         _I,
     ),
 }
 
 _QUESTION = re.compile(r"[?？]\W*$")
 _LIMITED = re.compile(
-    r"\b(?:for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once|session)|for today|today only|only today|tonight|tomorrow"
-    r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit|branch|file|function|method|class|test|task|change|release|sprint"
-    r"|ticket|issue|bug|fix|run|case|endpoint|page|module|component|script|query|time|step|part|section|round|draft|version|iteration|spike|experiment"
+    r"\b(?:for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
+    r"|session)|for today|today only|only today|tonight|tomorrow"
+    r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit"
+    r"|branch|file|function|method|class|test|task|change|release|sprint"
+    r"|ticket|issue|bug|fix|run|case|endpoint|page|module|component|script|query|time|step|part"
+    r"|section|round|draft|version|iteration|spike|experiment"
     r"|prototype|migration|demo|week|refactor\w*|feature|review|build|deploy\w*|chapter|notebook|screen)s?"
-    r"|let me know|^(?:ok |so |please |now )*just (?:plan|think|look|read|check|tell|show|answer|explain|talk|list|report)|i['’]?(?:ll| will) (?:do|handle|take|look|fix|check|test|review|tell|say|decide|let)"
-    r"|erstmal|vorerst|diesmal|heute|noch nicht|bis (?:ich|morgen)|pour l['’]instant|cette fois|aujourd['’]hui|por ahora|de momento|esta vez|todavía|hoy"
-    r"|por enquanto|desta vez|hoje|per ora|stavolta|voorlopig|deze keer|пока)\b|先(?:不|别)|暂时|这次|今回|とりあえず|まだ|일단|이번",
+    r"|let me know|^(?:ok |so |please |now )*just (?:plan|think|look|read|check|tell|show|answer"
+    r"|explain|talk|list|report)|i['’]?(?:ll| will) (?:do|handle|take|look|fix|check|test|review"
+    r"|tell|say|decide|let)"
+    r"|erstmal|vorerst|diesmal|heute|noch nicht|bis (?:ich|morgen)|pour l['’]instant|cette fois"
+    r"|aujourd['’]hui|por ahora|de momento|esta vez|todavía|hoy"
+    r"|por enquanto|desta vez|hoje|per ora|stavolta|voorlopig|deze keer|пока)\b|先(?:不|别)|暂时|这次|今回"
+    r"|とりあえず|まだ|일단|이번",
     _I,
 )
 """Limits what is said to the task at hand."""
@@ -172,7 +211,8 @@ _LASTING = re.compile(
     r"\b(?:from now on|from today|as of today|going forward|always|never|ever again|in (?:the )?future)\b", _I
 )
 _LIMITS_ALWAYS = re.compile(
-    r"\b(?:for now|for the moment|at the moment|this time|(?<!as of )(?<!from )today(?! and)|tonight|until (?:i|we|tomorrow|then)|for this)\b",
+    r"\b(?:for now|for the moment|at the moment|this time|(?<!as of )(?<!from )today(?! and)"
+    r"|tonight|until (?:i|we|tomorrow|then)|for this)\b",
     _I,
 )
 _TAG = re.compile(
@@ -182,8 +222,10 @@ _TAG = re.compile(
 _POLITE = re.compile(r"(?:\w+,? ){0,3}(?:would|could|can|will|may|might) (?:you|i)\b", _I)
 _LESS_PLAIN = frozenset({"general", "none"})
 _WEAKER = re.compile(
-    r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?|hard rule|non[- ]negotiable|in general|generally|usually"
-    r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|not|never|don['’]?t|we|usamos|utilizamos|wir verwenden|wir nutzen|on utilise"
+    r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
+    r"|hard rule|non[- ]negotiable|in general|generally|usually"
+    r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|not|never"
+    r"|don['’]?t|we|usamos|utilizamos|wir verwenden|wir nutzen|on utilise"
     r"|usiamo|kein\w*|nada de|pas de|ningún|nessun)\b|不|别|禁止|ない",
     _I,
 )
@@ -258,12 +300,14 @@ def _model() -> tuple[Mapping[str, Sequence[float]], Sequence[float]]:
 
 
 def features(sentence: str) -> dict[str, float]:
-    """The features of a sentence with their values: words, pairs of words, its beginning, its form, and its runs
-    of characters, which see through endings and typing errors.
+    """The features of a sentence with their values: words, pairs of words, its beginning, its form, and its
+    runs of characters, which see through endings and typing errors.
     """
     text = _NUMBER.sub(" <num> ", _NAME.sub(" <name> ", _LITERAL.sub(" <literal> ", sentence)))
     found = dict.fromkeys(_tokens(text), _OF_WORDS)
-    found.update((f"form:{name}", _OF_WORDS) for name, form in _FORMS.items() if form.search(sentence))
+    forms = [name for name, form in _FORMS.items() if form.search(sentence)]
+    found.update((f"form:{name}", _OF_WORDS) for name in forms)
+    found.update((f"forms:{one}&{other}", _OF_WORDS) for one, other in combinations(forms, 2))
     if _QUESTION.search(sentence):
         found["form:question"] = _OF_WORDS
     padded = [f" {word} " for word in text.casefold().split()]
@@ -281,7 +325,7 @@ def features(sentence: str) -> dict[str, float]:
 def _tokens(text: str) -> Iterator[str]:
     words = [word.casefold().replace("’", "'") for word in _TOKEN.findall(text) if not _WIDE.match(word)]
     yield from words
-    yield from (f"{one} {other}" for one, other in zip(words, words[1:], strict=False))
+    yield from (f"{one} {other}" for one, other in pairwise(words))
     yield from (f"{one} _ {other}" for one, other in zip(words, words[2:], strict=False))
     if words:
         yield f"^{words[0]}"

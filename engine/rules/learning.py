@@ -25,7 +25,8 @@ _COMMON = 4
 _COMPARED = 60
 """Rules that a statement is compared with, the latest first."""
 _EVERYWHERE = re.compile(
-    r"\b(?:everywhere|anywhere|(?:in |for |across )(?:all|any|every|each) (?:of )?(?:my |our |the )?(?:projects?|repos?|repositor\w+))\b"
+    r"\b(?:everywhere|anywhere|(?:in |for |across )(?:all|any|every|each) (?:of )?(?:my |our |the"
+    r" )?(?:projects?|repos?|repositor\w+))\b"
     r"|\büberall\b|\bpartout\b|\ben todas partes\b",
     re.IGNORECASE,
 )
@@ -177,11 +178,12 @@ def _words(text: str) -> set[str]:
 
 
 def grouped(sessions: Iterable[SessionRead], seeds: Mapping[str, str]) -> tuple[Groups, list[SessionRead]]:
-    """Groups the statements of sessions into rules; returns also the sessions with the rules of each statement.
+    """Groups the statements of sessions into rules; returns also the sessions with the rules of each
+    statement.
 
     Args:
-        sessions: Oldest first. Those read before keep their rules unless one that is new was said before them.
-        seeds: As for ``Groups``.
+        sessions: Oldest first. Those read before keep their rules unless one that is new was said before
+        them. seeds: As for ``Groups``.
     """
     groups = Groups(seeds)
     return groups, [groups.add(session) for session in sessions]

@@ -28,9 +28,12 @@ _FORMS = tuple(
     expression(_POLITE + form, re.IGNORECASE)
     for form in (
         rf"(?:{_IN}|for)\s+{_PLACES}(?:\s*[,:–—-])?\s+(?!(?:only|alone)\b)\w",
-        rf"{_OFF}\s+(?:ever\s+)?(?:touch|edit|change|modify|delete|remove|rename|reformat|rewrite)\s+{_PLACES}",
-        rf"(?:{_OFF}|use|prefer)\s(?:(?!\b(?:except|unless|outside|only|other|but|instead|than|before|after|until"
-        r"|when|while|if|without|forget|from|into|skip|break|put|save|store|create|the|our|those|these)\b)[^.;:,!?])*?"
+        rf"{_OFF}\s+(?:ever\s+)?(?:touch|edit|change|modify|delete|remove|rename|reformat"
+        rf"|rewrite)\s+{_PLACES}",
+        rf"(?:{_OFF}|use|prefer)\s(?:(?!\b(?:except|unless|outside|only|other|but|instead|than"
+        r"|before|after|until"
+        r"|when|while|if|without|forget|from|into|skip|break|put|save|store|create|the|our|those"
+        r"|these)\b)[^.;:,!?])*?"
         rf"\s{_IN}\s+{_PLACES}(?:,? please)?[.!]*$",
     )
 )

@@ -1,4 +1,5 @@
-"""Which rules stand in a prompt: those in force in the stable part, and those that a message calls for next to it.
+"""Which rules stand in a prompt: those in force in the stable part, and those that a message calls for next
+to it.
 
 What waits for the person is never told to an agent.
 """
@@ -105,8 +106,8 @@ def _fitting(rules: Sequence[Rule], room: int, cost: Callable[[Rule], int]) -> l
 
 
 def _called_for(rules: Sequence[Rule], standing: Container[Rule], message: str) -> list[Rule]:
-    """The rules that a message calls for, the closest first. Those without room in the stable part need only one
-    word in common, since they are nowhere else.
+    """The rules that a message calls for, the closest first. Those without room in the stable part need only
+    one word in common, since they are nowhere else.
     """
     words = (word for word in message[:_EXCHANGE].split() if "_" not in word and word.count("/") < 2)
     plain = " ".join(word for word in words if "." not in word.strip(".,;:!?")).casefold()

@@ -1,7 +1,7 @@
 """The sentences of each session that ask for something, read once per session and kept in ``scratch/``.
 
-What is kept can be read again from the transcripts. Which rules were ever written to the file cannot; that is in
-``logs/rules-YYYY-MM.jsonl``, append-only.
+What is kept can be read again from the transcripts. Which rules were ever written to the file cannot; that is
+in ``logs/rules-YYYY-MM.jsonl``, append-only.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ def sizes(workspace: Workspace) -> dict[str, int]:
 
 
 def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
-    """Reads what the person asked for in a session: only what they plainly typed, and nothing that an agent or
-    a tool said before in the same session.
+    """Reads what the person asked for in a session: only what they plainly typed, and nothing that an agent
+    or a tool said before in the same session.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -215,8 +215,8 @@ def _plain(text: str) -> str:
 
 
 def done_before(files: Files, path: str, line: int) -> str:
-    """What the agent had done before the turn at a line: its last tool call, else the start of its answer; empty
-    for nothing.
+    """What the agent had done before the turn at a line: its last tool call, else the start of its answer;
+    empty for nothing.
 
     Raises:
         FileNotFoundError, PathRefused, DocumentError: As ``Files.read``.

@@ -41,9 +41,9 @@ type: rules
 
 # Rules
 
-How you want your agents to work, in your words. Only the lines under the first heading are told to agents. Edit
-them as you like, or move one to another heading; a line you delete does not come back. To see where you said one:
-`autopoiesis rules why ID`.
+How you want your agents to work, in your words. Only the lines under the first heading are told to agents.
+Edit them as you like, or move one to another heading; a line you delete does not come back. To see where you
+said one: `autopoiesis rules why ID`.
 """
 
 LONGEST = 240

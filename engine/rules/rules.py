@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.named_file import read_named, replace_named
 from engine.store.zone import local_day
+from engine.transcripts.days import iso, moment
 from engine.transcripts.places import FOLDER
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _MAX_SOURCES = 200
 _ATTEMPTS = 3
 """Times that learning starts again because another process has recorded sessions meanwhile."""
 _LOOKED_BACK = 200
+_REQUEST, _REQUEST_HOLDS = "scratch/forget-rule", timedelta(minutes=15)
 _UNDONE = "Undoes"
 """The trailer that names the commit an undo reverts."""
 
@@ -125,6 +128,12 @@ class Rules:
             return Learning(len(read), found, self._commit(what, sessions=sorted(sources)))
         raise AssertionError("unreachable")
 
+    def unread(self) -> int:
+        """The number of new or grown sessions."""
+        known = self.log.known().sessions
+        present = sizes(self.files.workspace)
+        return sum(path not in known or known[path].size != size for path, size in present.items())
+
     def _read(
         self, known: Known, present: Mapping[str, int], progress: Callable[[int], object]
     ) -> list[SessionRead]:
@@ -150,8 +159,8 @@ class Rules:
     def _grouped(
         self, known: Known, present: Mapping[str, int], read: Sequence[SessionRead]
     ) -> tuple[Groups, list[SessionRead], bool]:
-        """The rules of all sessions, the sessions to record, and whether they are all of them: if one that is new
-        was said before one that is known, the order in which the later word holds is another.
+        """The rules of all sessions, the sessions to record, and whether they are all of them: if one that is
+        new was said before one that is known, the order in which the later word holds is another.
         """
         old = {path: each for path, each in known.sessions.items() if path in present}
         changed = {each.path: each for each in read}
@@ -213,8 +222,8 @@ class Rules:
         return self._cached[1]
 
     def before(self, occurrence: Occurrence) -> str:
-        """What the agent had done when a rule was said: its last tool call, else the start of its answer; empty
-        if nothing, or the transcript can no longer be read.
+        """What the agent had done when a rule was said: its last tool call, else the start of its answer;
+        empty if nothing, or the transcript can no longer be read.
         """
         try:
             return done_before(self.files, occurrence.session.path, occurrence.said.line)
@@ -243,8 +252,8 @@ class Rules:
         return found
 
     def meant(self, text: str) -> Rule | None:
-        """The rule in force that a text means, by its id, its words or what it is about; ``None`` if it is not
-        clear.
+        """The rule in force that a text means, by its id, its words or what it is about; ``None`` if it is
+        not clear.
         """
         book = self.book()
         found = book.get(text.strip().strip("#`'\"."))
@@ -253,6 +262,21 @@ class Rules:
         rules = [rule for rule in book.rules if rule.counts]
         same = [rule for rule in rules if relation(text, rule.text) in ("same", "ends", "replaces")]
         return same[0] if len(same) == 1 else None
+
+    def note_request(self) -> None:
+        """Records that the person has asked to forget a rule, without saying clearly which.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self.files.replace(_REQUEST, iso(self.clock()).encode())
+
+    def is_requested(self) -> bool:
+        """Whether the person asked for that some minutes ago at most."""
+        with contextlib.suppress(OSError, AutopoiesisError):
+            at = moment(self.files.read(_REQUEST).decode("ascii", "replace"))
+            return at is not None and timedelta() <= self.clock() - at < _REQUEST_HOLDS
+        return False
 
     def accept(self, names: Iterable[str] = (), *, min_sessions: int = 0) -> Change:
         """Puts rules in force.
@@ -384,7 +408,8 @@ class Rules:
             expected: The diff the person agreed to; by default, whatever it is now.
 
         Raises:
-            ChangeRefused: A rule is not in force, the file's section is broken, or the diff is another one than
+            ChangeRefused: A rule is not in force, the file's section is broken, or the diff is another one
+            than
                 expected.
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
@@ -490,8 +515,8 @@ class Rules:
         return Change(tuple(rules), self._commit(f"{len(rules)} rules {what}"))
 
     def _update(self, change: Callable[[Rulebook], Rulebook]) -> bool:
-        """Changes the file; returns whether the rules differ. If an editor saves it in the meantime, ``change`` is
-        called again with what was saved.
+        """Changes the file; returns whether the rules differ. If an editor saves it in the meantime,
+        ``change`` is called again with what was saved.
         """
         is_changed = False
 

@@ -13,31 +13,42 @@ _BULLET = re.compile(r"\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
 _SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
 _LEAD = re.compile(
-    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw|no(?=[ ]*[,.:;!…-])"
-    r"|(?:cool|great|nice|good|perfect|excellent)(?=\s*(?:[,.:;!…-]|$))|thanks?|sure|right|alright|perhaps|maybe|one more thing|fyi"
-    r"|additionally|furthermore|moreover|similarly|likewise|first(?:ly)?(?= ?,)|second(?:ly)?(?= ?,)|third(?:ly)?(?= ?,)|finally(?= ?,)|lastly(?= ?,)"
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
+    r"|no(?=[ ]*[,.:;!…-])"
+    r"|(?:cool|great|nice|good|perfect|excellent)(?=\s*(?:[,.:;!…-]|$))|thanks?|sure|right|alright"
+    r"|perhaps|maybe|one more thing|fyi"
+    r"|additionally|furthermore|moreover|similarly|likewise|first(?:ly)?(?= ?,)|second(?:ly)?(?="
+    r" ?,)|third(?:ly)?(?= ?,)|finally(?= ?,)|lastly(?= ?,)"
     r"|first of all|another thing|now(?= ?,))\b[\s,.:;!…-]*)+",
     re.IGNORECASE,
 )
 """Filler at the start of a sentence."""
 _NEXT = (
-    r"(?:please|pls|also|always|never|don['’]?t|do not|from now|going forward|make sure|let['’]?s|we (?:always|never|use|prefer|don)|i (?:want|need|prefer|['’]d)"
-    r"|you (?:should|must|always|never)|every|all|no |use|add|start|end|begin|finish|write|run|keep|put|name|call|include|import|avoid|stop"
-    r"|commit|push|open|test|check|ask|tell|answer|reply|wrap|prefix|suffix|remember|for (?:every|each|all)|whenever|each time|in (?:every|each|all)|prefer|stick|leave|skip|remove"
+    r"(?:please|pls|also|always|never|don['’]?t|do not|from now|going forward|make sure|let['’]?s"
+    r"|we (?:always|never|use|prefer|don)|i (?:want|need|prefer|['’]d)"
+    r"|you (?:should|must|always|never)|every|all|no |use|add|start|end|begin|finish|write|run"
+    r"|keep|put|name|call|include|import|avoid|stop"
+    r"|commit|push|open|test|check|ask|tell|answer|reply|wrap|prefix|suffix|remember|for (?:every"
+    r"|each|all)|whenever|each time|in (?:every|each|all)|prefer|stick|leave|skip|remove"
     r"|ab jetzt|immer|nie|bitte|toujours|jamais|siempre|nunca|sempre)"
 )
 _PARTS = re.compile(
-    rf"(?:,|\.\.\.|…)?\s+(?:and|but|so|then|und|aber|y|pero|et|mais|e)\s+(?={_NEXT}\b)|,\s+(?={_NEXT}\b)|[:]\s+(?={_NEXT}\b)",
+    rf"(?:,|\.\.\.|…)?\s+(?:and|but|so|then|und|aber|y|pero|et|mais|e)\s+(?={_NEXT}\b)"
+    rf"|,\s+(?={_NEXT}\b)|[:]\s+(?={_NEXT}\b)",
     re.IGNORECASE,
 )
 """Before a part of a sentence that could stand on its own."""
 _WHEN = re.compile(
-    r"\s*(?:when|whenever|if|before|after|for|in|on|while|as|once|with|regarding|unless|until|wenn|bevor|pour|quand|cuando|para)\b",
+    r"\s*(?:when|whenever|if|before|after|for|in|on|while|as|once|with|regarding|unless|until|wenn"
+    r"|bevor|pour|quand|cuando|para)\b",
     re.IGNORECASE,
 )
 _CONFIRMS = re.compile(
-    r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:always|never|ever|each|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no exceptions?|without exceptions?"
-    r"|that['’]s (?:the|our|a|my) (?:rule|convention|standard|policy)|in future|everywhere|as a rule|merk\w*|immer|toujours|siempre|sempre)\b"
+    r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:always|never|ever|each"
+    r"|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no"
+    r" exceptions?|without exceptions?"
+    r"|that['’]s (?:the|our|a|my) (?:rule|convention|standard|policy)|in future|everywhere|as a"
+    r" rule|merk\w*|immer|toujours|siempre|sempre)\b"
     r"(?:[,\s]+\w+){0,5}",
     re.IGNORECASE,
 )
@@ -46,19 +57,22 @@ _FEWEST_OF_A_PART = 4
 """Words of a part that can stand on its own."""
 _PRONOUN = re.compile(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
 _NOUN = re.compile(
-    r"\b((?:(?:function|method|class|variable|attribute|parameter|argument|test|branch|commit|file|pr|pull request|component|endpoint|column|table|constant|module)s?[ -]?)+"
+    r"\b((?:(?:function|method|class|variable|attribute|parameter|argument|test|branch|commit|file"
+    r"|pr|pull request|component|endpoint|column|table|constant|module)s?[ -]?)+"
     r"(?:arguments?|names?|messages?|titles?|files?)?)",
     re.IGNORECASE,
 )
 
 _ONWARD = re.compile(
-    r"(?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort|künftig|désormais|dorénavant|de ahora en adelante"
+    r"(?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort"
+    r"|künftig|désormais|dorénavant|de ahora en adelante"
     r"|a partir de (?:ahora|agora))[,\s]*)?(?:please )?(?:always |never )?",
     re.IGNORECASE,
 )
 _LITERAL = r"[`'\"‘“][^`'\"’”]{1,40}[`'\"’”]"
 _BOTH = re.compile(
-    rf"(?P<head>.*?\b(?:start|end|begin|prefix|suffix|name|mark|tag|wrap|use))\s+(?P<one>[^'`\"]{{2,60}}{_LITERAL}),?\s+and\s+"
+    r"(?P<head>.*?\b(?:start|end|begin|prefix|suffix|name|mark|tag|wrap"
+    rf"|use))\s+(?P<one>[^'`\"]{{2,60}}{_LITERAL}),?\s+and\s+"
     rf"(?P<two>(?!(?:start|end|begin|prefix|suffix|name|use)\b)[^'`\"]{{2,60}}{_LITERAL}[^'`\"]{{0,80}})",
     re.IGNORECASE,
 )
@@ -84,8 +98,8 @@ def sentences_in(own: str) -> Iterator[str]:
 def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
     """The parts of what a person typed that ask for something, with their verdicts.
 
-    A sentence is split where its parts state rules of their own, or where one is about the task at hand. A short
-    sentence that only confirms the one before ("remember that", "always") is read together with it.
+    A sentence is split where its parts state rules of their own, or where one is about the task at hand. A
+    short sentence that only confirms the one before ("remember that", "always") is read together with it.
     """
     before = ""
     for sentence in sentences_in(own):

@@ -1,4 +1,5 @@
-"""What a rule is about and what it chooses; whether two rules are the same, or the later one replaces the other.
+"""What a rule is about and what it chooses; whether two rules are the same, or the later one replaces the
+other.
 
 A rule has a topic (the words that say what it is about) and values (names, literals, numbers, and things of
 which one excludes the others). Rules with one topic and the same values are one rule told again; with other
@@ -35,11 +36,13 @@ _WEAK = 0.4
 
 _LITERAL = re.compile(
     r"`(?P<code>[^`\n]{1,80})`|(?<![\w])['\"‘“](?P<quoted>[^'\"’”\n]{1,60})['\"’”](?!\w)"
-    r"|(?<![\w./-])(?P<name>@\w[\w.-]*|--[a-z][\w-]+|[A-Za-z]\w*(?:[._/]\w+)+/?|\w+/(?!\w)|\w*_\w*|[a-z]+[A-Z]\w+"
+    r"|(?<![\w./-])(?P<name>@\w[\w.-]*|--[a-z][\w-]+|[A-Za-z]\w*(?:[._/]\w+)+/?|\w+/(?!\w)|\w*_\w*"
+    r"|[a-z]+[A-Z]\w+"
     r"|[A-Za-z]+\d[\w+]*)(?![\w/])"
 )
 _NUMBER = re.compile(
-    r"(?<![\w.])\d[\d.,]*(?:\s?(?:%|px|kb|mb|ms|s))?(?![\w])|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b",
+    r"(?<![\w.])\d[\d.,]*(?:\s?(?:%|px|kb|mb|ms|s))?(?![\w])|\b(?:one|two|three|four|five|six"
+    r"|seven|eight|nine|ten)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[a-zß-ɏͰ-ӿ]+|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}|[\uac00-\ud7af]{2,}")
@@ -63,39 +66,53 @@ _ENDINGS = (
 )
 
 _OFF = re.compile(
-    r"\b(?:do(?:n['’]?t| not)|never|no longer|stop(?:ped)?|without|avoid|no more|not|isn['’]?t|shouldn['’]?t|can['’]?t"
-    r"|mustn['’]?t|won['’]?t|quit|ban(?:ned)?|forbidden|skip|leave out|no(?= \w)|nie(?:mals)?|nicht(?: mehr)?|kein\w*|jamais"
-    r"|ne .{1,20}? (?:pas|plus)|nunca|non|niet|nooit|geen|não|никогда|не|больше не)\b|不要|别再|别|禁止|しない|하지",
+    r"\b(?:do(?:n['’]?t| not)|never|no longer|stop(?:ped)?|without|avoid|no more|not|isn['’]?t"
+    r"|shouldn['’]?t|can['’]?t"
+    r"|mustn['’]?t|won['’]?t|quit|ban(?:ned)?|forbidden|skip|leave out|no(?= \w)|nie(?:mals)?"
+    r"|nicht(?: mehr)?|kein\w*|jamais"
+    r"|ne .{1,20}? (?:pas|plus)|nunca|non|niet|nooit|geen|não|никогда|не|больше не)\b"
+    r"|不要|别再|别|禁止|しない|하지",
     re.IGNORECASE,
 )
 _ENDS = re.compile(
-    r"\b(?:(?:do(?:n['’]?t| not)|no longer|needn['’]?t|never)(?: \w+){0,2}? (?:need|have|required?|necessary|bother|apply|applies"
-    r"|obliged)\b|no need (?:to|for)\b|no longer (?:need|necessary|required|appl|matter|import)|not (?:needed|necessary|required) (?:any ?more|any longer)"
-    r"|(?:you|we) can (?:stop|drop|forget|ignore|skip)|forget (?:about )?(?:the|that|what|my) |scrap (?:the|that)"
-    r"|ignore (?:the|that|my) (?:rule|earlier|old|previous)|drop (?:the|that) (?:rule|convention|habit|requirement)"
-    r"|(?:is|are) (?:off|gone|lifted|cancelled|over)\b|never ?mind (?:the|about)|optional (?:now|from)|fine again|ok(?:ay)? again|allowed again"
+    r"\b(?:(?:do(?:n['’]?t| not)|no longer|needn['’]?t|never)(?: \w+){0,2}? (?:need|have|required?"
+    r"|necessary|bother|apply|applies"
+    r"|obliged)\b|no need (?:to|for)\b|no longer (?:need|necessary|required|appl|matter|import)"
+    r"|not (?:needed|necessary|required) (?:any ?more|any longer)"
+    r"|(?:you|we) can (?:stop|drop|forget|ignore|skip)|forget (?:about )?(?:the|that|what|my) "
+    r"|scrap (?:the|that)"
+    r"|ignore (?:the|that|my) (?:rule|earlier|old|previous)|drop (?:the|that) (?:rule|convention"
+    r"|habit|requirement)"
+    r"|(?:is|are) (?:off|gone|lifted|cancelled|over)\b|never ?mind (?:the|about)|optional (?:now"
+    r"|from)|fine again|ok(?:ay)? again|allowed again"
     r"|(?:braucht|musst|müssen|brauchst|brauchen)\b.*\b(?:nicht mehr|keine?n? .* mehr)|nicht mehr nötig"
     r"|plus (?:besoin|nécessaire)|ya no (?:hace falta|es necesario|necesit\w+)|não (?:é|precisa) mais)",
     re.IGNORECASE,
 )
 """Lifts an earlier rule and sets none in its place."""
 _CONTRAST = re.compile(
-    r"(?:\b(?:instead of|rather than|in place of|(?<=prefer )\S+ (?:over|to)|replac(?:e|es|ing)|away from|from(?! (?:now|today|here|this|then))"
+    r"(?:\b(?:instead of|rather than|in place of|(?<=prefer )\S+ (?:over|to)|replac(?:e|es|ing)"
+    r"|away from|from(?! (?:now|today|here|this|then))"
     r"|statt|anstatt|anstelle(?: von)?|au lieu d[e']|plutôt que|en (?:vez|lugar) de|em vez de|invece di)"
     r"|(?:,|;| and| but|\() ?(?:not|never|no|no more|no longer|nicht|kein\w*|pas|no)\b)\s+(?:the |a |an )?"
-    r"(?P<off>[^,.;:()]{1,60}?)(?=[,.;:()]|\b(?:but|to|for|in|with|use|and|any ?more|again|from now|now)\b|$)",
+    r"(?P<off>[^,.;:()]{1,60}?)(?=[,.;:()]|\b(?:but|to|for|in|with|use|and|any ?more|again|from"
+    r" now|now)\b|$)",
     re.IGNORECASE,
 )
 """Names what is not wanted any more."""
 _OUT = re.compile(
-    r"\b(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated|forbidden|off the table|shut down|retired|history)\b"
-    r"|\b(?:forget|drop|ditch|no more|done with|stop using|moved? (?:away |off )?from|got rid of|dropped|ditched|scrap) (?P<also>[\w.+#-]+)",
+    r"\b(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
+    r"|forbidden|off the table|shut down|retired|history)\b"
+    r"|\b(?:forget|drop|ditch|no more|done with|stop using|moved? (?:away |off )?from|got rid of"
+    r"|dropped|ditched|scrap) (?P<also>[\w.+#-]+)",
     re.IGNORECASE,
 )
 """Says of something that it is not wanted any more."""
 _ALLOWS = re.compile(
-    r"\b(?:(?:is|are|it['’]s) (?:now )?(?:fine|ok(?:ay)?|allowed|enough|good|acceptable|welcome|permitted|optional)|may (?:now )?|can (?:now )?(?:be|stay|go|have)"
-    r"|you can|feel free|no problem|darf\w*|dürfen|ist (?:ok|erlaubt)|pode\w*|puede\w*|peut|peux|autorisé|mag|można|можно)\b|可以|してよい|してもいい",
+    r"\b(?:(?:is|are|it['’]s) (?:now )?(?:fine|ok(?:ay)?|allowed|enough|good|acceptable|welcome"
+    r"|permitted|optional)|may (?:now )?|can (?:now )?(?:be|stay|go|have)"
+    r"|you can|feel free|no problem|darf\w*|dürfen|ist (?:ok|erlaubt)|pode\w*|puede\w*|peut|peux"
+    r"|autorisé|mag|można|можно)\b|可以|してよい|してもいい",
     re.IGNORECASE,
 )
 """Permits what was forbidden."""
@@ -104,7 +121,9 @@ _MANY_HOLD = re.compile(
 )
 """Several of these can hold at once: another value adds to the former."""
 _CHANGES = re.compile(
-    r"\b(?:from (?:now on|today|here on)|going forward|as of|starting (?:now|today)|in future|now|today|no more|instead|updat\w*|chang\w*|switch\w*|mov(?:e|ed|ing) (?:to|from)|no longer|actually|rather than|replac\w*|new (?:rule|convention)"
+    r"\b(?:from (?:now on|today|here on)|going forward|as of|starting (?:now|today)|in future|now"
+    r"|today|no more|instead|updat\w*|chang\w*|switch\w*|mov(?:e|ed|ing) (?:to|from)|no longer"
+    r"|actually|rather than|replac\w*|new (?:rule|convention)"
     r"|correction|revis\w*|any ?more|ab (?:jetzt|sofort|heute)|künftig|doch|stattdessen|désormais|dorénavant"
     r"|finalement|en cambio|mejor|ahora|agora|ora in poi|mais)\b|今後|これから|现在|以后|이제|앞으로",
     re.IGNORECASE,
@@ -113,7 +132,8 @@ _CHANGES = re.compile(
 
 
 _INSTEAD = re.compile(
-    r"\b(?:instead|chang\w+ my mind|switch\w*|no longer|any ?more|nicht mehr|stattdessen|en cambio|finalement|plutôt|doch lieber)\b",
+    r"\b(?:instead|chang\w+ my mind|switch\w*|no longer|any ?more|nicht mehr|stattdessen|en cambio"
+    r"|finalement|plutôt|doch lieber)\b",
     re.IGNORECASE,
 )
 
@@ -223,11 +243,11 @@ _ORDER: tuple[Relation, ...] = ("replaces", "ends", "same", "different")
 
 @lru_cache(maxsize=8_192)
 def relation(new: str, old: str, common: frozenset[str] = frozenset()) -> Relation:
-    """How a rule relates to an older one; ``common`` are stems that many of the person's rules share, which say
-    little about what one of them is about.
+    """How a rule relates to an older one; ``common`` are stems that many of the person's rules share, which
+    say little about what one of them is about.
 
-    ``same``: told again. ``replaces``: the new one holds in its place. ``ends``: the old one holds no longer, and
-    the new one sets none. ``different``: both hold.
+    ``same``: told again. ``replaces``: the new one holds in its place. ``ends``: the old one holds no longer,
+    and the new one sets none. ``different``: both hold.
     """
     clauses = [part for part in _CLAUSE.split(new) if len(stems(part)) > 1]
     found = {_relation(part, new, old, common) for part in (new, *(clauses if len(clauses) > 1 else ()))}

@@ -1,8 +1,8 @@
 """Turns a rule into an output trigger: when an agent's text or commands break it, the next prompt says so
 (spec 4.3).
 
-A pattern of violations can be derived from rules that forbid words in back quotes, an identifier or an option, and
-for the commands in the tables below. Everything taken from the rule is escaped.
+A pattern of violations can be derived from rules that forbid words in back quotes, an identifier or an
+option, and for the commands in the tables below. Everything taken from the rule is escaped.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ from engine.startup.lazy import expression
 
 ELSEWHERE = (
     r"\b(?:ab jetzt|ab sofort|ab heute|künftig|in zukunft|von jetzt an|immer|niemals|désormais|dorénavant"
-    r"|à partir de maintenant|pour (?:toute )?la suite|toujours(?! pas)|jamais|a partir de ahora|de (?:ahora|aquí) en adelante|desde ahora|siempre|nunca"
-    r"|a partir de agora|daqui (?:em|para a) (?:diante|frente)|sempre|d['’]ora in (?:poi|avanti)|mai più|vanaf nu"
+    r"|à partir de maintenant|pour (?:toute )?la suite|toujours(?! pas)|jamais|a partir de ahora"
+    r"|de (?:ahora|aquí) en adelante|desde ahora|siempre|nunca"
+    r"|a partir de agora|daqui (?:em|para a) (?:diante|frente)|sempre|d['’]ora in (?:poi|avanti)"
+    r"|mai più|vanaf nu"
     r"|voortaan|altijd|nooit|отныне|впредь|с этого момента|всегда|никогда)\b"
     r"|从现在(?:开始|起)|以后(?:都|请|不要|要)|永远不要|總是|总是|一律|今後は|これからは|必ず|常に|앞으로는?|항상|절대"
 )
@@ -26,19 +28,18 @@ STANDING = expression(
 
 SMALL = frozenset(
     """
-    a an the of to in on at for with and or but is are was were be been being it its it's this that these those i
-    you we they he she me us my our your as so if do does did can could should will would please let s d ll ve re
-    t m just also not no yes ok up out about from by then there here what which who how when where why all any some
-    has have had get got make made go going want wants wanted need needs think like sure again now don doesn didn
-    isn aren wasn shouldn couldn wouldn must shall always never ever each every whenever everywhere instead rather
-    than only very really going forward future onwards onward everything anything something thing things way
-    more longer anymore remember rule rules habit note keep mind using use used uses every time times again want
-    to into be sure hey hi ok okay ensure rather too additionally another other furthermore moreover firstly
-    secondly finally important particular today project repo thing
+    a an the of to in on at for with and or but is are was were be been being it its it's this that these
+    those i you we they he she me us my our your as so if do does did can could should will would please let s
+    d ll ve re t m just also not no yes ok up out about from by then there here what which who how when where
+    why all any some has have had get got make made go going want wants wanted need needs think like sure
+    again now don doesn didn isn aren wasn shouldn couldn wouldn must shall always never ever each every
+    whenever everywhere instead rather than only very really going forward future onwards onward everything
+    anything something thing things way more longer anymore remember rule rules habit note keep mind using use
+    used uses every time times again want to into be sure hey hi ok okay ensure rather too additionally
+    another other furthermore moreover firstly secondly finally important particular today project repo thing
     immer nie nicht kein keine bitte ab jetzt und oder der die das den dem ein eine in mit für von zu auf
-    toujours jamais ne pas de la le les des un une et dans pour avec
-    siempre nunca no el los las del y en por con para una
-    """.split()  # noqa: SIM905 — one word a line would hide the module
+    toujours jamais ne pas de la le les des un une et dans pour avec siempre nunca no el los las del y en por
+    con para una """.split()  # noqa: SIM905 — one word a line would hide the module
 )
 """Words that do not say what a rule is about."""
 
@@ -71,9 +72,10 @@ SYNONYMS = {
 """Stems that say the same, by stem."""
 
 THINGS = """
-function method class variable attribute argument file test commit branch pull comment docstring import type error log
-constant component endpoint table column migration folder ticket issue name doc readme changelog review plan answer
-message deploy release push script query schema config module decorator start end fix feature bug sentence paragraph
+function method class variable attribute argument file test commit branch pull comment docstring import type
+error log constant component endpoint table column migration folder ticket issue name doc readme changelog
+review plan answer message deploy release push script query schema config module decorator start end fix
+feature bug sentence paragraph
 """
 """Things that rules are about, and the ends of names: rules about different ones are different rules."""
 
@@ -92,7 +94,8 @@ CHOICES = tuple(
         "camelcase|snake_case|kebab-case|pascalcase|uppercase|lowercase",
         "metric celsius|imperial fahrenheit",
         "jira|linear|trello|asana|github-issues|clickup|notion",
-        "english|german deutsch|french français|spanish español|italian|portuguese|dutch|russian|chinese|japanese",
+        "english|german deutsch|french français|spanish español|italian|portuguese|dutch|russian"
+        "|chinese|japanese",
         "dark|light",
         "short concise brief terse|long detailed verbose",
         "formal|informal casual",

@@ -60,8 +60,9 @@ class RulesSettings(Settings):
     """Your rules for agents, stored in ``knowledge/rules.md``."""
 
     learn: bool = True
-    """Learn rules from sessions automatically: after an import, when a session ends, and hourly. Only your own words count.
-    ``autopoiesis rules learn`` works in any case."""
+    """Learn rules from sessions automatically: after an import, when a session ends, and hourly. Only your
+    own words count. ``autopoiesis rules learn`` works in any case.
+    """
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Turn
@@ -80,9 +81,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
     own = [line for line, why in zip(lines, marks, strict=True) if line.strip() and not why]
     whole = ""
     fields = [_FIELD.match(line) is not None for line in lines]
-    if any(map(all, zip(fields, fields[1:], strict=False))) or any(
-        _HEADER.match(line) or _STAMP.search(line) for line in lines
-    ):
+    if any(map(all, pairwise(fields))) or any(_HEADER.match(line) or _STAMP.search(line) for line in lines):
         whole = "stands with a name, a date or a header of another's text"
     elif _SIGN_OFF.search("\n".join(lines)):
         whole = "stands above a signature"
@@ -178,16 +177,21 @@ _STAMP = re.compile(
     r"|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b[^\n]{0,12})(?:$|[:：\]>-])"
 )
 _SIGN_OFF = re.compile(
-    r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_])[\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}\s*$"
+    r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_])[\w.'’-]*(?:"
+    r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
 _LEAD = re.compile(r"(?P<lead>[^:：\n.!?]{2,160})[:：](?=\s|$)(?P<rest>.*)$")
 _OWN_LEAD = re.compile(
-    r"^\W*(?:(?:and|also|so|then|now|ok|und|et|y|e) )*(?:for|when|whenever|before|after|in|on|with|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant"
+    r"^\W*(?:(?:and|also|so|then|now|ok|und|et|y|e) )*(?:for|when|whenever|before|after|in|on|with"
+    r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant"
     r"|après|para|antes|per|quando|voor|bij|для|при)\b"
-    r"|(?:\b(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?|points?|requests?"
-    r"|preferences?|updates?|practices?|standards?|requirements?|habits?|policy|future|reference|important|please|also|now on"
-    r"|forward|todo|fyi|nit|btw|ps|regel|regeln|wichtig|merke(?: dir)?|sofort|suite|convention|règle|regla|regra)"
+    r"|(?:\b(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?"
+    r"|points?|requests?"
+    r"|preferences?|updates?|practices?|standards?|requirements?|habits?|policy|future|reference"
+    r"|important|please|also|now on"
+    r"|forward|todo|fyi|nit|btw|ps|regel|regeln|wichtig|merke(?: dir)?|sofort|suite|convention"
+    r"|règle|regla|regra)"
     r"(?: (?:here|(?:for|to|from|of|in) (?:\w+ ){0,3}\w+))?"
     r"|\b(?:then|so|that is|namely|e\.g|i\.e))\W*$",
     re.IGNORECASE,
