@@ -9,7 +9,7 @@ from engine.rules.judge import Verdict, judged
 
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])| -> |\s[-–—]{1,2}\s(?=\w)|;\s")
 """Expects single spaces: a long run of them would take quadratic time."""
-_BULLET = re.compile(r"\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
 _SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
 _LEAD = re.compile(

@@ -101,7 +101,7 @@ _CONTRAST = re.compile(
 )
 """Names what is not wanted any more."""
 _OUT = re.compile(
-    r"\b(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
+    r"(?<![\w.+#-])(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
     r"|forbidden|off the table|shut down|retired|history)\b"
     r"|\b(?:forget|drop|ditch|no more|done with|stop using|moved? (?:away |off )?from|got rid of"
     r"|dropped|ditched|scrap) (?P<also>[\w.+#-]+)",
