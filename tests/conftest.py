@@ -201,6 +201,7 @@ def indexed_sample(sample: Path, _derived_files: list[Path]) -> Path:
     return sample
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)

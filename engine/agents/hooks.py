@@ -35,13 +35,12 @@ from engine.store.user_folder import cache_folder, write_own
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.engine import Engine
-    from engine.rules.rules import Rules
     from engine.transcripts.importers.drafts import ImportResult
 
 MAX_NEW_TURNS = 200
 _FIT_ATTEMPTS = 3
-_SESSIONS_AT_START = 20
-"""New sessions that are read for rules before the next one starts; more are read while it runs."""
+_SESSIONS_AT_START = 10
+"""New sessions up to which rules are learned at once; more of them wait for the hourly job."""
 _INDEX_S = 0.4 * SECONDS
 """Seconds after the start of a hook at which indexing is cut short."""
 
@@ -233,20 +232,12 @@ class Hooks:
         return forget(self._engine.rules, call.prompt, known.rules)
 
     def _learn_rules(self) -> None:
-        """Learns rules from the sessions that have ended, as long as the agent does not wait for many."""
-        if not self._engine.config.rules.learn or self._engine.files.read_only:
-            return
-        rules = self._engine.rules
-        with contextlib.suppress(AutopoiesisError, OSError):
-            unread = rules.unread()
-            if 0 < unread <= _SESSIONS_AT_START:
-                rules.learn()
-            elif unread:
-                self._later(partial(self._learn_now, rules))
-
-    def _learn_now(self, rules: Rules) -> None:
-        with contextlib.suppress(AutopoiesisError, OSError):
-            rules.learn()
+        """Learns rules from the sessions that have ended, if they are few; the agent waits for it."""
+        rules, config = self._engine.rules, self._engine.config.rules
+        if config.learn and not self._engine.files.read_only:
+            with contextlib.suppress(AutopoiesisError, OSError):
+                if 0 < rules.unread() <= _SESSIONS_AT_START:
+                    rules.learn()
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()

@@ -34,7 +34,7 @@ NOT_SAID = "does not say that it holds on"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
-_MOST_WORDS = 45
+_MOST_WORDS = 34
 _MOST_CHARACTERS = 400
 _FEWEST = 2
 _FEWEST_OF_A_RULE = 4
@@ -190,7 +190,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 
 _QUESTION = re.compile(r"[?？]\W*$")
 _LIMITED = re.compile(
-    r"\b(?:for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
+    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read|test|decid|talk|discuss)\w*"
+    r"|for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
     r"|session)|for today|today only|only today|tonight|tomorrow"
     r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit"
     r"|branch|file|function|method|class|test|task|change|release|sprint"
@@ -230,7 +231,13 @@ _WEAKER = re.compile(
     _I,
 )
 """May say that something holds on, if nothing else speaks against it."""
-_UNREAL = re.compile(r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering)\b", _I)
+_UNREAL = re.compile(
+    r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g|for instance"
+    r"|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)|(?:it )?looks like|i (?:think|guess|feel"
+    r"|believe|suppose)\b|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich|cuando (?:yo )?\w+o\b)",
+    _I,
+)
+"""Starts a thought, an example or a report."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,11 @@ class Group:
         return line.replace("{#", "{ #")
 
     @property
+    def overruled_on(self) -> str:
+        """The last day on which it was replaced or ended; empty for none."""
+        return max((each.said.day for each in self.overruled), default="")
+
+    @property
     def sessions(self) -> int:
         """The number of times it was said: sessions, copies of one message counted once."""
         return len({each.said.message or each.session.path for each in self.occurrences})
@@ -227,8 +232,9 @@ def learned(book: Rulebook, groups: Iterable[Group], written: Mapping[str, str])
         if rule is not None:
             found[name] = _updated(rule, parts)
     for name, rule in found.items():
-        by = next((alias.get(group.replaced, group.replaced) for group in mine[name] if group.replaced), "")
-        ended = next((group.ended for group in mine[name] if group.ended), "")
+        later = [group for group in mine[name] if group.overruled_on >= rule.accepted]
+        by = next((alias.get(group.replaced, group.replaced) for group in later if group.replaced), "")
+        ended = next((group.ended for group in later if group.ended), "")
         if (by in found or ended) and rule.state in ("in force", "waiting") and not rule.by:
             found[name] = replace(rule, state="replaced", by=by if by in found else "", ended=ended)
         elif rule.state == "replaced" and not by and not ended and _is_overruled_by_words(rule, before):
@@ -238,6 +244,9 @@ def learned(book: Rulebook, groups: Iterable[Group], written: Mapping[str, str])
     for rule in gone:
         del rules[rule.id]
     kept = _limited(rules.values(), {name: max(part.score for part in parts) for name, parts in mine.items()})
+    names = {rule.id for rule in kept}
+    # Not written for lack of room, which is no decision: they may come back.
+    gone += [rule for rule in book.rules if rule.id in rules and rule.id not in names]
     return Learned(
         replace(book, rules=tuple(kept)),
         new=tuple(rule for rule in kept if rule.id not in before),

@@ -20,13 +20,13 @@ CALLED_FOR = "Of my rules, these apply here:"
 
 _MAX_READ = 1_000
 """Rules considered for a prompt: anyone can edit the file, and a prompt must not wait for it."""
-_MAX_CALLED = 4
+_MAX_CALLED = 8
 """Rules next to the message: first those about files in use, then those that share its words."""
 _LAST = 6
 """Number of turns before the message whose tool calls may name files."""
 _CLOSE = 8
 """Words of the message between the first and the last one that it shares with a rule, inclusive."""
-_SHORT = 3
+_SHORT = 2
 """Words up to which a message may call a rule by one word: "commit this"."""
 _SHARE = 0.5
 """Share of a rule's words that the message must contain close together."""

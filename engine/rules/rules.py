@@ -106,12 +106,11 @@ class Rules:
             DocumentError, PathRefused: The rules file cannot be read.
         """
         for attempt in range(_ATTEMPTS):
-            known = self.log.known()
             present = sizes(self.files.workspace)
-            read = self._read(known, present, progress)
-            lost = known.sessions.keys() - present.keys()
-            if not read and not lost and known.sessions:
+            if present and self.log.sizes() == present:
                 return Learning(0, Learned(self.book()))
+            known = self.log.known()
+            read = self._read(known, present, progress)
             groups, new, is_anew = self._grouped(known, present, read)
             # Read and compared without the lock; only the result is written under it.
             with self.files.lock():
@@ -130,9 +129,8 @@ class Rules:
 
     def unread(self) -> int:
         """The number of new or grown sessions."""
-        known = self.log.known().sessions
-        present = sizes(self.files.workspace)
-        return sum(path not in known or known[path].size != size for path, size in present.items())
+        known = self.log.sizes()
+        return sum(known.get(path) != size for path, size in sizes(self.files.workspace).items())
 
     def _read(
         self, known: Known, present: Mapping[str, int], progress: Callable[[int], object]

@@ -8,8 +8,8 @@ from engine.startup.lazy import expression
 
 ELSEWHERE = (
     r"\b(?:ab jetzt|ab sofort|ab heute|künftig|in zukunft|von jetzt an|immer|niemals|désormais|dorénavant"
-    r"|à partir de maintenant|pour (?:toute )?la suite|toujours(?! pas)|jamais|a partir de ahora"
-    r"|de (?:ahora|aquí) en adelante|desde ahora|siempre|nunca"
+    r"|à partir de maintenant|pour (?:toute )?la suite|(?<!sont )(?<!est )(?<! a )(?<!ont )toujours(?! pas)|jamais|a partir de ahora"
+    r"|de (?:ahora|aquí) en adelante|desde ahora|siempre(?! que me)|nunca"
     r"|a partir de agora|daqui (?:em|para a) (?:diante|frente)|sempre|d['’]ora in (?:poi|avanti)"
     r"|mai più|vanaf nu"
     r"|voortaan|altijd|nooit|отныне|впредь|с этого момента|всегда|никогда)\b"

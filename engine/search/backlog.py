@@ -93,19 +93,22 @@ class Backlog:
         return replace(report, embedded=self.made - before, vectors=self.error, waiting=self.count_missing())
 
     def finish(self, progress: Progress | None) -> str:
-        """Block until all vectors are computed or computing them fails.
+        """Block until all vectors are computed and the background thread is done, or computing them fails.
 
-        ``progress`` is called from this thread.
+        ``progress`` is called from this thread, and only if vectors were missing.
 
         Returns:
             Why it failed, in one clause; empty if it did not.
         """
         left = total = self.count_missing()
-        if not total:
+        if total:
+            self.error = ""
+            self._again.set()
+            self._wake()
+        elif not self._is_at_work():
             return ""
-        self.error = ""
-        self._again.set()
-        self._wake()
+        else:
+            progress = None
         while self._is_at_work():
             left = min(left, self.count_missing())
             if progress is not None:

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.fixed import DIGEST
-from engine.errors import ConfigError
+from engine.errors import ConfigError, DocumentError
 from engine.knowledge import ledger
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.digest import STATE
 from engine.knowledge.note_records import FOLDER as NOTES
 from engine.knowledge.session_notes import place_of
+from engine.rules import rulebook
 from engine.settings.file import CONFIG_FILE, load
 from engine.store.documents import parse
-from engine.sync import entries, ledgers, lines, state_files, transcripts
+from engine.sync import entries, ledgers, lines, rules, state_files, transcripts
 from engine.sync.model import Hunk, Side
 
 if TYPE_CHECKING:
     from engine.store.git import Git
 
-Kind = Literal["log", "state", "ledger", "entries", "conversation", "digest", "text"]
+Kind = Literal["log", "state", "ledger", "rules", "entries", "page", "conversation", "digest", "text"]
 
 _COLD = ("archive/", "knowledge/archive/")
 _CATEGORIES = frozenset(file.path for file in CATEGORY_FILES)
 _LINE = re.compile(rb"(?<=\n)")
 _MAX_BYTES = 16 * 1024 * 1024
+_MAX_PAGE_BYTES = 1024 * 1024
+"""Larger Markdown files are merged as plain text."""
 _SHOWN_BYTES = 64 * 1024
 
 
@@ -39,6 +43,8 @@ def kind_of(path: str) -> Kind:
         return "digest"
     if path == ledger.PATH:
         return "ledger"
+    if path == rulebook.PATH:
+        return "rules"
     plain = next((path.removeprefix(cold) for cold in _COLD if path.startswith(cold)), path)
     if plain.startswith("logs/") and plain.endswith(".jsonl"):
         return "log"
@@ -46,9 +52,11 @@ def kind_of(path: str) -> Kind:
         return "state"
     if plain.startswith(("raw/", "conversations/")):
         return "conversation"
-    if plain in _CATEGORIES or place_of(plain) or (plain.startswith(f"{NOTES}/") and plain.endswith(".md")):
+    if not plain.endswith(".md"):
+        return "text"
+    if plain in _CATEGORIES or place_of(plain) or plain.startswith(f"{NOTES}/"):
         return "entries"
-    return "text"
+    return "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +86,21 @@ class ContentMerger:
         return 60 + secrets.randbelow(40)  # longer than any marker a file contains by chance
 
     def merge(
-        self, path: str, base: bytes, ours: bytes, theirs: bytes, name: str, take: Side | None
+        self,
+        path: str,
+        base: bytes,
+        ours: bytes,
+        theirs: bytes,
+        name: str,
+        take: Side | None,
+        history: Callable[[], rules.Histories] = lambda: ((), ()),
     ) -> MergedFile:
         """Merges both versions of a file.
 
         Args:
             name: The blob name of theirs.
             take: The user's decision about it.
+            history: Returns each side's versions since the base.
         """
         match kind_of(path):
             case "log":
@@ -97,10 +113,10 @@ class ContentMerger:
                     return MergedFile(found)
                 reason = "one side's ledger cannot be read; rebuild it there: autopoiesis ledger rebuild"
                 return self._whole(base, ours, theirs, take, reason)
-            case "entries":
-                made = entries.merged(path, base, ours, theirs, take)
-                reason = "both sides changed the same entry"
-                return MergedFile(made.data, bool(made.hunks) and take is None, made.hunks, reason=reason)
+            case "rules":
+                return self._rules(path, base, ours, theirs, take, history)
+            case "entries" | "page" if _is_mergeable(ours) and _is_mergeable(theirs):
+                return self._page(path, base, ours, theirs, take)
             case "conversation":
                 kept = transcripts.longer(ours, theirs)
                 if kept is not None:
@@ -112,22 +128,60 @@ class ContentMerger:
             case _:
                 return self._text(path, base, ours, theirs, take)
 
+    def _rules(
+        self,
+        path: str,
+        base: bytes,
+        ours: bytes,
+        theirs: bytes,
+        take: Side | None,
+        history: Callable[[], rules.Histories],
+    ) -> MergedFile:
+        try:
+            made = rules.merged(base, ours, theirs, take, history)
+        except DocumentError:  # not UTF-8
+            return self._page(path, base, ours, theirs, take)
+        reason = "both sides changed the same rule or text"
+        return MergedFile(made.data, bool(made.hunks) and take is None, made.hunks, reason=reason)
+
+    def _page(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
+        made = entries.merged(path, base, ours, theirs, take, self._merged_lines)
+        if made.hunks and take is None:
+            return MergedFile(made.data, True, made.hunks, reason="both sides changed the same entry or text")
+        return self._unless_invalid(path, made.data, base, ours, theirs, take)
+
+    def _merged_lines(self, base: str, ours: str, theirs: str, take: Side | None) -> str | None:
+        """Git's merge of a piece of a file; ``None`` if its lines conflict."""
+        if "\n" not in ours and "\n" not in theirs:
+            return None
+        was, mine, other = (f"{text}\n".encode("utf-8", "surrogateescape") for text in (base, ours, theirs))
+        code, merged = self._by_git(was, mine, other, f"--{take}" if take else "--diff3")
+        text = merged.decode("utf-8", "surrogateescape").removesuffix("\n")
+        return None if code and take is None else text
+
+    def _by_git(self, base: bytes, ours: bytes, theirs: bytes, option: str) -> tuple[int, bytes]:
+        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
+            Path(self.git.root / name).write_bytes(data)
+        options = [f"--marker-size={self._marker}", option]
+        merge = ("merge-file", "--quiet", "--stdout", *options, "ours", "base", "theirs")
+        done = self.git.run(*merge, accept=range(128), environment={"GIT_DIR": str(self.git.root)})
+        return done.code, done.output
+
     def _text(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
         if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MAX_BYTES:
             return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
-        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
-            Path(self.git.root / name).write_bytes(data)
-        options = [f"--marker-size={self._marker}", f"--{take}" if take else "--diff3"]
-        merge = ("merge-file", "--quiet", "--stdout", *options, "ours", "base", "theirs")
-        done = self.git.run(*merge, accept=range(128), environment={"GIT_DIR": str(self.git.root)})
-        if done.code and not take:
-            return MergedFile(
-                ours, True, self._hunks(done.output), reason="both sides changed the same lines"
-            )
-        problem = _problem(path, done.output)
+        code, merged = self._by_git(base, ours, theirs, f"--{take}" if take else "--diff3")
+        if code and not take:
+            return MergedFile(ours, True, self._hunks(merged), reason="both sides changed the same lines")
+        return self._unless_invalid(path, merged, base, ours, theirs, take)
+
+    def _unless_invalid(
+        self, path: str, merged: bytes, base: bytes, ours: bytes, theirs: bytes, take: Side | None
+    ) -> MergedFile:
+        problem = _problem(path, merged)
         if problem and not _problem(path, ours) and not _problem(path, theirs):
             return self._whole(base, ours, theirs, take, f"would be invalid with both changes ({problem})")
-        return MergedFile(done.output)
+        return MergedFile(merged)
 
     def _whole(self, base: bytes, ours: bytes, theirs: bytes, take: Side | None, reason: str) -> MergedFile:
         """The side the user decided for; otherwise a conflict about the whole file."""
@@ -156,6 +210,10 @@ class ContentMerger:
             elif inside:
                 parts[inside].append(line)
         return tuple(found)
+
+
+def _is_mergeable(page: bytes) -> bool:
+    return len(page) <= _MAX_PAGE_BYTES and b"\0" not in page
 
 
 def _problem(path: str, data: bytes) -> str:

@@ -30,6 +30,7 @@ class Hunk:
     before: str  # the text in the merge base; may be empty
     ours: str
     theirs: str
+    where: str = ""  # the heading above it, ``header``, or empty
 
 
 @dataclass(frozen=True, slots=True)

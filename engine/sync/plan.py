@@ -20,8 +20,9 @@ from engine.store.revisions import blobs
 from engine.store.revisions import entries as tree_entries
 from engine.sync.contents import ContentMerger, kind_of
 from engine.sync.model import Conflict, Hunk, Side
+from engine.sync.rules import Histories
 from engine.sync.transcripts import as_own_session
-from engine.sync.tree import Blob, FileChange, changes, last_change
+from engine.sync.tree import Blob, FileChange, changes, last_change, versions
 from engine.transcripts.places import FOLDER as TRANSCRIPTS
 from engine.transcripts.places import head_fields
 
@@ -175,6 +176,9 @@ class _Merge:
         """Merges a file that one side deleted and the other edited or moved."""
         if ours.blob is None and theirs.blob is None:
             return
+        if kind_of(path) == "rules":
+            self._merge_deleted_rules(path, ours, theirs)
+            return
         here = theirs if ours.blob is None else ours
         assert here.blob is not None
         # A file that was only moved is still wanted, and so is a conversation that went on after the other
@@ -189,6 +193,14 @@ class _Merge:
             self._put(here.path, None)
         elif take == "theirs" and self._is_free(here.path, here.blob, here.path):
             self._put(here.path, here.blob)
+
+    def _merge_deleted_rules(self, path: str, ours: FileChange, theirs: FileChange) -> None:
+        """Whoever deletes the file deletes the rules they knew."""
+        nothing = self._blob(b"")
+        self._content(path, path, ours.before, ours.blob or nothing, theirs.blob or nothing)
+        made = self._plan.puts.get(path)
+        if made is not None and made.name == nothing.name:
+            self._put(path, None)
 
     def _content(self, path: str, target: str, base: Blob | None, ours: Blob, theirs: Blob) -> None:
         """Merges two versions of a file into ``target``, or notes a conflict."""
@@ -223,7 +235,7 @@ class _Merge:
             was, mine, other = (
                 opened(self._git, each, filters.get(target, "")) for each in (was, mine, other)
             )
-        found = self._merger.merge(target, was, mine, other, theirs.name, take)
+        found = self._merger.merge(target, was, mine, other, theirs.name, take, lambda: self._histories(path))
         if found.is_conflict:
             self._conflict(path, found.reason, what, names, found.hunks)
             return
@@ -231,6 +243,11 @@ class _Merge:
             self._put(found.second[0], self._blob(found.second[1]))
             self._plan.notes.append(f"{shown(target)} {found.reason}")
         self._place(target, self._blob(stored(self._git, target, found.data, filters), mode))
+
+    def _histories(self, path: str) -> Histories:
+        """Each side's versions of a file since the base."""
+        left, right = (versions(self._git, self._base, side, path) for side in (self._ours, self._theirs))
+        return left, right
 
     def _place(self, path: str, blob: Blob) -> None:
         """Puts a file, unless our tree has it already."""

@@ -29,6 +29,9 @@ SUFFIXES = (".md", ".txt", ".jsonl")
 REPOSITORY_FIELD = "repository"
 """Header field: the key of the session's repository, see ``engine.store.checkouts.Place``."""
 
+AUTHOR_FIELD = "author"
+"""Header field: who committed the conversation to a repository, if that was somebody else. It teaches nothing."""
+
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
 _PLAIN = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]*")

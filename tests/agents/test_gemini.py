@@ -99,6 +99,8 @@ def test_hook_context_that_gemini_repeats_is_not_taken_for_the_prompt(engine: En
     """The payload is what version 0.61 sends for a session's first prompt."""
     injected = f"<hook_context>{BLOCK.replace('never mind the tests', REVIEW)}</hook_context>"
     event = {"hook_event_name": "BeforeAgent", "session_id": SESSION}
+    start = {"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"}
+    hooks.answer("gemini", json.dumps(start).encode())
     assert (
         hooks.answer("gemini", json.dumps({**event, "prompt": f"{injected}\n\nok, do it"}).encode()) == "{}"
     )

@@ -145,6 +145,7 @@ def test_captures_that_are_late_do_not_wait(
 ) -> None:
     waiting: list[Callable[[], None]] = []
     agent = Agent(Hooks(engine, waiting.append).answer, tmp_path / "claude")
+    agent.start()
     for number in range(3):
         agent.prompt(f"What about number {number}?", f"It is number {number}.")
     clock = time.monotonic
@@ -392,7 +393,7 @@ def test_accepted_commands_answer_how_to_run_the_tests(engine: Engine, agent: Ag
         head = f"session_id: ses_{project}\nstarted: 2026-06-10T18:00:00Z\nended: 2026-06-10T18:10:00Z"
         calls = 3 * f"> [tool:Bash] {command} → 12 passed\n"
         paths.append(f"raw/conversations/2026/06/10/1800-ses_{project}-tests.md")
-        text = f"---\n{head}\ncwd: /src/{project}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}"
+        text = f"---\n{head}\ncwd: /home/robin/{project}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}"
         engine.files.create(paths[-1], text.encode())
     engine.knowledge.harvest.run(HarvestRequest(tuple(paths), transcripts=True))
     commands = [each for each in engine.knowledge.review.queue.waiting() if each.group == "commands"]

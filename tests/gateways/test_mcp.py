@@ -96,13 +96,14 @@ async def test_every_tool_has_a_title_schemas_and_hints(engine: Engine) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert client.instructions and "recall" in client.instructions
     assert set(tools) == {
-        "recall", "search", "expand", "read", "knowledge", "rules", "remember", "trace", "compile", "status",
+        "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace", "compile",
+        "status",
     }  # fmt: skip
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.description.endswith("."), name
         assert tool.input_schema["type"] == "object" and tool.output_schema is not None
         assert tool.annotations is not None and tool.annotations.destructive_hint is False
-        assert tool.annotations.read_only_hint == (name != "remember")
+        assert tool.annotations.read_only_hint == (name not in ("remember", "forget_rule"))
         assert tool.annotations.idempotent_hint and tool.annotations.open_world_hint is False
     assert set(tools["remember"].input_schema["properties"]) == {"text", "kind"}
 
@@ -150,7 +151,15 @@ async def test_the_other_tools_give_short_answers(engine: Engine) -> None:
         skill = next(row["location"] for row in catalog["rows"] if row["kind"] == "skill")
         assert (await call_tool(client, "read", path=skill))["text"]
         rules = await call_tool(client, "rules")
-        assert rules["rows"] == [{"text": "never amend commits", "state": "in force", "project": ""}]
+        assert [(row["text"], row["state"], row["project"]) for row in rules["rows"]] == [
+            ("never amend commits", "in force", "")
+        ]
+        words = {"rule": "amending commits"}
+        asked = await call_tool(client, "forget_rule", **words)
+        assert asked["outcome"] == "waits for the user" and asked["id"] == rules["rows"][0]["id"]
+        engine.rules.note_request()  # the person said "forget that rule" in a prompt
+        assert (await call_tool(client, "forget_rule", **words))["outcome"] == "turned down"
+        assert (await call_tool(client, "rules"))["rows"] == []
         trace = await call_tool(client, "trace", text=message)
         assert [row["topic"] for row in trace["rows"] if row["active"]] == ["github-pr-review"]
         outline = await call_tool(client, "compile", text=message)
@@ -263,7 +272,7 @@ async def test_proposals_of_agents_wait_for_review(
             cli.main(["-C", str(sample), "review", "list"], standalone_mode=False)
             listed = capsys.readouterr().out
             assert KEY not in listed and "\x1b" not in listed and "from: mcp-claude-code" in listed
-            assert listed.index("held back") < listed.index("what agents asked to remember: 1")
+            assert listed.index("what agents asked to remember: 1") < listed.index("held back"), "risky last"
             cli.main(["-C", str(sample), "review", "accept", "--group", "agent"], standalone_mode=False)
             assert "[from: mcp-claude-code, 2026-06-12]" in (sample / "knowledge/facts.md").read_text()
             known = await call_tool(client, "remember", text=first["text"])

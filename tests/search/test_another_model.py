@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import apsw
 import numpy
 import pytest
 from filelock import FileLock
@@ -324,6 +326,28 @@ def test_a_read_only_index_computes_no_vectors(filled: Workspace, open_index: Op
     assert embedder.sizes == []
     index.close()
     assert embedder.closed
+
+
+def test_finishing_waits_for_what_follows_the_last_vector(
+    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, settled = threading.Event(), threading.Event()
+    mark_settled = vectors.mark_settled
+
+    def slowly(connection: apsw.Connection) -> None:
+        reached.set()
+        time.sleep(0.3)
+        mark_settled(connection)
+        settled.set()
+
+    monkeypatch.setattr(vectors, "mark_settled", slowly)
+    index = open_index(many, SlowBag())
+    index.refresh()
+    assert reached.wait(60)
+    steps: list[tuple[int, int]] = []
+    assert index.finish_vectors(lambda done, total: steps.append((done, total))) == ""
+    assert settled.is_set()
+    assert steps == [], "no vector was missing"
 
 
 def test_batches_grow_with_a_fast_model(many: Workspace, open_index: Open) -> None:

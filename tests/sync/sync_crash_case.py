@@ -15,7 +15,8 @@ LOADED = (guards, commits, sync)
 
 LINES = (
     "Water the plants", "Call the Hafenamt", "Of the desk", "Of the laptop", "The gauge", "Three of desk",
-    "One of laptop", "said on the desk", "new here", "decided",
+    "One of laptop", "said on the desk", "new here", "decided", "rule of the desk", "rule of the laptop",
+    "stands on the desk", "stands on the laptop",
 )  # fmt: skip
 SEED = {
     "memory-config.yaml": CONFIG,
@@ -25,6 +26,8 @@ SEED = {
     "topics/travel.md": b"# Travel\n\nOne.\n\nTwo.\n\nThree.\n",
     "topics/old.md": b"# Old\n\nA playbook that is moved away, and long enough to be known again.\n",
     "topics/decided.md": b"# Decided\n\nAs it was.\n",
+    "knowledge/rules.md": b"# Rules\n\n## In force\n\n- use tabs {#1234567 told=2}\n",
+    "knowledge/people/ada.md": b"# Ada\n\nA keeper of gauges.\n",
 }
 
 
@@ -41,6 +44,9 @@ class Sync(Case):
             "raw/conversations/2026/06/12/0900-s1-talk.md", "# Talk\n\n## 09:00 — user\nsaid on the desk\n"
         )
         desk.add("logs/review-2026-06.jsonl", '{"at":"2026-06-12T09:00:00+00:00","id":"of the desk"}\n')
+        desk.add("knowledge/rules.md", "- rule of the desk {#aaaaaa1 told=1}\n")
+        desk.add("logs/rules-2026-06.jsonl", '{"id":"aaaaaa1","text":"rule of the desk"}\n')
+        desk.add("knowledge/people/ada.md", "\n## Desk\n\nAda stands on the desk.\n")
         desk.edit("topics/decided.md", "As it was", "As the desk has decided")
         git(desk.root, "rm", "-q", "--cached", "topics/old.md")
         (desk.root / "archive").mkdir()
@@ -48,6 +54,10 @@ class Sync(Case):
         desk.sync()
         laptop.add("knowledge/facts.md", "- Of the laptop. [from: b, 2026-06-12]\n")
         laptop.edit("topics/travel.md", "One.", "One of laptop.")
+        laptop.add("knowledge/rules.md", "- rule of the laptop {#aaaaaa2 told=1}\n")
+        laptop.edit("knowledge/rules.md", "use tabs {#1234567 told=2}", "use tabs {#1234567 told=3}")
+        laptop.add("logs/rules-2026-06.jsonl", '{"id":"aaaaaa2","text":"rule of the laptop"}\n')
+        laptop.add("knowledge/people/ada.md", "\n## Laptop\n\nAda stands on the laptop.\n")
         laptop.edit("topics/decided.md", "As it was", "As the laptop has decided")
         laptop.write("topics/new.md", "# New\n\nnew here\n")
         laptop.add("logs/review-2026-06.jsonl", '{"at":"2026-06-12T09:01:00+00:00","id":"of the laptop"}\n')

@@ -29,9 +29,10 @@ def test_the_kind_of_a_file_is_determined_by_its_path() -> None:
         "knowledge/files/notes-a.md": "entries",
         "archive/raw/conversations/2026/06/12/0900-s-x.md": "conversation",
         "knowledge/digest.md": "digest",
-        "topics/travel.md": "text",
+        "topics/travel.md": "page",
         "memory-config.yaml": "text",
-        "knowledge/people/ada.md": "text",
+        "knowledge/people/ada.md": "page",
+        "knowledge/rules.md": "rules",
     }
     assert {path: kind_of(path) for path in kinds} == kinds
 
@@ -91,11 +92,13 @@ def test_an_entry_changed_on_both_sides_is_a_conflict_and_the_rest_is_merged() -
     base, ours, theirs = (b"# F\n\n- The gauge is %s.\n" % word for word in (b"low", b"lower", b"high"))
     theirs += b"- New there.\n"
     result = entries.merged(FACTS, base, ours, theirs)
-    assert result.hunks == (Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high."),)
+    assert result.hunks == (
+        Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high.", "F"),
+    )
     assert entries.merged(FACTS, base, ours, theirs, "theirs").data == theirs
     assert entries.merged(FACTS, base, ours, theirs, "ours").data == ours + b"- New there.\n"
     gone = entries.merged(FACTS, base, b"# F\n", theirs)
-    assert gone.hunks == (Hunk("- The gauge is low.", "", "- The gauge is high."),)
+    assert gone.hunks == (Hunk("- The gauge is low.", "", "- The gauge is high.", "F"),)
 
 
 def test_a_journal_started_on_both_sides_has_each_heading_once() -> None:

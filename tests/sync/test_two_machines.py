@@ -112,7 +112,7 @@ def test_a_conflict_changes_nothing_until_it_is_resolved(machines: Pair) -> None
         "topics/travel.md",
     )
     assert (travel.pieces[0].before, travel.pieces[0].ours, travel.pieces[0].theirs) == (
-        "Two.\n", "Two, by ship.\n", "Two, by train.\n",
+        "Two.", "Two, by ship.", "Two, by train.",
     )  # fmt: skip
     assert (travel.theirs.machine, travel.theirs.subject, travel.ours.subject) == (
         "desk", "memory: by train", "memory: before a sync",

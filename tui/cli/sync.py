@@ -61,7 +61,7 @@ class _SyncGroup(Group):
     nargs=2,
     type=(click.Choice(["ours", "theirs"]), str),
     metavar="SIDE PATH…",
-    help="Resolve conflicts in these files with our or their version.",
+    help="Resolve the conflicting parts of these files with our or their version.",
 )
 @click.option("--rewound", is_flag=True, help="Merge even if the remote lost commits.")
 @json_option
@@ -76,10 +76,10 @@ def sync(
 ) -> int:
     """Fetch and merge what your other machines pushed to git.remote, and push what is new here.
 
-    Lists, logs, journals and the ledger are merged entry by entry. If both sides changed the same entry or
-    lines, nothing is changed until you decide: each file's conflict is explained, and you resolve it with
-    --take or by editing the file here. Never force-pushes. Uncommitted changes in the memory are committed
-    first.
+    Lists, logs, journals, rules and the ledger are merged entry by entry, other pages section by section. If
+    both sides changed the same entry or text, nothing is changed until you decide: each file's conflict is
+    explained, and you resolve it with --take, which drops nothing else, or by editing the file here. Never
+    force-pushes. Uncommitted changes in the memory are committed first.
     """
     if context.invoked_subcommand is not None:
         return 0

@@ -22,6 +22,8 @@ def explained(conflict: Conflict) -> Iterator[str]:
     for name, side in sides:
         yield f"  {name:<6}  {side.what:<{wide}}  {_commit_of(side)}".rstrip()
     for piece in conflict.pieces:
+        if piece.where:
+            yield f"    in {piece.where}:"
         for name, text in (("before", piece.before), ("ours", piece.ours), ("theirs", piece.theirs)):
             lines = text.splitlines() or ["(nothing)"]
             more = [f"({len(lines) - _SHOWN} more lines)"] if len(lines) > _SHOWN else []

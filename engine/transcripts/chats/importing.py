@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
 from engine.redaction.detect import redacted
+from engine.store.authorship import other_author
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
@@ -49,7 +50,7 @@ from engine.transcripts.importers.state import (
     shown_source,
 )
 from engine.transcripts.importers.text import BodyDigest
-from engine.transcripts.places import REPOSITORY_FIELD, repository_of, session_path
+from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
@@ -171,8 +172,10 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
     total = len(chat.turns)
     state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
     ended = iso(max(chat.ended or file.written, started)) if file.is_idle else ""
-    cwd = chat.cwd or _history_folder(file.path)
+    history = _history_folder(file.path)
+    cwd = chat.cwd or history
     about = {
+        AUTHOR_FIELD: one_line(other_author(file.path)) if history else "",
         "ended": ended,
         "model": chat.model,
         "channel": chat.format,
