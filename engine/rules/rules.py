@@ -107,7 +107,9 @@ class Rules:
         """
         for attempt in range(_ATTEMPTS):
             present = sizes(self.files.workspace)
-            if present and self.log.sizes() == present:
+            # Whoever deletes the file starts over with the same sessions.
+            is_deleted = bool(self.log.paths) and not (self.files.workspace.root / PATH).exists()
+            if present and not is_deleted and self.log.sizes() == present:
                 return Learning(0, Learned(self.book()))
             known = self.log.known()
             read = self._read(known, present, progress)

@@ -57,7 +57,7 @@ def test_rules_without_detectable_violations_have_no_pattern(rule: str) -> None:
 
 
 def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Path, say: Say) -> None:
-    said = 'never amend commits, it "breaks" {links}', "always keep replies short"
+    said = 'never amend commits, it "breaks" {links} of ours', "always keep replies short"
     say("2031-01-05", *said)
     path = say("2031-01-06", "fix the typo")
     with Engine.open(sample) as engine:
