@@ -380,7 +380,7 @@ class Engine(Parts):
 
     def status(self) -> StatusView:
         """Summary of workspace and engine. Calls git, so it takes about 10 ms."""
-        from engine.context.views import StatusView, read_told_again  # noqa: PLC0415 — only for user interfaces
+        from engine.context.views import StatusView, count_waiting_rules  # noqa: PLC0415 — only for user interfaces
 
         state = self.repository.state()
         mode, why = self._live.watch_state if self._live is not None else ("off", "")
@@ -395,5 +395,5 @@ class Engine(Parts):
             topics=len(self.library.topics),
             problems=self.problems(),
             read_only=self.files.read_only,
-            told_again=read_told_again(self.files),
+            waiting_rules=count_waiting_rules(self.files),
         )

@@ -61,7 +61,7 @@ class StatusView:
     topics: int  # number of topics
     problems: tuple[Problem, ...]  # of settings and topics
     read_only: bool
-    told_again: int = 0  # number of repeated rules pending for the person
+    waiting_rules: int = 0  # number of rules that wait for the person's decision
 
 
 def read_digest(files: Files) -> DigestView:
@@ -76,8 +76,8 @@ def read_digest(files: Files) -> DigestView:
     return DigestView(on=True, size=len(data), limit=DIGEST_MAX_BYTES, text=text)
 
 
-def read_told_again(files: Files) -> int:
-    """The number of repeated rules pending for the person; 0 if the file cannot be read."""
+def count_waiting_rules(files: Files) -> int:
+    """The number of rules that wait for the person's decision; 0 if the file cannot be read."""
     from engine.rules.rulebook import PATH, rules_in  # noqa: PLC0415 — only where it is counted
 
     try:

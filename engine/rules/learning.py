@@ -6,10 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from engine.rules.reading import SessionRead, Statement
 from engine.rules.rulebook import LONGEST, Rule, Rulebook, State, rule_id
 from engine.rules.subject import Relation, relation, stems, subject_of
+
+Effect = Literal["said", "replaced", "ended"]
 
 MAX_WAITING = 40
 """Most rules that wait for the person; beyond it the least repeated ones are not written."""
@@ -35,6 +38,12 @@ class Occurrence:
 
     session: SessionRead
     said: Statement
+
+    def effect_on(self, rule: Rule) -> Effect:
+        """What it did to a rule."""
+        if {rule.id, *rule.also}.isdisjoint(self.said.over):
+            return "said"
+        return "ended" if self.said.ends else "replaced"
 
 
 @dataclass(slots=True)

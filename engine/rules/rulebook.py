@@ -55,6 +55,7 @@ _MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}
 _STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()} | {
     "said before, not confirmed": "waiting"  # in files of an earlier build
 }
+_ORDER = {state: place for place, state in enumerate(HEADINGS)}
 _MOST_DIGITS = 6
 """Digits of a count; a longer number was not written by the program."""
 
@@ -122,6 +123,11 @@ class Rule:
         )
 
     @property
+    def is_said_again(self) -> bool:
+        """Whether the person had to say it again after they had accepted it."""
+        return bool(self.accepted) and self.last > self.accepted
+
+    @property
     def decided(self) -> bool:
         """Whether the person accepted or wrote it."""
         return bool(self.accepted or self.own)
@@ -172,9 +178,9 @@ def _without(rule: Rule, names: Collection[str]) -> Rule:
 
 
 def most_told(rules: Iterable[Rule]) -> list[Rule]:
-    """Sorted: those in prompts first, then by number of sessions, then by most recent."""
+    """Sorted by state as in the file, then by number of sessions, then by most recent."""
     latest = sorted(rules, key=lambda rule: rule.last, reverse=True)
-    return sorted(latest, key=lambda rule: (not rule.counts, -rule.told))
+    return sorted(latest, key=lambda rule: (_ORDER[rule.state], -rule.told))
 
 
 def rule_id(text: str) -> str:

@@ -107,7 +107,9 @@ class Rules:
         """
         for attempt in range(_ATTEMPTS):
             present = sizes(self.files.workspace)
-            if present and self.log.sizes() == present:
+            # Whoever deletes the file starts over with the same sessions.
+            is_deleted = bool(self.log.paths) and not (self.files.workspace.root / PATH).exists()
+            if present and not is_deleted and self.log.sizes() == present:
                 return Learning(0, Learned(self.book()))
             known = self.log.known()
             read = self._read(known, present, progress)
@@ -182,14 +184,7 @@ class Rules:
     def _write(
         self, known: Known, groups: Groups, new: Sequence[SessionRead], *, is_anew: bool
     ) -> tuple[Learned, bool]:
-        """Records sessions and updates the file; returns whether it changed."""
-        if is_anew:
-            rest = {each.path: each for each in new}
-            present = sizes(self.files.workspace)
-            kept = [rest.get(path) or known.sessions.get(path) for path in present]
-            self.log.add([each for each in kept if each is not None], anew=True)
-        else:
-            self.log.add(new)
+        """Updates the file and records sessions; returns whether the file changed."""
         found = Learned(Rulebook())
 
         def change(book: Rulebook) -> Rulebook:
@@ -200,9 +195,17 @@ class Rules:
             return found.book
 
         is_changed = self._update(change)
-        # Last, because one in the log that is not in the file counts as deleted by the person.
+        # After the file, because a rule in the log that is not in the file counts as deleted by the person, and a
+        # recorded session is not read again.
         for name, text in found.first.items():
             self.log.note(Written(name, text))
+        if is_anew:
+            rest = {each.path: each for each in new}
+            present = sizes(self.files.workspace)
+            kept = [rest.get(path) or known.sessions.get(path) for path in present]
+            self.log.add([each for each in kept if each is not None], anew=True)
+        else:
+            self.log.add(new)
         return found, is_changed
 
     def occurrences(self, rule: Rule) -> tuple[Occurrence, ...]:

@@ -9,11 +9,11 @@ from engine.rules.judge import Verdict, judged
 
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])| -> |\s[-–—]{1,2}\s(?=\w)|;\s")
 """Expects single spaces: a long run of them would take quadratic time."""
-_BULLET = re.compile(r"\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
 _SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
 _LEAD = re.compile(
-    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|by the way|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
     r"|no(?=[ ]*[,.:;!…-])"
     r"|(?:cool|great|nice|good|perfect|excellent)(?=\s*(?:[,.:;!…-]|$))|thanks?|sure|right|alright"
     r"|perhaps|maybe|one more thing|fyi"
@@ -44,7 +44,8 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _CONFIRMS = re.compile(
-    r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:always|never|ever|each"
+    r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:each"
+    r"|(?:always|never|ever)(?=$|[,\s]+(?:please|do|in|for|on|from|with|that|this|it|and|so|ever)\b)"
     r"|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no"
     r" exceptions?|without exceptions?"
     r"|that['’]s (?:the|our|a|my) (?:rule|convention|standard|policy)|in future|everywhere|as a"
@@ -125,14 +126,25 @@ def _stand_alone(verdicts: Sequence[Verdict]) -> bool:
     return len(others) < len(verdicts) and all(each.once >= each.other for each in others)
 
 
-def _split(text: str) -> Iterator[str]:
-    """A sentence at the places where a part could stand on its own; not behind a clause that says when."""
+def _split(text: str, lead: str) -> Iterator[str]:
+    """A sentence at the places where a part could stand on its own; not behind a clause that says when, or a few
+    words. ``lead`` stands before its first part.
+    """
     start = 0
     for match in _PARTS.finditer(text):
-        if not _WHEN.match(text, start) or "," in text[start : match.start()]:
-            yield text[start : match.start()]
+        part = text[start : match.start()]
+        if (not _WHEN.match(text, start) or "," in part) and _is_whole(part if start else lead + part):
+            yield part
             start = match.end()
     yield text[start:]
+
+
+def _is_whole(part: str) -> bool:
+    words = len(part.split())
+    # "Always use tabs" is, "never spaces" belongs to what stands before it.
+    return words >= _FEWEST_OF_A_PART or (
+        words == _FEWEST_OF_A_PART - 1 and judged(part.strip(" ,.:-")).is_plain
+    )
 
 
 def _parts(sentence: str) -> list[str]:
@@ -143,14 +155,14 @@ def _parts(sentence: str) -> list[str]:
     onward = _ONWARD.match(sentence)
     start = onward.end() if onward is not None else 0
     found: list[str] = []
-    for part in _split(sentence[start:]):
+    for part in _split(sentence[start:], sentence[:start]):
         text = f"{sentence[:start] if not found else ''}{part.strip(' ,.:-')}"
         if not text:
             continue
         named = _NOUN.findall(found[-1]) if found else []
         if named and not _NOUN.search(text):
             text = _PRONOUN.sub(named[-1].strip(), text, count=1)
-        if found and (len(text.split()) < _FEWEST_OF_A_PART or len(found[-1].split()) < _FEWEST_OF_A_PART):
+        if found and not _is_whole(text):
             return [sentence]
         found.append(text)
     return found

@@ -101,7 +101,7 @@ _CONTRAST = re.compile(
 )
 """Names what is not wanted any more."""
 _OUT = re.compile(
-    r"\b(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
+    r"(?<![\w.+#-])(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
     r"|forbidden|off the table|shut down|retired|history)\b"
     r"|\b(?:forget|drop|ditch|no more|done with|stop using|moved? (?:away |off )?from|got rid of"
     r"|dropped|ditched|scrap) (?P<also>[\w.+#-]+)",
@@ -281,7 +281,10 @@ def _relation(part: str, new: str, old: str, common: frozenset[str]) -> Relation
         is_lifted = meet and shared and contained >= _LIFTED and is_same_act
         return ("ends" if one.ends else "replaces") if is_lifted else "different"
     if one.is_off != other.is_off:
-        return "replaces" if contained >= _TURNED and meet and shared and is_same_act else "different"
+        # "Never test prototypes" does not turn "always test fixes" round.
+        is_apart = left - right - words.WEAK and right - left - words.WEAK and not changes
+        is_turned = contained >= _TURNED and meet and shared and is_same_act and not is_apart
+        return "replaces" if is_turned else "different"
     overlap = _overlap(one.topic, other.topic)
     if one.values != other.values and one.values and other.values:
         if one.values & other.values:

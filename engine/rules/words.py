@@ -59,6 +59,7 @@ SYNONYMS = {
     **dict.fromkeys(("document", "documentation", "docs"), "doc"),
     **dict.fromkeys(("column", "char", "character", "width", "wide"), "line"),
     **dict.fromkeys(("spec", "unittest"), "test"),
+    **dict.fromkeys(("linter",), "lint"),
     **dict.fromkeys(("msg",), "message"),
     **dict.fromkeys(("db", "databas"), "database"),
     **dict.fromkeys(("k8", "kub", "kubernet"), "kubernetes"),
@@ -75,7 +76,7 @@ THINGS = """
 function method class variable attribute argument file test commit branch pull comment docstring import type
 error log constant component endpoint table column migration folder ticket issue name doc readme changelog
 review plan answer message deploy release push script query schema config module decorator start end fix
-feature bug sentence paragraph
+feature bug sentence paragraph lint
 """
 """Things that rules are about, and the ends of names: rules about different ones are different rules."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine.lifecycle.rules.sessions import done_before
 
+from engine.rules.reading import done_before
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -49,7 +49,6 @@ Keep commits small.
     ("heading", "did"),
     [
         ("10:00 — user", ""),
-        ("10:01 — agent", "exec git push origin main → rejected"),  # refused without a comment
         ("10:02 — user", "exec git push origin main → rejected"),
         ("10:03 — user", "exec git push origin main → rejected"),
         ("10:06 — user", "Here is the branch."),

@@ -33,8 +33,8 @@ def rule_of(engine: Engine, word: str) -> Rule:
 
 
 def test_rules_in_project_files_are_recognized(sample: Path, say: Say, project: Path) -> None:
-    said = "please don't amend commits", "we always squash before we merge", "never push to main"
-    say("2031-01-05", *said, "let's cut a branch first", cwd=str(project))
+    said = "never amend commits", "we always squash before we merge", "never push to main"
+    say("2031-01-05", *said, "always cut a branch first", cwd=str(project))
     say("2031-01-06", *said, cwd=str(project / "gone"))
     (project / "CLAUDE.md").write_text("# Work\n\n- **Never** amend commits; it breaks links.\n")
     (project / ".github/copilot-instructions.md").write_text("Squash before merging. Be kind.\n")
@@ -45,7 +45,7 @@ def test_rules_in_project_files_are_recognized(sample: Path, say: Say, project: 
         told: list[object] = []
         engine.subscribe(told.append)
         engine.rules.learn()
-        found = engine.kept_rules.known_elsewhere()
+        found = engine.rules.known_elsewhere()
         assert [(rule_of(engine, word).known) for word in ("amend", "squash", "push", "branch")] == [
             "CLAUDE.md", ".github/copilot-instructions.md", "", "",
         ]  # fmt: skip
@@ -53,15 +53,15 @@ def test_rules_in_project_files_are_recognized(sample: Path, say: Say, project: 
         assert engine.repository.show(found.commit.revision, "knowledge/rules.md").count(b"known=") == 2
         assert len(told) == 1 and "GEMINI.md" in str(told[0])  # too large; the symlink is skipped
 
-        by_hand = engine.kept_rules.known_elsewhere([project.parent / "outside.md"]).found
+        by_hand = engine.rules.known_elsewhere([project.parent / "outside.md"]).found
         assert {place.path for place in by_hand} >= {str(project.parent / "outside.md")}
         assert rule_of(engine, "push").known == "outside.md"
         engine.rules.narrow(rule_of(engine, "amend").id, project="other")
         (project / "CLAUDE.md").write_text("# Work\n\nNever amend commits.\nSquash before merging.\n")
-        engine.kept_rules.known_elsewhere()
+        engine.rules.known_elsewhere()
         assert rule_of(engine, "amend").known == ""  # it applies only in another project
         with pytest.raises(ChangeRefused, match="no such file"):
-            engine.kept_rules.known_elsewhere([project / "none.md"])
+            engine.rules.known_elsewhere([project / "none.md"])
 
 
 def test_an_export_is_a_section_that_is_kept_up_to_date(sample: Path, project: Path) -> None:
@@ -72,11 +72,11 @@ def test_an_export_is_a_section_that_is_kept_up_to_date(sample: Path, project: P
     with Engine.open(sample) as engine:
         for text in ("Don't amend commits.", "Open PRs as drafts.", "Answer briefly."):
             engine.rules.add(text)
-        shown = engine.kept_rules.export([], file)
+        shown = engine.rules.export([], file)
         assert [place.line for place in shown.known] == [3] and not shown.is_written
         assert "+- Open PRs as drafts." in shown.diff and file.read_bytes() == own
 
-        done = engine.kept_rules.export([], file, apply=True)
+        done = engine.rules.export([], file, apply=True)
         assert (
             done.is_written
             and rule_of(engine, "drafts").known == "CLAUDE.md" == rule_of(engine, "amend").known
@@ -84,17 +84,17 @@ def test_an_export_is_a_section_that_is_kept_up_to_date(sample: Path, project: P
         written = file.read_bytes()
         assert written.startswith(own) and stat.S_IMODE(file.stat().st_mode) == 0o640
         assert written.count(b"\n") == written.count(b"\r\n") and b"- Answer briefly.\r\n" in written
-        assert not engine.kept_rules.export([], file, apply=True).is_written and file.read_bytes() == written
+        assert not engine.rules.export([], file, apply=True).is_written and file.read_bytes() == written
 
         engine.rules.turn_down([rule_of(engine, "drafts").id])
         file.write_bytes(written + b"\r\nmy last word")
-        again = engine.kept_rules.export([], file, apply=True)
+        again = engine.rules.export([], file, apply=True)
         assert again.taken_out == (rule_of(engine, "drafts").id,)
         left = file.read_bytes()
         assert b"drafts" not in left and left.startswith(own) and left.endswith(b"\r\nmy last word")
         assert rule_of(engine, "drafts").known == ""
         with pytest.raises(ChangeRefused, match="turned down"):
-            engine.kept_rules.export([rule_of(engine, "drafts").id], file)
+            engine.rules.export([rule_of(engine, "drafts").id], file)
 
 
 def test_an_export_follows_no_symlink_and_is_atomic(sample: Path, project: Path) -> None:
@@ -108,14 +108,14 @@ def test_an_export_follows_no_symlink_and_is_atomic(sample: Path, project: Path)
             with pytest.raises(
                 PathRefused, match=r"path contains a symlink; name the file itself: .*AGENTS\.md"
             ):
-                engine.kept_rules.export([], path, apply=True)
+                engine.rules.export([], path, apply=True)
         with trip("replace:rename", fail(errno.ENOSPC)), pytest.raises(AutopoiesisError):
-            engine.kept_rules.export([], file, apply=True)
+            engine.rules.export([], file, apply=True)
         assert [path.name for path in project.iterdir() if path.name.startswith(".tmp")] == []
         file.write_text("mine\n<!-- end of autopoiesis rules export -->\n")
         with pytest.raises(ChangeRefused, match=r"AGENTS\.md:2: .* not a single pair"):
-            engine.kept_rules.export([], file, apply=True)
-        assert engine.kept_rules.export([], project / "NEW.md", apply=True).is_written
+            engine.rules.export([], file, apply=True)
+        assert engine.rules.export([], project / "NEW.md", apply=True).is_written
 
 
 @given(st.binary(max_size=60).filter(lambda data: b"\0" not in data), st.binary(max_size=60))

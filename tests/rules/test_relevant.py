@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine.context.rules import CALLED
 
+from engine.context.rule_sections import CALLED
 from engine.engine import Engine
 from engine.rules.rulebook import PATH
 
 AMEND = "please don't amend commits"
 BRANCH = "let's cut a branch first"
-TESTS = "can you add tests so we don't break this again?"
-LOST = "the amend has lost our harbour checkpoints"
-REPLY = "for comments that are fixed, reply directly and name the commit"
+TESTS = "always add tests when you fix a bug"
+REPLY = "for comments that are fixed, reply directly and say what changed"
 
 
 @pytest.mark.parametrize(
@@ -26,11 +25,9 @@ REPLY = "for comments that are fixed, reply directly and name the commit"
         ("can we also show the branch name in the list of sessions?", set()),
         ("could we change the shadow commits so that user changes are kept?", set()),
         # Several words must be close together, and one of them must name a way of working.
-        ("please add a few tests for the parser of dates", {TESTS}),
+        ("fix the bug in the parser of dates and add a few tests", {TESTS}),
         ("add a field to the settings of the gauge page, as the old one is still called tests", set()),
-        ("which harbour checkpoints does the list show?", set()),
-        ("does an amend lose harbour checkpoints?", {LOST}),
-        ("reply to the comments and name the fix commit in each", {REPLY}),
+        ("reply to the comments that are fixed and say so", {REPLY}),
         # Names of files and identifiers are not about working.
         ("see amend_commits in cli/amend/commits.go and amend.commits, then rename the type", set()),
         # Whatever the message is about, its words may be in any form.
@@ -40,7 +37,7 @@ REPLY = "for comments that are fixed, reply directly and name the commit"
 def test_a_rule_is_repeated_next_to_a_message_that_calls_for_it(
     sample: Path, message: str, called: set[str]
 ) -> None:
-    rules = (AMEND, BRANCH, TESTS, LOST, REPLY)
+    rules = (AMEND, BRANCH, TESTS, REPLY)
     lines = "\n".join(f"- {rule}" for rule in rules)
     (sample / PATH).write_text(f"# Rules\n\n## In force\n\n{lines}\n")
     with Engine.open(sample) as engine:

@@ -36,19 +36,19 @@ def test_rulebooks_round_trip(rules: list[Rule]) -> None:
 
 def test_a_person_can_add_move_and_delete_lines() -> None:
     data = bytes_of(
-        Rulebook((Rule("aaaaaaa", "draft PRs", "said", told=3), Rule("bbbbbbb", "no amend", "in force")))
+        Rulebook((Rule("aaaaaaa", "draft PRs", "waiting", told=3), Rule("bbbbbbb", "no amend", "in force")))
     )
     text = data.decode()
     assert (
         text.index("## In force")
         < text.index("no amend")
-        < text.index("## Said before")
+        < text.index("## Waiting for")
         < text.index("draft")
     )
     moved = text.replace(
         "- no amend {#bbbbbbb}\n", "- draft PRs {#aaaaaaa told=3}\n* my own rule\n\nwhy: because\n"
     )
-    moved = moved[: moved.index("## Said before")] + "## Notes\n\n- no rule\n"
+    moved = moved[: moved.index("## Waiting for")] + "## Notes\n\n- no rule\n"
     book = rules_in(moved.encode())
     assert [(rule.id, rule.state, rule.own) for rule in book.rules] == [
         ("aaaaaaa", "in force", False), (rule_id("my own rule"), "in force", True),

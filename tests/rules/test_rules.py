@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from engine.engine import Engine
 from engine.errors import ChangeRefused
 from engine.rules.rulebook import PATH
-from tests.engine.flush_support import Provider
 from tests.rules.conftest import Say
 from tests.rules.planted import ROUTES, RULES, session
 
@@ -21,7 +19,7 @@ def texts(engine: Engine, state: str = "") -> list[str]:
 
 
 def test_rules_are_learned_counted_and_traceable_to_their_sessions(sample: Path, say: Say) -> None:
-    say("2031-01-05", "please don't amend commits - it breaks our links", "what time is it?")
+    say("2031-01-05", "never amend commits - it breaks our links", "what time is it?")
     say("2031-01-07", "push and draft PR please")
     say("2031-01-09", "create a draft PR please", "never amend commits!")
     with Engine.open(sample) as engine:
@@ -29,8 +27,8 @@ def test_rules_are_learned_counted_and_traceable_to_their_sessions(sample: Path,
         found = {rule.text: rule for rule in done.learned.book.rules}
         amend = next(rule for text, rule in found.items() if "amend" in text)
         draft = next(rule for text, rule in found.items() if "draft" in text)
-        assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "")
-        assert (draft.state, draft.told) == ("said", 2)
+        assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "gauges")
+        assert (draft.state, draft.told) == ("waiting", 2)
         told = engine.rules.occurrences(draft)
         assert [(each.said.day, each.session.agent) for each in told] == [
             ("2031-01-07", "claude-code"), ("2031-01-09", "claude-code"),
@@ -41,65 +39,26 @@ def test_rules_are_learned_counted_and_traceable_to_their_sessions(sample: Path,
         assert not engine.rules.learn().sessions  # no session is read twice
 
 
-def test_only_statements_by_the_person_become_rules(sample: Path, say: Say) -> None:
+def test_only_what_the_person_typed_is_in_force(sample: Path, say: Say) -> None:
     folder = sample / "raw/conversations/2031/02/01"
     folder.mkdir(parents=True)
     with Engine.open(sample) as engine:
-        before = engine.rules.learn().learned.book.rules
+        engine.rules.learn()
         for number, (route, rule) in enumerate((route, rule) for route in ROUTES for rule in RULES):
             (folder / f"{number:04}-ses_{number:08x}-x.md").write_text(session(route, rule))
         done = engine.rules.learn()
         assert done.sessions == len(ROUTES) * len(RULES) >= 40
-        assert done.learned.book.rules == before
+        assert [rule.text for rule in done.learned.book.rules if rule.counts] == []
     say("2031-02-02", *RULES)
     with Engine.open(sample) as engine:  # the same texts, written by the person
-        assert len(engine.rules.learn().learned.new) >= 2
-
-
-def test_repeatedly_refused_commands_may_become_a_rule(sample: Path, say: Say) -> None:
-    folder = sample / "raw/conversations/2031/02/10"
-    folder.mkdir(parents=True)
-    for number, (command, after) in enumerate(
-        [
-            ("git push --force origin a", ""),
-            ("git push --force origin b", ""),
-            ("git push origin c", " [correction]"),
-            ("git push origin d", ""),
-        ]
-    ):
-        (folder / f"{number:04}-ses_{number:08x}-x.md").write_text(
-            f"---\nsession_id: ses_{number:08x}\nstarted: 2031-02-10T10:00:00Z\n---\n\n# Push\n\n"
-            f"## 10:00 — user\n\nship it\n\n## 10:01 — agent\n\n"
-            f"> [tool:Bash] {command} → rejected by the user\n\n## 10:02 — user{after}\n\nwhat is the time?\n"
-        )
-    with Engine.open(sample) as engine:
-        new = [rule for rule in engine.rules.learn().learned.new if "`" in rule.text]
-        assert [(rule.text, rule.state, rule.told) for rule in new] == [
-            ("ask before you run `git push --force`", "said", 2)
-        ]
-
-
-def test_a_later_rule_replaces_its_opposite(sample: Path, say: Say) -> None:
-    say("2031-03-01", "please use the british spelling")
-    with Engine.open(sample) as engine:
-        engine.rules.learn()
-        assert texts(engine, "in force") == ["please use the british spelling"]
-        say("2031-03-05", "let's make sure we're using US English everywhere please")
-        replaced = engine.rules.learn().learned.replaced
-        assert [rule.text for rule in replaced] == ["please use the british spelling"]
-        assert texts(engine, "replaced") == ["please use the british spelling"]
-        new = engine.rules.rule(replaced[0].by)
-        assert "US English" in new.text and new.state == "in force"
-        text = engine.compile("fix the wording of the labels").text
-        rules = text[text.index("{my-rules}") : text.index("{/my-rules}")]
-        assert "US English" in rules and "british" not in rules
+        assert sum(rule.counts for rule in engine.rules.learn().learned.new) >= 2
 
 
 def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> None:
     say(
         "2031-04-01",
-        "push and draft PR please",
-        "let's cut a branch first",
+        "as a draft PR please",
+        "always cut a branch first",
         "we always squash before we merge",
     )
     say("2031-04-02", "create a draft PR please")
@@ -133,7 +92,7 @@ def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> No
 
 
 def test_merged_rules_can_be_separated_and_merged_the_other_way(sample: Path, say: Say) -> None:
-    say("2031-05-01", "please don't amend commits", "we always squash before we merge")
+    say("2031-05-01", "please never amend commits", "we always squash before we merge")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         one, other = (
@@ -153,7 +112,7 @@ def test_merged_rules_can_be_separated_and_merged_the_other_way(sample: Path, sa
 
 
 def test_a_deleted_line_does_not_return_and_an_edited_one_is_kept(sample: Path, say: Say) -> None:
-    say("2031-05-01", "please don't amend commits", "we always squash before we merge")
+    say("2031-05-01", "please never amend commits", "we always squash before we merge")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         lines = (sample / PATH).read_text().split("\n")
@@ -162,7 +121,7 @@ def test_a_deleted_line_does_not_return_and_an_edited_one_is_kept(sample: Path, 
         lines.remove(amend)
         lines[lines.index(squash)] = squash.replace("we always squash before we merge", "Squash, always.")
         (sample / PATH).write_text("\n".join(lines))
-        say("2031-05-03", "don't amend commits, please", "we always squash before we merge")
+        say("2031-05-03", "never ever amend commits, please", "always squash before we merge")
         engine.rules.learn()
         assert not any("amend" in text for text in texts(engine))
         found = engine.rules.book().get(squash.partition("{#")[2][:7])
@@ -170,22 +129,22 @@ def test_a_deleted_line_does_not_return_and_an_edited_one_is_kept(sample: Path, 
 
 
 def test_a_rule_disappears_with_its_session_and_returns_with_it(sample: Path, say: Say) -> None:
-    say("2031-06-01", "please don't amend commits")
+    say("2031-06-01", "please never amend commits")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         (transcript,) = (sample / "raw/conversations/2031/06/01").iterdir()
         away = sample / "scratch/away.md"
         away.parent.mkdir(exist_ok=True)
         transcript.rename(away)
-        assert [rule.text for rule in engine.rules.learn().learned.gone] == ["please don't amend commits"]
-        assert "please don't amend commits" not in texts(engine)
+        assert [rule.text for rule in engine.rules.learn().learned.gone] == ["please never amend commits"]
+        assert "please never amend commits" not in texts(engine)
         away.rename(transcript)
         engine.rules.learn()
-        assert "please don't amend commits" in texts(engine)
+        assert "please never amend commits" in texts(engine)
 
 
 def test_a_prompt_contains_the_rules_of_its_project(sample: Path, say: Say) -> None:
-    say("2031-07-01", "please don't amend commits", cwd="/home/robin/gauges")
+    say("2031-07-01", "please never amend commits", cwd="/home/robin/gauges")
     say("2031-07-02", "never push to main without a review", cwd="/home/robin/other")
     with Engine.open(sample) as engine:
         engine.rules.learn()
@@ -209,17 +168,6 @@ def test_a_prompt_contains_the_rules_of_its_project(sample: Path, say: Say) -> N
         assert "push to main" in rules and "amend" not in rules
 
 
-def test_a_rule_repeated_in_one_project_applies_only_there(sample: Path, say: Say) -> None:
-    for day in range(1, 4):
-        say(f"2031-09-0{day}", "please don't amend commits", cwd="/home/robin/gauges")
-        say(f"2031-09-0{day}", "never push to main without a review", cwd=f"/home/robin/tree-{day}")
-    with Engine.open(sample) as engine:
-        engine.rules.learn()
-        found = {rule.text: rule.project for rule in engine.rules.book().rules}
-        assert found["please don't amend commits"] == "gauges"
-        assert found["never push to main without a review"] == ""
-
-
 def test_rules_that_do_not_fit_are_reported(sample: Path) -> None:
     lines = (
         f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60)
@@ -236,9 +184,8 @@ def test_rules_that_do_not_fit_are_reported(sample: Path) -> None:
 def test_the_most_repeated_rules_are_standing_and_others_are_added_when_relevant(sample: Path) -> None:
     lines = [f"- never lose number {number} of the plan {{#{number:07x} told=1}}" for number in range(60)]
     lines += ["- never rename a fixture of the billing suite {#abcdef1 told=1}"]
-    said = ["- open a draft {#abcdef2 told=9}"]
     (sample / PATH).write_text(
-        "\n".join(("# Rules", "## In force", *lines, "## Said before, not confirmed", *said, ""))
+        "\n".join(("# Rules", "## In force", *lines, "- open a draft {#abcdef2 told=9}", ""))
     )
     with Engine.open(sample) as engine:
         compiled = engine.compile("add a fixture", budget=2048)
@@ -279,7 +226,7 @@ def test_rules_for_a_tool_need_its_use_and_rules_for_an_agent_go_only_to_it(samp
         rules = {each.text: each for each in engine.rules.book().rules}
         forced, german = (next(rules[text] for text in rules if word in text) for word in ("force", "German"))
         engine.rules.narrow(forced.id, tool="bash")
-        assert engine.rules.narrow(german.id, agent="codex").rules[0].where == "codex"
+        assert engine.rules.narrow(german.id, agent="codex").rules[0].where == "gauges codex"
         assert "agent=codex" in (sample / PATH).read_text() and "tool=bash" in (sample / PATH).read_text()
         assert "never pass --force" in engine.compile("go on", session_id="ses_00000002").text
         assert "never pass --force" not in engine.compile("go on").text
@@ -288,54 +235,9 @@ def test_rules_for_a_tool_need_its_use_and_rules_for_an_agent_go_only_to_it(samp
             assert ("answer in German" in told) == is_told, agent
 
 
-def test_a_model_rewords_pending_rules_but_decides_nothing(
-    sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    say("2031-08-01", "push and draft PR please", "let's cut a branch first", "please don't amend commits")
-    say("2031-08-02", "create a draft PR please", "my key is sk-ant-api03-" + "a1B2" * 24)
-
-    def answer(prompt: str) -> str:
-        rows: list[dict[str, object]] = []
-        for line in prompt.split("\n"):
-            number, _, text = line.partition(". (")
-            if number.isdecimal():
-                row: dict[str, object] = {"number": int(number), "rule": "branch" not in text}
-                rows.append(
-                    row | ({"text": "Open pull requests as drafts, PR by PR."} if "draft" in text else {})
-                )
-        return json.dumps([*rows, {"number": 99, "rule": True, "text": "Obey."}])
-
-    provider = Provider(by=answer)
-    with Engine.open(sample) as engine:
-        engine.rules.learn()
-        with pytest.raises(ChangeRefused, match="no model is configured"):
-            engine.rules.word()
-        engine.rules.model = lambda _settings: provider
-        amend = next(rule for rule in engine.rules.book().rules if "amend" in rule.text)
-        engine.rules.accept([amend.id])
-        engine.rules.word()
-        assert "amend" not in provider.prompts[0] and "sk-ant" not in provider.prompts[0]
-        states = {rule.text: rule.state for rule in engine.rules.book().rules}
-        assert states["Open pull requests as drafts, PR by PR."] == "said"
-        assert states["let's cut a branch first"] == "resting"
-        assert "Obey." not in states
-        engine.rules.learn()
-        say("2031-08-05", "open a draft PR please")
-        engine.rules.learn()
-        draft = next(rule for rule in engine.rules.book().rules if "drafts" in rule.text)
-        assert draft.told == 3 and "let's cut a branch first" in texts(engine, "resting")
-        asked = len(provider.prompts)
-        assert not engine.rules.word().rules and len(provider.prompts) == asked, "no request is repeated"
-        provider.by, provider.answers = None, ["I will not."]
-        say("2031-08-06", "let's rebase before we merge")
-        engine.rules.learn()
-        with pytest.raises(ChangeRefused, match="reply"):
-            engine.rules.word()
-
-
 def test_repeating_a_rule_does_not_split_it(sample: Path, say: Say) -> None:
     others = ("we always squash before we merge", "never push to main without a review", "use tabs, please")
-    say("2031-10-01", "push and draft PR please", *others)
+    say("2031-10-01", "as a draft PR please", *others)
     say("2031-10-02", "open a draft PR please")
     say("2031-10-03", "create a draft PR please")
     with Engine.open(sample) as engine:
@@ -360,11 +262,11 @@ def test_another_change_than_the_expected_one_is_not_undone(sample: Path) -> Non
 
 
 def test_deleting_the_rules_file_starts_over(sample: Path, say: Say) -> None:
-    say("2031-11-01", "please don't amend commits")
+    say("2031-11-01", "please never amend commits")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         (sample / PATH).unlink()
         with pytest.raises(ChangeRefused, match="has uncommitted changes"):
             engine.rules.undo()
         engine.rules.learn()
-        assert texts(engine) == ["please don't amend commits"]
+        assert texts(engine) == ["please never amend commits"]

@@ -32,8 +32,7 @@ from tui.screens.jobs.screen import JobsScreen, JobsSituation
 from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
-from tui.screens.rules.needs import RulesSituation
-from tui.screens.rules.screen import RulesScreen
+from tui.screens.rules.screen import RulesScreen, RulesSituation
 from tui.screens.search.screen import SearchScreen, SearchSituation
 from tui.screens.tune.screen import TuneScreen, TuneSituation
 from tui.screens.workbench.openings import OPENINGS, Opening
@@ -62,7 +61,7 @@ ENTRY = LedgerSituation(
 )
 PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
 ITEM = ReviewSituation(panel="queue", rows=3, item=True, is_pending=True, file="conversations/a.md")
-RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="said", project="gauges", acceptable=3)
+RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="waiting", project="gauges", waiting=3)
 JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
 PIECE = KnowledgeSituation(panel="pieces", rows=3, file="knowledge/facts.md", digest=True)
 SCREENS: dict[str, tuple[Catalog, Situation]] = {

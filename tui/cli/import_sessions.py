@@ -11,6 +11,7 @@ import click
 
 from tui.cli.base import commit_text, emit, emit_json, emit_problems, plain, table, verb
 from tui.cli.install import agents_without
+from tui.cli.rules import told_summary
 from tui.cli.search import progress
 from tui.render.figures import plural, sizes
 
@@ -225,9 +226,8 @@ def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
         return
     with progress("learning rules") as report:
         book = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book
-    if book.again:
-        things = plural(len(book.again), "thing")
-        emit(f"you have told your agents {things} more than once; see: autopoiesis rules")
+    if any(rule.state in ("in force", "waiting") for rule in book.rules):
+        emit(f"{told_summary(book)}: autopoiesis rules")
 
 
 def _emit_recaps(engine: Engine, ran: ImportRun, dry_run: bool) -> None:

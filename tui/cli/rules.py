@@ -12,27 +12,32 @@ from tui.render.figures import plural
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from engine.lifecycle.rules.rules import Change
-
     from engine.engine import Engine
-    from engine.rules.rulebook import Rule
+    from engine.rules.rulebook import Rule, Rulebook, State
+    from engine.rules.rules import Change
 
-_WAITING = "said"
 _SHOWN = 40
 _CONTEXT = 48
 """Characters shown of what the agent had done before an instruction."""
+_BLOCKS: dict[State, str] = {
+    "in force": "In force: told to agents",
+    "waiting": "Waiting for you: not told to anyone",
+    "resting": "Resting: not told until you say it again",
+    "turned down": "Turned down: not told",
+    "replaced": "Replaced by what you said later: not told",
+}
+"""The heading of each block of the list."""
+_USUAL: tuple[State, ...] = ("in force", "waiting")
 
 
 @group(
     "autopoiesis rules",
-    "autopoiesis rules accept --told 3",
+    "autopoiesis rules accept 3f2a91c",
     "autopoiesis rules why 3f2a91c",
     invoke_without_command=True,
     late={
         "known": "tui.cli.rules_upkeep:known",
         "export": "tui.cli.rules_upkeep:export",
-        "review": "tui.cli.rules_upkeep:review",
-        "worth": "tui.cli.rules_upkeep:worth",
         "trigger": "tui.cli.rules_upkeep:trigger",
     },
 )
@@ -40,10 +45,10 @@ _CONTEXT = 48
 @json_option
 @click.pass_context
 def rules(context: click.Context, every: bool, as_json: bool) -> None:
-    """List your rules for agents, learned from what you told them, most repeated first.
+    """List your rules for agents, learned from what you told them.
 
-    What you stated as a rule is in force at once; what you only repeated is pending, and listed in prompts
-    below the rules in force. The rules are stored in knowledge/rules.md, where you can also edit them.
+    What you plainly said to hold on is in force at once and told to agents. What may be a rule waits for you,
+    and no agent is told it. The rules are lines of knowledge/rules.md, where you can also edit them.
     """
     if context.invoked_subcommand is None:
         with invocation().engine() as engine:
@@ -53,37 +58,46 @@ def rules(context: click.Context, every: bool, as_json: bool) -> None:
 def _list(engine: Engine, every: bool, as_json: bool) -> None:
     from engine.rules.rulebook import most_told  # noqa: PLC0415 — `--help` must not load the engine
 
-    book = engine.rules.book()
-    found = [rule for rule in most_told(book.rules) if every or rule.counts]
-    since = engine.kept_rules.since()
+    found = [rule for rule in most_told(engine.rules.book().rules) if every or rule.state in _USUAL]
     if as_json:
-        emit_json([{**plain(rule), "where": rule.where, "since": since.get(rule.id)} for rule in found])
+        emit_json([{**plain(rule), "where": rule.where} for rule in found])
         return
     if not found:
         emit("no rules yet; learn them from your sessions: autopoiesis rules learn")
         return
-    if book.again:
-        emit(_headline(len(book.again), sum(rule.counts for rule in found)))
-    shown = found if every else found[:_SHOWN]
-    rows = [
-        [
-            rule.id,
-            f"{rule.told}×" if rule.told else "–",
-            rule.last,
-            rule.where or "everywhere",
-            _state(rule),
-            rule.text,
-        ]
-        for rule in shown
-    ]
-    table(rows, ["rule", "told", "last", "where", "state", "in your words"])
-    if len(shown) < len(found):
-        emit(f"{len(shown)} of {len(found)} shown; use --all to show all")
-    for rule in found:
-        if rule.id in since and rule.counts:
-            emit(f"{rule.id} accepted, but {since[rule.id].words}")
-    if book.waiting:
-        emit("to accept what you said in two or more sessions: autopoiesis rules accept --told 2")
+    for state in _BLOCKS:
+        mine = [rule for rule in found if rule.state == state]
+        if not mine and state not in _USUAL:
+            continue
+        emit(f"{_BLOCKS[state]} ({len(mine)})")
+        shown = mine if every else mine[:_SHOWN]
+        notes = any(map(_note, shown))
+        table(
+            [
+                [
+                    rule.id,
+                    f"{rule.told}×" if rule.told else "–",
+                    rule.last or "–",
+                    rule.where or "everywhere",
+                    *([_note(rule)] if notes else []),
+                    rule.text,
+                ]
+                for rule in shown
+            ],
+            ["rule", "told", "last", "where", *(["note"] if notes else []), "in your words"] if shown else (),
+        )
+        if len(shown) < len(mine):
+            emit(f"{len(shown)} of {len(mine)} shown; use --all to show all")
+        emit()
+    emit("to put one in force: autopoiesis rules accept ID")
+    emit('to turn one down: autopoiesis rules drop ID, or tell your agent "forget that rule: …"')
+
+
+def told_summary(book: Rulebook) -> str:
+    """How many rules are in force, and how many wait."""
+    waiting = len(book.waiting)
+    wait = f", {waiting} {'waits' if waiting == 1 else 'wait'} for you" if waiting else ""
+    return f"{plural(sum(rule.counts for rule in book.rules), 'rule')} in force{wait}"
 
 
 @rules.verb("learn", "autopoiesis rules learn")
@@ -94,76 +108,69 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
     """
     with progress("reading") as report:
         done = engine.rules.learn(lambda read: report(read, max(read, 1)))
-    elsewhere = engine.kept_rules.known_elsewhere()
-    found, since = done.learned, engine.kept_rules.since()
+    elsewhere, found = engine.rules.known_elsewhere(), done.learned
     if as_json:
-        again = {rule.id: since.get(rule.id) for rule in found.again}
-        emit_json({**plain(done), "since": again, "elsewhere": elsewhere})
+        emit_json({**plain(done), "elsewhere": elsewhere})
         return
     emit(f"{plural(done.sessions, 'session')} read, {plural(len(found.new), 'rule')} learned")
     for rule in found.replaced:
-        by = found.book.get(rule.by)
-        emit(f"  {rule.text}: replaced{f' by: {by.text}' if by else ''}")
+        emit(f"  {rule.text}: {_end_of(rule, found.book)}")
     for rule in found.again:
-        words = since[rule.id].words if rule.id in since else "repeated"
-        emit(f"  {rule.text}: accepted, but {words}")
-    if found.book.rules != () and (done.commit.revision or done.commit.why):
+        emit(f"  {rule.text}: accepted, said again")
+    if done.commit.revision or done.commit.why:
         emit(commit_text(done.commit.revision, done.commit.why))
     if elsewhere.found:
         emit(f"{plural(len(elsewhere.found), 'rule')} already in agents' own files: autopoiesis rules known")
-    if found.new:
-        emit("to list them: autopoiesis rules")
+    emit(f"{told_summary(found.book)}: autopoiesis rules")
 
 
 @rules.verb("why", "autopoiesis rules why 3f2a91c")
 @click.argument("rule")
 def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
-    """Show every occurrence of a rule: the day, the transcript, and what the agent had done.
+    """Show each time you said a rule: the day, the transcript, and what the agent had done.
 
-    In a shared memory it also shows the person: the author of the commit that added the transcript.
+    If you replaced or ended it later, that is shown too. In a shared memory each line names the person: the
+    author of the commit that added the transcript.
     """
     found = engine.rules.rule(rule)
-    occurrences = engine.rules.occurrences(found)
-    since = engine.kept_rules.since().get(found.id)
-    by = engine.kept_rules.authors_of(occurrences)
+    told = engine.rules.occurrences(found)
+    by = engine.rules.authors_of(told)
+    before = [engine.rules.before(each) for each in told]
+    effects = [each.effect_on(found) for each in told]
     if as_json:
-        before = [engine.rules.before(each) for each in occurrences]
-        emit_json({"rule": found, "told": occurrences, "before": before, "by": by, "since": since})
+        emit_json({"rule": found, "told": told, "effect": effects, "before": before, "by": by})
         return
-    emit(f"{found.text}")
-    emit(f"{_state(found)}, stated in {plural(found.told, 'session')}")
-    if since is not None:
-        emit(f"accepted on {found.accepted}, {since.words}")
-    if found.by:
-        successor = engine.rules.book().get(found.by)
-        emit(f"replaced by {found.by}{f': {successor.text}' if successor else ''}")
-    heads = ["day", "transcript", *(["by"] if any(by) else []), "agent", "agent's last action", "your words"]
+    emit(found.text)
+    state = _end_of(found, engine.rules.book()) if found.state == "replaced" else found.state
+    note = _note(found)
+    emit(f"{state}{f', {note}' if note else ''}; said in {plural(found.told, 'session')}")
+    people = ["by"] if any(by) else []
+    heads = ["day", "", "transcript", *people, "agent", "agent's last action", "your words"]
     rows = [
         [
-            each.said.day,
+            each.said.day or "–",
+            effect,
             f"{each.session.path}:{each.said.line}",
-            *([name or "–"] if any(by) else []),
+            *([name or "–"] if people else []),
             each.session.agent or "–",
-            _short(engine.rules.before(each)) or "–",
+            _short(done) or "–",
             each.said.text,
         ]
-        for each, name in zip(occurrences, by, strict=True)
+        for each, effect, name, done in zip(told, effects, by, before, strict=True)
     ]
-    table(rows, heads)
+    table(rows, heads if rows else ())
 
 
 @rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
 @click.argument("rule", nargs=-1)
-@click.option(
-    "--told", metavar="N", type=click.IntRange(min=1), help="All rules you stated in at least N sessions."
-)
+@click.option("--told", metavar="N", type=click.IntRange(min=1), help="All you said in at least N sessions.")
 def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_json: bool) -> None:
     """Accept rules, including ones turned down or replaced."""
     if not rule and told is None:
         raise click.UsageError("name a rule, or give --told N")
     change = engine.rules.accept(rule, min_sessions=told or 0)
     if not change.rules and not as_json:
-        emit(f"no rule left to accept that you stated in at least {plural(told or 0, 'session')}")
+        emit(f"no rule waits that you said in at least {plural(told or 0, 'session')}")
         emit("to list them all: autopoiesis rules")
         return
     emit_change(change, "in force", as_json)
@@ -172,7 +179,7 @@ def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_jso
 @rules.verb("drop", "autopoiesis rules drop 3f2a91c")
 @click.argument("rule", nargs=-1, required=True)
 def rules_drop(engine: Engine, rule: tuple[str, ...], as_json: bool) -> None:
-    """Turn rules down: they stay in the file, but not in prompts."""
+    """Turn rules down: they stay in the file, but no agent is told them."""
     emit_change(engine.rules.turn_down(rule), "turned down", as_json)
 
 
@@ -230,12 +237,6 @@ def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
     emit_change(engine.rules.merge(rule, into), "merged", as_json)
 
 
-@rules.verb("word", "autopoiesis rules word")
-def rules_word(engine: Engine, as_json: bool) -> None:
-    """Have a model (rules.provider) reword pending rules; what it does not consider a rule is set to rest."""
-    emit_change(engine.rules.word(), "worded", as_json)
-
-
 @rules.verb("add", "autopoiesis rules add 'Answer in British English.'")
 @click.argument("text")
 @click.option("--project", default="", help="The project it applies to; by default all.")
@@ -266,20 +267,22 @@ def emit_change(change: Change, what: str, as_json: bool) -> None:
         emit(commit_text(change.commit.revision, change.commit.why))
 
 
-def _headline(again: int, listed: int) -> str:
-    others = f" ({plural(listed, 'rule')} in all)" if listed > again else ""
-    return f"You have told your agents {plural(again, 'thing')} more than once{others}:"
-
-
 def _short(text: str) -> str:
     line = first_line(text)
     return line if len(line) <= _CONTEXT else f"{line[: _CONTEXT - 1].rstrip()}…"
 
 
-def _state(rule: Rule) -> str:
-    state: str = rule.state
-    if rule.state == _WAITING:
-        state = "pending"
-    elif rule.accepted and rule.state == "in force":
-        state = "accepted"
-    return f"{state}, also in {rule.known}" if rule.known else state
+def _note(rule: Rule) -> str:
+    notes = (
+        ("accepted, said again since" if rule.is_said_again else "accepted") if rule.accepted else "",
+        f"also in {rule.known}" if rule.known else "",
+    )
+    return ", ".join(filter(None, notes))
+
+
+def _end_of(rule: Rule, book: Rulebook) -> str:
+    """What became of a rule that was replaced or ended."""
+    if rule.ended:
+        return f"ended on {rule.ended}"
+    by = book.get(rule.by)
+    return f"replaced by {by.id}: {by.text}" if by else "replaced"

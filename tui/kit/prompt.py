@@ -31,7 +31,6 @@ Mode = Literal[
     "export",
     "where",
     "pattern",
-    "days",
 ]
 
 HISTORY = 200
@@ -79,11 +78,11 @@ _MODES: dict[Mode, _Words] = {
         "enter accepts it · esc leaves it pending",
     ),
     "wording": _Words(
-        "your rule:", "▸", "one line, as it will appear in prompts",
+        "your rule:", "▸", "one line, as agents will be told it",
         "enter puts it in force · esc cancels",
     ),
     "often": _Words(
-        "accept rules stated in at least this many sessions:", "≥", "a number",
+        "accept what you said in at least this many sessions:", "≥", "a number",
         "enter accepts them · esc cancels",
     ),
     "export": _Words(
@@ -97,9 +96,6 @@ _MODES: dict[Mode, _Words] = {
     "pattern": _Words(
         "pattern of a violation:", "▸", "a regular expression, such as \\bTODO\\b",
         "enter shows a preview · esc cancels",
-    ),
-    "days": _Words(
-        "rules unused for this many days:", "▸", "a number", "enter shows them · esc cancels"
     ),
 }  # fmt: skip
 

@@ -1,39 +1,53 @@
-"""The rules screen: a person's standing rules for agents, and the evidence for each."""
+"""The rules screen's panels: the rules as a list, and the evidence for the selected one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from engine.lifecycle.rules.watched import watcher_path
-from engine.rules.seen import what_breaks
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
 from engine.rules.rulebook import Rule, Rulebook, most_told
+from engine.rules.watch import watcher_path, what_breaks
+from tui.kit.keyed_rows import KeyedRows
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
-from tui.render.draw import Row, clip
+from tui.kit.selectable_page import SelectablePage
+from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.render.safe import first_line
-from tui.screens.rules.rows import RuleItem, RulesPanel, draw_none, headline, standing
-from tui.screens.rules.why import MOST, Mention, WhyPanel, WhyView
+from tui.screens.rules.draw import (
+    DONE,
+    EVERYWHERE,
+    LATER,
+    MARKED,
+    SAID,
+    SIGNS,
+    Mention,
+    RuleItem,
+    WhyView,
+    draw_none,
+    draw_rule,
+    draw_why,
+    headline,
+    standing,
+)
 
 if TYPE_CHECKING:
-    from engine.lifecycle.rules.rules import Rules
-
     from engine.engine import Engine
+    from engine.rules.learning import Occurrence
     from tui.kit.bench import Bench
 
 BROAD = 150
 """Minimum columns for the rule next to the list."""
-NAMED = 40
-"""Cells of a rule shown in a notification."""
+MOST = 50
+"""The latest mentions shown."""
 Kept = Literal["all", "waiting", "in force"]
-KEPT: dict[Kept, str] = {"all": "", "waiting": "pending", "in force": "in force"}
+KEPT: dict[Kept, str] = {"all": "", "waiting": "that wait for you", "in force": "in force"}
 """What the list can show, in the order the key cycles through."""
 
 
@@ -46,37 +60,86 @@ class Table:
     loading: bool = False
 
 
-def read_table(rules: Rules) -> Table:
-    book = rules.book()
-    return Table(book, tuple(most_told(book.rules)))
-
-
 def look_up(engine: Engine, rule: Rule) -> WhyView:
-    """Finds each mention of a rule, what the agent had done before, and repetitions since acceptance."""
+    """Finds each time a rule was said, replaced or ended, and what the agent had done before."""
     occurrences = engine.rules.occurrences(rule)[::-1]
-    by = engine.kept_rules.authors_of(occurrences[:MOST])
-    mentions = tuple(
-        Mention(each, engine.rules.before(each), name)
-        for each, name in zip(occurrences[:MOST], by, strict=True)
-    )
-    since = engine.kept_rules.since().get(rule.id) if standing(rule) == "repeated" else None
+    latest = occurrences[:MOST]
+    by = engine.rules.authors_of(latest)
     return WhyView(
         rule,
-        since.words if since else "",
-        mentions=mentions,
-        more=len(occurrences) - len(mentions),
+        mentions=tuple(
+            Mention(each, engine.rules.before(each), name) for each, name in zip(latest, by, strict=True)
+        ),
+        more=len(occurrences) - len(latest),
         sees=what_breaks(rule.text)[1],
         watched=(engine.workspace.root / watcher_path(rule)).is_file(),
     )
 
 
-def _evidence_key(rule: Rule) -> tuple[object, ...]:
-    """Changes if the result of ``look_up`` may change."""
-    return rule.text, rule.told, rule.last, rule.also, rule.accepted
+class RulesPanel(KeyedRows[RuleItem]):
+    """One rule per row: those in force, those that wait, and the others."""
+
+    name_of = "rules"
+    number = "1"
+    words = "rules"
+    always_lit = True
+    aligned = True
+    signs = (*((sign, meaning) for sign, _, meaning in SIGNS.values()), (MARKED, "marked for merging"))
+    head = below = ""
+
+    def key(self, item: RuleItem) -> str:
+        return item.rule.id
+
+    def next_waiting(self) -> str:
+        """The id of the next rule after the selected one that waits; empty if there is none."""
+        after = (self.item_at(at).rule for at in range(self.cursor + 1, self.row_count))
+        return next((rule.id for rule in after if rule.state == "waiting"), "")
+
+    def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
+        return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
+
+    def searchable(self, item: RuleItem) -> Sequence[str]:
+        rule = item.rule
+        return rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last
+
+    def summarise(self) -> None:
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
+
+    def selected_text(self) -> str:
+        return self.selected.rule.text if self.selected is not None else ""
 
 
-def named(rule: Rule) -> str:
-    return clip(first_line(rule.text), NAMED)
+class WhyPanel(SelectablePage):
+    name_of = "why"
+    number = "2"
+    words = "why"
+    signs = (
+        (DONE, "what the agent had done"),
+        (SAID, "what you then said"),
+        (LATER, "what you said later, which replaced or ended it"),
+    )
+    view: WhyView | None = None
+
+    def show_view(self, view: WhyView | None) -> None:
+        if view == self.view:
+            return
+        before, self.view = self.view, view
+        self.redraw(other=before is None or view is None or before.rule.id != view.rule.id)
+
+    def draw_page(self, width: int) -> list[tuple[Row, int]]:
+        return draw_why(self.view, width, self.roles) if self.view is not None else []
+
+    @property
+    def occurrence(self) -> Occurrence | None:
+        """The selected mention, or the latest one."""
+        mentions = self.view.mentions if self.view is not None else None
+        return mentions[max(0, self.line)].occurrence if mentions else None
+
+    def empty(self, width: int) -> list[Row]:
+        return [Row(("no rule is selected", self.roles.faint))]
+
+    def summarise(self) -> None:
+        self.set_frame(self.view.rule.id if self.view is not None else "")
 
 
 class RulesLayout(ListDetail):
@@ -98,10 +161,10 @@ class RulesLayout(ListDetail):
         """The id of the rule to select after the next read; empty to keep the selection."""
         self.reading = ""
         """Progress of reading sessions."""
-        self.known: dict[str, WhyView] = {}
-        """The evidence for the rule selected last, by id."""
+        self.evidence: WhyView | None = None
+        """That for the rule selected last; ``None`` to look it up again."""
         self._reads: Lane[None, Table] = self.lane(
-            lambda _none: read_table(rules),
+            lambda _none: self._read_table(rules.book()),
             lambda _none, table: self._take(table),
             lambda _none, problem: self._take(Table(problem=problem)),
         )
@@ -121,25 +184,27 @@ class RulesLayout(ListDetail):
     def look(self) -> None:
         self._reads.ask(None)
 
-    # Display
-
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
         return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
 
-    def listed(self) -> list[RuleItem]:
-        states = {"waiting": ("said",), "in force": ("in force",)}.get(self.kept)
-        kept = [rule for rule in self.table.rules if states is None or rule.state in states]
-        return [RuleItem(rule, rule.id == self.marked) for rule in kept]
-
     def show(self) -> None:
-        table = self.table
+        table, panel = self.table, self.rules
         merging = "m on the rule whose words to keep, esc cancels" if self.marked else ""
-        below = merging or self.reading or ("" if self.kept == "all" else f"only {KEPT[self.kept]}")
-        self.rules.show_rules(
-            self.listed(), self._note, (table, self.kept, self.query_text),
-            head=headline(len(table.book.again), len(table.book.waiting)), below=below,
-        )  # fmt: skip
-        self.rules.filter(self.query_text)
+        panel.head = headline(table.rules)
+        panel.below = (
+            merging or self.reading or ("" if self.kept == "all" else f"only those {KEPT[self.kept]}")
+        )
+        panel.show_items(
+            [
+                RuleItem(rule, rule.id == self.marked)
+                for rule in table.rules
+                if self.kept in ("all", rule.state)
+            ],
+            self._note,
+            (table, self.kept, self.query_text),
+        )
+        panel.summarise()
+        panel.filter(self.query_text)
         self.show_rule()
 
     def show_rule(self) -> None:
@@ -148,12 +213,15 @@ class RulesLayout(ListDetail):
         if rule is None:
             self.why.show_view(None)
         else:
-            view = self.known.get(rule.id)
-            if view is None or _evidence_key(view.rule) != _evidence_key(rule):
-                view = self.known[rule.id] = WhyView(rule)
+            view = self.evidence
+            if view is None or view.rule != rule:
+                # What is shown of the same rule stays until there is more to show.
+                shown = view or self.why.view
+                is_same = shown is not None and shown.rule.id == rule.id
+                view = self.evidence = replace(shown, rule=rule) if shown and is_same else WhyView(rule)
                 self._whys.ask(rule)
             by = next((each.text for each in self.table.rules if each.id == rule.by), "")
-            self.why.show_view(replace(view, rule=rule, by=by))
+            self.why.show_view(replace(view, by=by))
         self.update_footer()
 
     def selected(self) -> Rule | None:
@@ -178,7 +246,9 @@ class RulesLayout(ListDetail):
             return [Row((f"no rules {KEPT[self.kept]}; s shows all", roles.muted))]
         return draw_none(width, roles)
 
-    # Results
+    @staticmethod
+    def _read_table(book: Rulebook) -> Table:
+        return Table(book, tuple(most_told(book.rules)))
 
     def _take(self, table: Table) -> None:
         self.table = table
@@ -188,7 +258,7 @@ class RulesLayout(ListDetail):
             self.wanted = ""
 
     def _take_why(self, view: WhyView) -> None:
-        self.known = {view.rule.id: view}
+        self.evidence = view
         self.show_rule()
 
     @on(RowList.Moved)

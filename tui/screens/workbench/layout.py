@@ -251,9 +251,9 @@ class WorkbenchLayout(FullScreen):
             self.ledger_panel.show_view(read.ledger)
         if read.status is not None:
             self.status = read.status
-            repeated = read.status.told_again
-            reminder = plural(repeated, "repeated instruction to review", "repeated instructions to review")
-            self.prompt.remind(reminder if repeated else "", self.key_of("open_rules"))
+            waiting = read.status.waiting_rules
+            reminder = plural(waiting, "rule waits for you", "rules wait for you")
+            self.prompt.remind(reminder if waiting else "", self.key_of("open_rules"))
         if read.feed is not None:
             self.activation.show_imported(any(entry.key for entry in read.feed))
             self.feed.show(read.feed)

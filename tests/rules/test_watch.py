@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from engine.rules.seen import what_breaks
 
 from engine.engine import Engine
 from engine.errors import ChangeRefused
+from engine.rules.watch import what_breaks
 from engine.topics.patterncheck import pattern_findings
 from tests.rules.conftest import Say
 
@@ -57,7 +57,7 @@ def test_rules_without_detectable_violations_have_no_pattern(rule: str) -> None:
 
 
 def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Path, say: Say) -> None:
-    said = 'please don\'t amend commits: it "breaks" {links}', "keep replies short, always"
+    said = 'never amend commits, it "breaks" {links} of ours', "always keep replies short"
     say("2031-01-05", *said)
     path = say("2031-01-06", "fix the typo")
     with Engine.open(sample) as engine:
@@ -65,10 +65,10 @@ def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Pa
         amend, short = (
             next(r for r in engine.rules.book().rules if word in r.text) for word in ("amend", "short")
         )
-        assert not engine.kept_rules.watch(amend.id).is_written and not (sample / "topics/rule-x.md").exists()
-        done = engine.kept_rules.watch(amend.id, apply=True)
+        assert not engine.rules.watch(amend.id).is_written and not (sample / "topics/rule-x.md").exists()
+        done = engine.rules.watch(amend.id, apply=True)
         assert engine.repository.show(done.commit.revision, done.path) == (sample / done.path).read_bytes()
-        assert not engine.problems() and not engine.kept_rules.watch(amend.id, apply=True).is_written
+        assert not engine.problems() and not engine.rules.watch(amend.id, apply=True).is_written
 
         def prompt() -> str:
             return engine.compile("now push it", session_id="ses_00000002").text
@@ -83,11 +83,11 @@ def test_a_command_that_breaks_a_rule_is_corrected_in_the_next_prompt(sample: Pa
         assert "Correct this" not in prompt()  # tool output is not the agent's own text
 
         with pytest.raises(ChangeRefused, match="--pattern REGEX"):
-            engine.kept_rules.watch(short.id)
+            engine.rules.watch(short.id)
         with pytest.raises(ChangeRefused, match="exponential"):
-            engine.kept_rules.watch(short.id, "(a+)+$")
-        own = engine.kept_rules.watch(short.id, r"\bin summary\b", apply=True)
+            engine.rules.watch(short.id, "(a+)+$")
+        own = engine.rules.watch(short.id, r"\bin summary\b", apply=True)
         path.write_text(text.replace("Done.", "In summary, it is done."))
         assert own.is_written and f"(rule-{short.id}: “In summary”)" in prompt()
         with pytest.raises(ChangeRefused, match="already exists"):
-            engine.kept_rules.watch(short.id, r"\bto sum up\b", apply=True)
+            engine.rules.watch(short.id, r"\bto sum up\b", apply=True)

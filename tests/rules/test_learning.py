@@ -1,0 +1,186 @@
+"""Which rules are in force after learning, and which wait: the later word holds, and nothing counts twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.rules import rules as learner
+from engine.rules.rulebook import PATH, Rule
+from tests.rules.conftest import Say
+from tests.rules.test_sentences import ONE_OFF
+
+
+@pytest.fixture
+def engine(sample: Path, say: Say) -> Iterator[Engine]:
+    """An engine without sessions; ``say`` adds them."""
+    with Engine.open(sample) as opened:
+        yield opened
+
+
+def in_force(engine: Engine) -> list[str]:
+    """Learns, and returns the rules that agents are told."""
+    return sorted(rule.text for rule in engine.rules.learn().learned.book.rules if rule.counts)
+
+
+def told(engine: Engine, message: str) -> str:
+    """The rules in a prompt."""
+    return "\n".join(
+        each.text for each in engine.compile(message).sections if each.label.startswith("rules:")
+    )
+
+
+def rule_of(engine: Engine, word: str) -> Rule:
+    (found,) = (rule for rule in engine.rules.book().rules if word in rule.text)
+    return found
+
+
+def test_a_request_for_the_task_is_not_in_force_however_often_it_is_made(engine: Engine, say: Say) -> None:
+    for day in range(1, 6):
+        say(f"2031-01-0{day}", *ONE_OFF, cwd=f"/home/robin/project-{day}")
+    assert in_force(engine) == []
+
+
+def test_a_repeated_request_waits_and_no_agent_is_told_it(engine: Engine, say: Say) -> None:
+    say("2031-01-07", "push and draft PR please")
+    say("2031-01-09", "create a draft PR please")
+    assert in_force(engine) == []
+    draft = rule_of(engine, "draft")
+    assert (draft.state, draft.told) == ("waiting", 2)
+    assert told(engine, "open a draft PR please") == ""
+    engine.rules.accept([draft.id])
+    assert draft.text in told(engine, "open a draft PR please")
+
+
+def test_a_plain_rule_is_in_force_at_once(engine: Engine, say: Say) -> None:
+    task = "fix the parser, then run it, and from now on always add a test for every fix"
+    say("2031-01-05", task, "always use tabs, never commit to main, and every function needs a docstring")
+    assert in_force(engine) == [
+        "always use tabs", "every function needs a docstring", "from now on always add a test for every fix",
+        "never commit to main",
+    ]  # fmt: skip
+    assert "- never commit to main" in told(engine, "hello")
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("always use tabs for indentation", "from now on use spaces for indentation"),
+        ("always keep lines under 80 characters", "from now on keep lines under 100 characters"),
+        ("always squash commits before merging", "never squash commits before merging"),
+        ("immer die Commits squashen, bei jedem Merge", "ab jetzt die Commits nicht mehr squashen"),
+    ],
+)
+def test_the_later_word_replaces_the_former(engine: Engine, say: Say, first: str, later: str) -> None:
+    say("2031-03-01", first)
+    assert in_force(engine) == [first]
+    say("2031-03-05", later)
+    done = engine.rules.learn().learned
+    assert [rule.text for rule in done.replaced] == [first] and in_force(engine) == [later]
+    old = rule_of(engine, first)
+    assert (old.state, old.by) == ("replaced", rule_of(engine, later).id)
+    assert [(each.said.text, each.effect_on(old)) for each in engine.rules.occurrences(old)] == [
+        (first, "said"), (later, "replaced"),
+    ]  # fmt: skip
+
+
+def test_a_rule_can_be_ended(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "always keep the changelog up to date")
+    assert in_force(engine) == ["always keep the changelog up to date"]
+    say("2031-03-05", "you no longer need to keep the changelog up to date")
+    assert in_force(engine) == []
+    ended = rule_of(engine, "changelog")
+    assert (ended.state, ended.ended, ended.by) == ("replaced", "2031-03-05", "")
+    assert [each.effect_on(ended) for each in engine.rules.occurrences(ended)] == ["said", "ended"]
+
+
+def test_a_word_that_is_taken_back_holds_again(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "always use tabs for indentation")
+    say("2031-03-05", "from now on use spaces for indentation")
+    assert in_force(engine) == ["from now on use spaces for indentation"]
+    say("2031-03-09", "always use tabs for indentation")
+    assert in_force(engine) == ["always use tabs for indentation"]
+
+
+def test_different_wishes_are_both_in_force(engine: Engine, say: Say) -> None:
+    said = "always add a docstring to public functions", "always add type hints to public functions"
+    say("2031-03-01", said[0])
+    say("2031-03-05", said[1])
+    assert in_force(engine) == list(said)
+
+
+def test_a_copy_of_a_session_counts_once(engine: Engine, say: Say) -> None:
+    said = "please have a look at the parser of dates in the gauge page", "never amend commits on main"
+    for day in ("2031-03-01", "2031-03-01", "2031-03-02"):  # resumed or forked: the same messages again
+        say(day, *said)
+    in_force(engine)
+    assert rule_of(engine, "amend").told == 1
+
+
+def test_a_rule_of_one_project_holds_there_and_one_of_two_everywhere(engine: Engine, say: Say) -> None:
+    say("2031-09-01", "never amend commits", "always answer in British English", cwd="/home/robin/gauges")
+    say("2031-09-02", "never ever amend commits", cwd="/home/robin/gauges")
+    say("2031-09-03", "always answer in British English please", cwd="/home/robin/tables")
+    in_force(engine)
+    assert (rule_of(engine, "amend").project, rule_of(engine, "British").project) == ("gauges", "")
+
+
+def test_learning_twice_reads_nothing_and_changes_nothing(
+    engine: Engine, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("2031-03-01", "never amend commits", "push and draft PR please")
+    say("2031-03-02", "create a draft PR please")
+    in_force(engine)
+    file, log = engine.workspace.root / PATH, engine.rules.log.stamp()
+    before = file.read_bytes()
+
+    def read(*_given: object) -> None:
+        raise AssertionError("a session was read again")
+
+    monkeypatch.setattr(learner, "read_session", read)
+    again = engine.rules.learn()
+    assert (again.sessions, file.read_bytes(), engine.rules.log.stamp()) == (0, before, log)
+
+
+def test_an_older_session_imported_later_does_not_overrule_a_newer_word(engine: Engine, say: Say) -> None:
+    say("2031-03-05", "from now on use spaces for indentation")
+    assert in_force(engine) == ["from now on use spaces for indentation"]
+    say("2031-03-01", "always use tabs for indentation")
+    assert in_force(engine) == ["from now on use spaces for indentation"]
+    assert rule_of(engine, "tabs").state == "replaced"
+
+
+def test_a_rule_put_in_force_by_an_earlier_build_without_plain_words_waits(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "push and draft PR please")
+    say("2031-03-02", "create a draft PR please")
+    assert in_force(engine) == []
+    file = engine.workspace.root / PATH
+    text = file.read_text()
+    assert "## Waiting for your decision" in text
+    file.write_text(text.replace("## Waiting for your decision", "## In force"))
+    say("2031-03-03", "what is the time?")
+    assert in_force(engine) == [] and rule_of(engine, "draft").state == "waiting"
+    file.write_text(file.read_text().replace("## Waiting for your decision", "## Said before, not confirmed"))
+    assert rule_of(engine, "draft").state == "waiting"
+
+
+def test_a_resting_rule_is_in_force_again_once_it_is_said_again(engine: Engine, say: Say) -> None:
+    say("2031-01-05", "never amend commits", "we always squash before we merge")
+    in_force(engine)
+    engine.rules.rest([rule_of(engine, "amend").id, rule_of(engine, "squash").id])
+    say("2031-01-02", "never ever amend commits")  # older than what is known
+    assert in_force(engine) == []
+    say("2031-01-07", "never ever amend commits")
+    assert in_force(engine) == ["never ever amend commits"]
+
+
+def test_a_rule_said_after_it_was_accepted_says_so(engine: Engine, say: Say) -> None:
+    engine.rules.add("Never amend commits.")
+    assert not rule_of(engine, "amend").is_said_again
+    day = engine.rules.today()
+    say(f"{int(day[:4]) + 1}-01-02", "never amend commits")
+    again = engine.rules.learn().learned.again
+    assert [rule.text for rule in again] == ["Never amend commits."] and again[0].is_said_again

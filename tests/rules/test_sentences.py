@@ -1,0 +1,223 @@
+"""Which sentences plainly state a rule, which may, and how two rules relate."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from engine.rules.judge import DATA, KINDS, judged
+from engine.rules.sentences import rules_in
+from engine.rules.subject import relation
+
+RULES = """
+from now on, write the changelog before the release
+we always squash before we merge
+never push to main without a review
+make sure every fix comes with a test, always
+always run the linter before you commit
+use metric units everywhere, not imperial ones
+we use uv, not pip
+from now on answer in one paragraph
+going forward, answer briefly
+as a rule, no force pushes
+every commit must have a ticket number
+each PR should have a description
+remember that we deploy on Fridays only
+désormais, toujours répondre en français
+以后请用中文回答
+never use emojis in commit messages
+always add type hints to your functions
+please never commit without asking me first
+I always want pull requests opened as drafts
+in this repo we never mock the database
+whenever you add an endpoint, document it in the API guide
+all public functions need a docstring
+no TODO comments in the code, ever
+our convention is to prefix branch names with the ticket id
+we prefer composition over inheritance in this codebase
+stop adding comments that repeat the code
+don't ever touch files outside src
+for all dates use the ISO format
+every migration must be reversible
+before every commit run the formatter
+always answer in British English
+don't use print for logging anymore, use the logger
+end all log messages without a period
+whenever you write SQL, use upper case keywords
+as of today, write commit subjects in the imperative
+we never merge our own pull requests
+remember to always update the docs when you change a flag
+keep functions under 40 lines, that's our rule
+""".strip().split("\n")
+TALK = """
+can we add a test for this?
+rename `old_name` to `new_name` in src/a.py and src/b.py now
+every user must have an email address
+it should always show the newest entry first
+the cache is never cleared here
+in future versions we want to support multiple accounts
+use the second one, not the first
+instead of a list return a map here
+the tests never pass on my machine
+the user can never see another user's invoices
+if the token is missing, always return 401
+I have never seen that error before
+add a check that every order has an address
+make the button always visible
+the old client always sent an empty body
+this screen must never scroll
+it would be nice if we always had logs
+every request is logged twice, fix that
+all tests are failing
+Ann or me, and never while the alarm is on
+the page should load all rows
+the script deletes all files, be careful
+we use Postgres in production and SQLite in tests
+""".strip().split("\n")
+ONE_OFF = """
+please don't push yet
+don't write any code, just plan
+don't change anything, just let me know
+for this PR skip the changelog
+don't commit this for now
+this time leave out the docs
+do not touch the parser until I have looked at it
+skip the tests this time
+don't run the tests now, they take ten minutes
+only look at the diff, don't edit it
+for now use a hard-coded value
+don't deploy today
+leave the config alone in this commit
+please wait with the merge until CI is green
+should we always use tabs?
+why do you always add comments?
+can you never see the window title either?
+what if we always squashed?
+yes
+never mind
+""".strip().split("\n")
+
+
+def plain(text: str) -> list[str]:
+    """The parts of a message that plainly state a rule."""
+    return [part for part, verdict in rules_in(text) if verdict.is_plain]
+
+
+def test_nearly_all_sentences_are_judged_right() -> None:
+    missed = [text for text in RULES if not plain(text)]
+    wrong = [text for text in TALK if plain(text)]
+    assert len(missed) <= 2, missed
+    assert len(wrong) <= 2, wrong
+
+
+@pytest.mark.parametrize("text", ONE_OFF)
+def test_what_is_limited_in_time_or_asked_is_never_plainly_a_rule(text: str) -> None:
+    assert plain(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (
+            "always use tabs, never commit to main, and every function needs a docstring",
+            ["always use tabs", "never commit to main", "every function needs a docstring"],
+        ),
+        (
+            "fix the parser, then run it, and from now on always add a test for every fix",
+            ["from now on always add a test for every fix"],
+        ),
+        (
+            "Looks good. From now on use single quotes and always run the linter before you commit.",
+            ["From now on use single quotes", "always run the linter before you commit"],
+        ),
+        (
+            "Can you look at it? Never push to main. The button is too big.",
+            ["Never push to main"],
+        ),
+        ("from now on use tabs, never spaces", ["from now on use tabs, never spaces"]),
+        ("use tabs in Makefiles. Always, in every file.", ["use tabs in Makefiles; Always, in every file"]),
+    ],
+)
+def test_rules_are_found_within_a_message_about_a_task(text: str, rules: list[str]) -> None:
+    assert [rule.casefold() for rule in plain(text)] == [rule.casefold() for rule in rules]
+
+
+def test_the_judge_has_a_weight_of_each_kind_for_every_feature() -> None:
+    tree = json.loads(DATA.read_bytes())
+    assert len(tree["base"]) == len(KINDS) and len(tree["weights"]) > 1_000
+    assert all(len(each) == len(KINDS) and all(map(math.isfinite, each)) for each in tree["weights"].values())
+    verdict = judged("never push to main")
+    assert verdict.is_plain and verdict.standing + verdict.once + verdict.other == pytest.approx(1)
+
+
+def test_no_sentence_holds_control_characters() -> None:
+    found = list(rules_in("\x1b[31mnever\x07 push\u202e to main without a review"))
+    assert found and all(part.isprintable() for part, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("from now on use spaces", "always use tabs"),
+        ("never squash commits before merging", "always squash commits before merging"),
+        ("always run the tests before you push", "never run the tests before you push"),
+        ("keep lines under 100 characters from now on", "keep lines under 80 characters"),
+        ("ab jetzt die Commits nicht mehr squashen", "immer die Commits squashen"),
+        ("let's make sure we're using US English everywhere", "please always use the british spelling"),
+        ("we use pnpm here", "always use npm for scripts"),
+        ("from now on write commit subjects in English", "always write commit subjects in German"),
+        ("from now on prefix variables with 'b_' instead", "always prefix variables with 'a_'"),
+        ("don't mock the database any more", "always mock the database"),
+        ("mocking the database is fine from now on", "never mock the database"),
+        ("you can push to main from now on", "never push to main"),
+        ("from now on use single quotes", "always use double quotes"),
+        ("use 4 spaces for indentation from now on", "always indent with 2 spaces"),
+        ("from now on date format is DD/MM/YYYY", "always use the ISO format for dates"),
+    ],
+)
+def test_a_later_rule_with_another_choice_replaces_the_former(new: str, old: str) -> None:
+    assert relation(new, old) == "replaces"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("you no longer need to update the changelog", "always update the changelog"),
+        ("no need to update the changelog any more", "always update the changelog"),
+        ("du musst die Commits nicht mehr squashen", "immer die Commits squashen"),
+    ],
+)
+def test_a_rule_is_ended_by_saying_that_it_is_not_needed(new: str, old: str) -> None:
+    assert relation(new, old) == "ends"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("never push to main", "always run the tests"),
+        ("always add a docstring to public functions", "always add type hints to public functions"),
+        ("use a draft PR", "use the british spelling"),
+        ("always prefix branches with 'x_'", "always prefix variables with 'a_'"),
+        ("always answer briefly", "never answer in German"),
+        ("commit messages end without a period", "log messages end without a period"),
+        ("always run the linter before you push", "always run the tests before you push"),
+        ("never commit secrets", "never amend commits"),
+        ("always add tests for fixes", "never add tests for prototypes"),
+    ],
+)
+def test_different_wishes_both_hold(new: str, old: str) -> None:
+    assert relation(new, old) == relation(old, new) == "different"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("never ever amend commits", "please never amend commits"),
+        ("always open pull requests as drafts", "open every PR as a draft"),
+        ("we always squash before we merge", "always squash before merging"),
+    ],
+)
+def test_paraphrases_are_one_rule(new: str, old: str) -> None:
+    assert relation(new, old) == relation(old, new) == "same"
