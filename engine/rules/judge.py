@@ -121,7 +121,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing"
         r"|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy"
         r"|release|open|close|edit|touch|change|delete|run)\w*"
-        rf"|\b(?:before|after|with|on|in|for) (?:each|every)(?: \w+){{0,2}}? {_WORK}\b|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
+        rf"|\b(?:before|after) (?:each|every)\b|\b(?:with|on|in|for) (?:each|every)(?: \w+){{0,2}}? {_WORK}\b"
+        rf"|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
         _I,
     ),
     "wants": re.compile(
@@ -190,7 +191,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 
 _QUESTION = re.compile(r"[?？]\W*$")
 _LIMITED = re.compile(
-    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read|test|decid|talk|discuss)\w*"
+    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read"
+    r"|test|decid|talk|discuss)\w*"
     r"|for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
     r"|session)|for today|today only|only today|tonight|tomorrow"
     r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit"
@@ -246,19 +248,23 @@ _UNREAL = re.compile(
     _I,
 )
 """Starts a thought, an example or a report."""
-_OWN_PLAN = re.compile(r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)", _I)
+_OWN_PLAN = re.compile(
+    r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)", _I
+)
 _RECORDS = re.compile(
-    r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think about)\b(?: \w+){0,4}? rules?\b"
+    r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
+    r" about)\b(?: \w+){0,4}? rules?\b"
     r"|^mention\b",
     _I,
 )
 """Asks to write a rule into a file: a task."""
 _FRAGMENT = re.compile(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
 _DIRECTS = re.compile(
-    r"\b(?:must|should|shall|always|never|need|have to|has to|only|please|don['’]?t|do not|use|prefer|you|we|gets?|goes?|is|are|no|not|want)\b",
+    r"\b(?:must|should|shall|always|never|needs?|have to|has to|only|please|don['’]?t|do not|use"
+    r"|prefer|end|start)\b",
     _I,
 )
-
+_AGAIN = re.compile(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +312,7 @@ def _said(sentence: str) -> tuple[str, int]:
     is_question = _QUESTION.search(plain) is not None
     if is_question and not _POLITE.match(plain):
         return QUESTION, 0
-    if _UNREAL.search(sentence) or (_OWN_PLAN.match(sentence) and not _LASTING.search(sentence)):
+    if _UNREAL.search(sentence) or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence)):
         return "is a thought", 0
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0
