@@ -155,6 +155,8 @@ def test_facts_harvested_at_night_get_the_local_date(engine: Engine) -> None:
         talk = engine.workspace.root / "conversations/night.md"
         talk.write_text("## 23:10 — user\nFact: The walrus of pier 7 sleeps on the slipway.\n")
         engine.knowledge.harvest.run(HarvestRequest(paths=("conversations/night.md",), reclaim=False))
+        (waiting,) = [each for each in engine.knowledge.review.queue.waiting() if "walrus" in each.item.text]
+        engine.knowledge.review.accept(waiting.id)
         assert (
             "sleeps on the slipway. [from: night, 2026-06-13]"
             in (engine.workspace.root / "knowledge/facts.md").read_text()

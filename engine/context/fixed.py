@@ -7,14 +7,17 @@ from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
 from engine.context.recaps import at_start, others_in
-from engine.context.request import CompileRequest
 from engine.context.sources import MEMORY, ParsedFiles, Reader
+
+if TYPE_CHECKING:
+    from engine.context.request import CompileRequest
 
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"

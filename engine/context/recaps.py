@@ -20,10 +20,10 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from engine.context import tokens
 from engine.context.budget import Candidate, Placement
-from engine.context.request import CompileRequest
 from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.search.dates import Days
 from engine.search.past_work import PastWork, past_work
@@ -31,6 +31,9 @@ from engine.search.results import SearchResult
 from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.markdown import sections
+
+if TYPE_CHECKING:
+    from engine.context.request import CompileRequest
 
 JOURNALS = ("knowledge/journal", "archive/journal")
 """The folders of journals, current and archived."""

@@ -106,7 +106,7 @@ async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(workspa
         assert "restored by a person" in driven.text
     with Engine.open(workspace, clock=lambda: NOW) as engine:
         entry = engine.knowledge.ledger.entries()[sha256]
-        assert entry.restored and entry.lines
+        assert entry.restored and entry.status == "harvested"
         assert engine.knowledge.check(sha256).source == "there"
 
 
