@@ -25,8 +25,8 @@ pytestmark = pytest.mark.timeout(60)
 LENGTH = 100_000
 RUNS = (
     " ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ", '"', "'", "`", "“", "«",
-    ",", "a ", "a, ", "(", ")", "[", "<", ">", "**", "1.", "--a", "@a ", "a/", "_", "never ", ", and ", "not a, ",
-    "use 'a' ",
+    ",", "a ", "a, ", "(", ")", "[", "<", ">", "**", "1.", "--a", "@a ", "a/", "_", "never ", ", and ",
+    "not a, ", "use 'a' ",
 )  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
