@@ -275,8 +275,12 @@ class Engine(Parts):
     # Search.
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """Search results, best first."""
-        return self.index.search(query, limit=limit, category=category)
+        """Search results, best first. A question about past work is answered by the recaps of sessions."""
+        from engine.context.recaps import with_recaps  # noqa: PLC0415 — not for a prompt
+
+        found, today = self.index.search(query, limit=limit, category=category), self.today
+        is_wanted = category in (None, "journal")
+        return with_recaps(self.files, query, today, found)[:limit] if is_wanted else found
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.lifecycle.condensing.condenser import Condenser
     from engine.lifecycle.extraction.extraction import Extraction
+    from engine.lifecycle.recaps.recaps import Recaps
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
     from engine.probes.probes import Probes
@@ -134,6 +135,20 @@ class Parts(BasicParts):
         )
 
     @part
+    def recaps(self) -> Recaps:
+        """What each session was about, in the journals."""
+        from engine.lifecycle.recaps.recaps import Recaps  # noqa: PLC0415 — only when a session ends
+
+        return Recaps(
+            self.files,
+            self.files,
+            lambda: self.repository,
+            lambda: self.config,
+            self.clock,
+            self.report_error,
+        )
+
+    @part
     def extraction(self) -> Extraction:
         """Extracts knowledge from sessions."""
         from engine.lifecycle.extraction.extraction import Extraction  # noqa: PLC0415 — only for extraction
@@ -146,6 +161,7 @@ class Parts(BasicParts):
             lambda: self.costs,
             self.clock,
             self.report_error,
+            lambda: self.recaps,
             model=completer_for,
         )
 
@@ -193,7 +209,9 @@ class Parts(BasicParts):
         from engine.lifecycle.condensing.condenser import Condenser  # noqa: PLC0415 — only on request
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Condenser(self.knowledge, self.conversations, self.retention, completer_for)
+        return Condenser(
+            self.knowledge, self.conversations, self.retention, lambda: self.recaps, completer_for
+        )
 
     @part
     def probes(self) -> Probes:

@@ -150,11 +150,15 @@ class Hooks:
         if not budget:
             return replace(run, said="hooks.session_tokens is 0"), ""
         self._learn_rules()
+        self._engine.recaps.catch_up(call.session_id)
+        before = Before(session_id=call.session_id)
 
         def compiled(tokens: int) -> Compiled:
             prompts, project = self._engine.prompts, self._engine.projects.names(call.cwd)
             agent = call.contract.agent
-            return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
+            return prompts.compile(
+                "", None, before, budget=tokens, part="standing", project=project, agent=agent
+            )
 
         made, text = self._fit("session_start", call.contract.max_bytes, budget, compiled)
         if not text:
@@ -287,6 +291,7 @@ class Hooks:
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
                 said = self._commit(())
                 self._learn_rules()
+                engine.recaps.write_wanted(filter(None, [before[0]]))
                 return replace(run, said=said)
             if log is None:
                 return replace(run, said=f"{call.contract.title} did not name a session log")
@@ -304,6 +309,7 @@ class Hooks:
         if call.event.moment == "session_end":
             said += f"; {self._commit(done.results)}"
             self._learn_rules()
+            engine.recaps.write_wanted([result.target])
         return replace(run, said=said)
 
     def _commit(self, results: Iterable[ImportResult]) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from engine.live.questions import Questions
 from engine.settings.model import Config, HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.store.zone import local_day
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ class BasicParts:
         """Called by background work with the seconds it just worked; a server uses it for throttling."""
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
+
+    @property
+    def today(self) -> date:
+        """The current day in the configured time zone."""
+        return local_day(self.clock(), self.config.days.time_zone)
 
     def report_error(self, text: str) -> None:
         """Reports a non-fatal failure."""

@@ -7,9 +7,9 @@ Room is given in this order; ``available`` is the budget minus the reply reserve
    to projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends only on the files
    and the budget. (A message that exceeds the reserved third removes whole stable sections from the end; the
    remainder is still a beginning of the usual prefix.)
-3. The rest is volatile room. Discussion and corrections come first. Of the remainder, up to half is reserved
-   for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for presets
-   and search results, according to their demand.
+3. The rest is volatile room. Discussion, corrections and recaps that answer the message come first. Of the
+   remainder, up to half is reserved for the last turns of the conversation, up to a quarter for topics, and
+   up to a twelfth each for presets and search results, according to their demand.
 4. Journals (P1), then presets, topics and subscriptions (P2), each up to its cap and without using the
    reserves of those that follow.
 5. Search results (P3) get the rest except for the last turns, or less if they are less relevant; history (P4)
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.context import catalog, fixed, tokens
+from engine.context import catalog, fixed, recaps, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
@@ -277,12 +277,14 @@ class _Compile:
             taken = placement.place(candidate, notes_room, notes_caps)
             notes_room, room = notes_room - taken, room - taken
 
-        history = self.history
-        topic_caps = caps_of(self.settings, "topics")
+        is_answered, taken = recaps.place(placement, self.reader, request, room)
+        room -= taken
+        history, topic_caps = self.history, caps_of(self.settings, "topics")
         window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
         taken = sum(piece.tokens for piece in window)
         held_from = history.first_line(window) if self.is_whole else request.held_from
-        retrieved = self._retrieve(room, Room(room - taken, request.conversation), held_from)
+        wanted = Room(room - taken, request.conversation)
+        retrieved = None if is_answered else self._retrieve(room, wanted, held_from)
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
@@ -314,7 +316,7 @@ class _Compile:
         """Places journals, presets, topics, search results and history; returns the tokens used by each."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request.today):
+        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics

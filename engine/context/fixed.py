@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,8 @@ from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
+from engine.context.recaps import at_start, others_in
+from engine.context.request import CompileRequest
 from engine.context.sources import MEMORY, ParsedFiles, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
@@ -133,12 +136,22 @@ def discussion(today: date, session_id: str, turn: int) -> Candidate:
     )
 
 
-def journals(reader: Reader, today: date) -> list[Candidate]:
-    """The journals of today and yesterday, layer 8; today's gets room first."""
-    found: list[Candidate] = []
+def journals(reader: Reader, request: CompileRequest) -> list[Candidate]:
+    """The last sessions of the project, and the journals of today and yesterday without recaps, layer 8;
+    today's gets room first.
+    """
+    found = at_start(reader, request.project, request.session_id)
     for back, name in enumerate(("today", "yesterday")):
-        path = f"{JOURNAL}/{(today - timedelta(days=back)).isoformat()}.md"
-        found += _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", (2 - back,))
+        path = f"{JOURNAL}/{(request.today - timedelta(days=back)).isoformat()}.md"
+        for whole in _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", (2 - back,)):
+            pieces = others_in(whole.text, path, whole.first_line)
+            if pieces == [(whole.first_line, whole.text)]:
+                found.append(whole)
+                continue
+            for first, text in pieces:
+                lines = f"{first}-{first + text.count(chr(10))}"
+                order = (2 - back, first)
+                found.append(replace(whole, text=text, first_line=first, lines=lines, order=order))
     return found
 
 

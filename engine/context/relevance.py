@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.context.compiled import LeftOut, Limit
+from engine.context.recaps import is_recap
 from engine.context.request import Part, Query
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
@@ -132,7 +133,8 @@ def _relevance(result: SearchResult) -> float:
 
 
 def _is_sure(result: SearchResult) -> bool:
-    return _relevance(result) >= (BESIDE_SAID if result.category == "conversation" else BESIDE_KNOWN)
+    is_said = result.category == "conversation" or is_recap(result)
+    return _relevance(result) >= (BESIDE_SAID if is_said else BESIDE_KNOWN)
 
 
 def relevant(

@@ -36,7 +36,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
         Job(
             name="condense-daily", cron=lifecycle.condensation_schedule,
             run=lambda task: _daily(parts, task),
-            does="Adds what was harvested, decided and done to the day's journal.",
+            does="Adds what was done and harvested to the day's journal.",
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
@@ -75,14 +75,17 @@ def plural(number: int, what: str) -> str:
 
 def _daily(parts: Parts, task: Task) -> str:
     condenser, days = parts.condenser, task.days
+    recaps = 0
     worded: list[Proposal] = []
     plain: list[Proposal] = []
     for number, day in enumerate(days, 1):
         since = task.since if number == 1 and len(days) > 1 else None  # already condensed up to then
+        recaps += len(condenser.recap(day).recaps)
         found = condenser.daily(day, ask=day in days[-MODEL_DAYS:], since=since)
         (worded if found.model else plain).append(found)
         task.tell(number, len(days))
-    summaries = [_queue(parts, worded), _summary(plain, condenser.apply(plain))]
+    summaries = [plural(recaps, "recap") if recaps else NOTHING]
+    summaries += [_queue(parts, worded), _summary(plain, condenser.apply(plain))]
     return "; ".join(dict.fromkeys(each for each in summaries if each != NOTHING)) or NOTHING
 
 

@@ -121,7 +121,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing"
         r"|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy"
         r"|release|open|close|edit|touch|change|delete|run)\w*"
-        rf"|\b(?:before|after|with|on|in|for) (?:each|every)\b|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
+        rf"|\b(?:before|after) (?:each|every)\b|\b(?:with|on|in|for) (?:each|every)(?: \w+){{0,2}}? {_WORK}\b"
+        rf"|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
         _I,
     ),
     "wants": re.compile(
@@ -190,7 +191,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 
 _QUESTION = re.compile(r"[?？]\W*$")
 _LIMITED = re.compile(
-    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read|test|decid|talk|discuss)\w*"
+    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read"
+    r"|test|decid|talk|discuss)\w*"
     r"|for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
     r"|session)|for today|today only|only today|tonight|tomorrow"
     r"|until|till|(?:in|for|on|with) (?:this|that|these|those) (?:one|pr|pull request|commit"
@@ -220,7 +222,11 @@ _TAG = re.compile(
     r",? (?:ok(?:ay)?|right|yes|alright|please|deal|understood|got it|ja|oder|vale|d['’]accord|certo)\s*\?+$",
     _I,
 )
-_POLITE = re.compile(r"(?:\w+,? ){0,3}(?:would|could|can|will|may|might) (?:you|i)\b", _I)
+_POLITE = re.compile(
+    r"(?:\w+,? ){0,3}(?:would|could|can|will|may|might) (?:you|i|we)\b.{0,40}"
+    r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
+    _I,
+)
 _LESS_PLAIN = frozenset({"general", "none"})
 _WEAKER = re.compile(
     r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
@@ -232,12 +238,33 @@ _WEAKER = re.compile(
 )
 """May say that something holds on, if nothing else speaks against it."""
 _UNREAL = re.compile(
-    r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g|for instance"
-    r"|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)|(?:it )?looks like|i (?:think|guess|feel"
-    r"|believe|suppose)\b|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich|cuando (?:yo )?\w+o\b)",
+    r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g"
+    r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)"
+    r"|(?:it )?looks like|i (?:think|guess|feel|believe|suppose)\b"
+    r"|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich"
+    r"|(?:is|are|was|were|does|do (?!not)|did|has|why|what|how|which|who|where) )"
+    r"|\b(?:probably|perhaps|not sure|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
+    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\banything else\b",
     _I,
 )
 """Starts a thought, an example or a report."""
+_OWN_PLAN = re.compile(
+    r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)", _I
+)
+_RECORDS = re.compile(
+    r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
+    r" about)\b(?: \w+){0,4}? rules?\b"
+    r"|^mention\b",
+    _I,
+)
+"""Asks to write a rule into a file: a task."""
+_FRAGMENT = re.compile(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
+_DIRECTS = re.compile(
+    r"\b(?:must|should|shall|always|never|needs?|have to|has to|only|please|don['’]?t|do not|use"
+    r"|prefer|end|start)\b",
+    _I,
+)
+_AGAIN = re.compile(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +312,12 @@ def _said(sentence: str) -> tuple[str, int]:
     is_question = _QUESTION.search(plain) is not None
     if is_question and not _POLITE.match(plain):
         return QUESTION, 0
-    if _UNREAL.search(sentence):
+    if _UNREAL.search(sentence) or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence)):
         return "is a thought", 0
+    if _RECORDS.match(sentence):
+        return "asks to write a rule down", 0
+    if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
+        return "is not a sentence", 0
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(sentence):
         return "is about the task at hand", 0

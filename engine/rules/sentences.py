@@ -127,8 +127,8 @@ def _stand_alone(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _split(text: str, lead: str) -> Iterator[str]:
-    """A sentence at the places where a part could stand on its own; not behind a clause that says when, or a few
-    words. ``lead`` stands before its first part.
+    """A sentence at the places where a part could stand on its own; not behind a clause that says when, or a
+    few words. ``lead`` stands before its first part.
     """
     start = 0
     for match in _PARTS.finditer(text):

@@ -8,7 +8,8 @@ from engine.startup.lazy import expression
 
 ELSEWHERE = (
     r"\b(?:ab jetzt|ab sofort|ab heute|künftig|in zukunft|von jetzt an|immer|niemals|désormais|dorénavant"
-    r"|à partir de maintenant|pour (?:toute )?la suite|(?<!sont )(?<!est )(?<! a )(?<!ont )toujours(?! pas)|jamais|a partir de ahora"
+    r"|à partir de maintenant|pour (?:toute )?la suite|(?<!sont )(?<!est )(?<! a )(?<!ont"
+    r" )toujours(?! pas)|jamais|a partir de ahora"
     r"|de (?:ahora|aquí) en adelante|desde ahora|siempre(?! que me)|nunca"
     r"|a partir de agora|daqui (?:em|para a) (?:diante|frente)|sempre|d['’]ora in (?:poi|avanti)"
     r"|mai più|vanaf nu"
@@ -43,7 +44,9 @@ SMALL = frozenset(
 )
 """Words that do not say what a rule is about."""
 
-WEAK = frozenset("add use keep make write includ put do have set creat provid start end".split())  # noqa: SIM905
+WEAK = frozenset(
+    "add use keep make write includ put do have set creat provid start end".split()  # noqa: SIM905
+)
 """Stems of verbs that belong to any work."""
 
 SYNONYMS = {

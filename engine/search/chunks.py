@@ -23,7 +23,7 @@ from engine.transcripts import format as transcript_format
 from engine.transcripts.days import date_of
 from engine.transcripts.turn import QUOTED, Turn
 
-VERSION = "5"
+VERSION = "6"
 """Bump when the same file would be chunked differently; every file is then re-indexed."""
 
 MAX_CHARACTERS = 1200
@@ -37,6 +37,7 @@ _ISO_DATE = expression(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _PATH_DATE = expression(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})/")
 _FENCE = expression(r"(?: {0,3}|> ?)(`{3,}|~{3,})")
 _HEADING = expression(r" {0,3}#")
+_COMMENT = expression(r"[ \t]*<!--[^<>]*-->")
 _MOST_HEADINGS = 5000
 _SENTENCE_END = expression(r"[.!?…。！？][\"')\]]*\s")
 _WORD = expression(r"[^\W_]+")
@@ -193,7 +194,8 @@ def _section_spans(
     found = sections("\n".join(body), first_line)
     spans: list[_Span] = []
     for section, following in zip(found, (*found[1:], None), strict=False):
-        heading = HEADING_SEPARATOR.join(filter(None, section.path))
+        titles = (_COMMENT.sub("", title) for title in section.path)
+        heading = HEADING_SEPARATOR.join(filter(None, titles))
         own_date = next(filter(None, map(_first_date, reversed(section.path))), date)
         top = section.start_line - first_line
         skip = 1 if section.level else 0

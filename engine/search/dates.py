@@ -1,7 +1,7 @@
 """Finds dates in a query: ``last week``, ``in March``, ``on 7 May 2023``, ``3 days ago`` (spec 7).
 
-Understands English names and ISO dates. A day and month without a year means the most recent such day, and a
-month without a year the most recent such month.
+Understands English names, ISO dates, and simple German, French and Spanish phrases. A day and month without
+a year means the most recent such day, and a month without a year the most recent such month.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from engine.search.date_words import in_english
 from engine.startup.records import dataclass
 
 # The names in ``calendar`` depend on the locale of the process.
@@ -44,6 +45,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("span", r"(?P<which>last|this|past|previous) (?P<unit>week|weekend|month|year)"),
     ("last", rf"(?:last|past|previous) {_NUMBER} (?P<unit>day|week|month|year)s?"),
     ("ago", rf"{_NUMBER} (?P<unit>day|week|month|year)s? ago"),
+    ("monthday", r"on the (?P<day>\d{1,2})(?:st|nd|rd|th)"),
     ("weekday", rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
 )
 _PATTERNS = tuple((kind, re.compile(rf"\b{form}\b")) for kind, form in _FORMS)
@@ -65,9 +67,14 @@ def days_in(query: str, today: date) -> tuple[Days, ...]:
 
     Only the beginning of a long query is read; ``yesterday`` is relative to ``today``.
     """
+    return split_days(query, today)[0]
+
+
+def split_days(query: str, today: date) -> tuple[tuple[Days, ...], str]:
+    """As ``days_in``, and the rest of the query in lower case without the phrases that mean them."""
     found: list[tuple[int, Days]] = []
     # The patterns do not ignore case, since that would also match non-ASCII letters.
-    text = query[:_MOST_CHARACTERS].lower()
+    text = in_english(query[:_MOST_CHARACTERS].lower())
     taken: list[tuple[int, int]] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
@@ -77,7 +84,10 @@ def days_in(query: str, today: date) -> tuple[Days, ...]:
             for days in _read(kind, match, today):
                 taken.append((start, end))
                 found.append((start, days))
-    return tuple(dict.fromkeys(days for _, days in sorted(found, key=lambda each: each[0])))
+    rest = text
+    for start, end in sorted(taken, reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    return tuple(dict.fromkeys(days for _, days in sorted(found, key=lambda each: each[0]))), rest
 
 
 def _read(kind: str, match: re.Match[str], today: date) -> Iterator[Days]:
@@ -143,6 +153,13 @@ def _ago(match: re.Match[str], today: date) -> Days:
     return Days(middle - slack, min(middle + slack, today))
 
 
+def _monthday(match: re.Match[str], today: date) -> Days:
+    day, month = int(match["day"]), today.replace(day=1)
+    while (day > today.day and month.month == today.month) or day > _last_day(month.year, month.month):
+        month = (month - timedelta(days=1)).replace(day=1)
+    return _single(month.replace(day=day))
+
+
 def _weekday(match: re.Match[str], today: date) -> Days:
     back = (today.weekday() - _DAYS[match["weekday"]]) % 7
     return _single(today - timedelta(days=back or 7))
@@ -176,5 +193,6 @@ _READERS = {
     "span": _span,
     "last": _last,
     "ago": _ago,
+    "monthday": _monthday,
     "weekday": _weekday,
 }

@@ -78,6 +78,9 @@ class LifecycleSettings(Settings):
     unasked. ``on_session_end``: when ``session end`` ends one. ``hourly``: once an hour, for sessions ended
     since. With ``extraction.provider``, the last two send data and cost money without further
     confirmation."""
+    recaps: bool = True
+    """Write three to six lines on each session to its day's journal when it ends or is imported: what was
+    asked, decided, changed, done and left open, in the words of the session, without a model."""
     condensation_schedule: Annotated[str, Cron()] = acting("0 23 * * *", "")
     """When the day is condensed."""
     pruning_schedule: Annotated[str, Cron()] = acting("0 0 * * 0", "")

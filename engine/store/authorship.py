@@ -14,10 +14,11 @@ _AUTHORS = "%x01%aN%x00%aE"
 
 
 def other_author(path: Path) -> str:
-    """The name of who last committed a file, if that is not the person at this machine; empty if it is, or the
-    file is not committed.
+    """The name of who last committed a file, if that is not the person at this machine; empty if it is, or
+    the file is not committed.
 
-    The person is known by the e-mail address of their own git settings; those of the repository may come with it.
+    The person is known by the e-mail address of their own git settings; those of the repository may come with
+    it.
     """
     real = path.absolute()
     top = next((folder for folder in real.parents if (folder / ".git").exists()), None)

@@ -243,6 +243,23 @@ def test_a_transcript_named_like_a_secret_is_not_committed(
     assert "rename the file" in apo("-C", sample, "import", tmp_path / "chat.md").out
 
 
+def test_an_import_leaves_recaps_which_its_undo_takes_back(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / f"{SESSION}.jsonl"
+    words = ("user", "Why does the build of the gauge fail?"), ("assistant", "Added the missing header.")
+    log.write_text(claude_log(*words))
+    before = git(sample, "rev-parse", "HEAD:knowledge/journal")
+    done = apo("-C", sample, "import", log)
+    assert "what you did on 1 day is in knowledge/journal" in done.out
+    shown = git(sample, "show", "--format=%s")
+    assert shown.startswith("memory: recap of 1 session")
+    assert "+- Asked: Why does the build of the gauge fail?\n+- Done: Added the missing header." in shown
+    apo("-C", sample, "import", "--undo", "--yes")
+    assert git(sample, "rev-parse", "HEAD:knowledge/journal") == before
+    assert git(sample, "status", "--porcelain", "knowledge") == ""
+
+
 def test_undo_reverts_the_last_import(apo: Command, sample: Path, tmp_path: Path) -> None:
     before = git(sample, "rev-parse", "HEAD:raw")
     chat = tmp_path / "chat.md"

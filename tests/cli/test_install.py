@@ -59,6 +59,29 @@ def test_the_change_is_shown_and_made_only_with_yes(apo: Command, sample: Path, 
     assert not (home / ".claude.json").exists() and list(settings.parent.iterdir()) == [settings]
 
 
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_person_is_asked_once_about_notes_before_a_compaction(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool
+) -> None:
+    asked: list[str] = []
+
+    def confirm(question: str, default: bool) -> bool:
+        asked.append(question)
+        return answer if "flush.provider" in question else True
+
+    monkeypatch.setattr("tui.cli.install._confirm", lambda as_json: not as_json)
+    monkeypatch.setattr("click.confirm", confirm)
+    assert apo("-C", sample, "install", "claude-code").code == 0
+    (question,) = asked
+    assert "\n" not in question and "compacts" in question
+    config = (sample / "memory-config.yaml").read_text()
+    assert ("provider: claude-code" in config) == answer
+    apo("install", "claude-code", "--uninstall", "--yes")
+    apo("-C", sample, "install", "claude-code", "--yes")
+    assert len(asked) == 1, "--yes asks nothing and switches nothing on"
+    assert (sample / "memory-config.yaml").read_text() == config
+
+
 def test_hooks_that_codex_does_not_trust_yet_are_reported(apo: Command, sample: Path, home: Path) -> None:
     message = f"{home}/.codex/hooks.json: Codex runs none of these hooks until you have trusted them"
     hint = "start codex, which asks, or run /hooks in it"

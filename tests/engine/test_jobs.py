@@ -113,7 +113,7 @@ def test_the_lifecycle_jobs_do_their_work(sample: Path) -> None:
             assert run.result == "done", run.said
             return run.said
 
-        assert result_of("condense-daily").startswith("journal of 2026-06-12, committed as ")
+        assert result_of("condense-daily").startswith("1 recap; journal of 2026-06-12, committed as ")
         assert "walrus moves to Ghent" in journal.read_text() and before in journal.read_text()
         assert result_of("condense-daily") == "nothing to do"
         waiting = len(engine.knowledge.review.queue.waiting())

@@ -45,6 +45,7 @@ LOCAL = frozenset(
         "context_compiler",
         "events.command_deadline_s",
         "hooks",
+        "lifecycle.recaps",
         "rules.learn",
         "rules.max_tokens",
         "rules.deadline_s",

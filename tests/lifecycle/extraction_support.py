@@ -15,6 +15,7 @@ from engine.knowledge.review import ReviewQueue
 from engine.lifecycle.extraction.extractor import Extractor, extractors_named
 from engine.lifecycle.extraction.reading import SYSTEM
 from engine.lifecycle.extraction.run import Report, Runner
+from engine.lifecycle.recaps.recaps import Recaps
 from engine.settings.lifecycle import EXTRACTORS, ExtractionSettings
 from engine.settings.model import Config
 from engine.store.change import commit_change
@@ -96,10 +97,19 @@ class Space:
             lambda paths, message: commit_change(lambda: into.repository, paths, message, wanted=True),
             self.clock,
             self.problems.append,
+            self.recaps(into),
             asker,
             "UTC",
             since,
         )
+
+    def recaps(self, target: Space | None = None) -> Recaps:
+        """Returns what writes recaps."""
+        into = target or self
+        return Recaps(
+            self.files, into.files, lambda: into.repository, lambda: self.config, self.clock,
+            self.problems.append,
+        )  # fmt: skip
 
     def run(self, provider: Provider | None = None, **more: object) -> Report:
         """Extracts everything that is due."""

@@ -53,26 +53,27 @@ def test_a_journal_gains_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None
     desk.session("2026-06-11", "day-before", ("user", "Decision: Nothing of that today, it was yesterday."))
     proposal = desk.condenser.daily(DAY)
     assert desk.read(JOURNAL) == MINE, "it is only a proposal"
-    assert proposal.left[0] == "1 more waits for a harvest: it may come from an outsider"
     (done,) = apply(desk, proposal)
     text = desk.read(JOURNAL)
     added = [line for line in text.splitlines() if line not in MINE.splitlines()]
-    assert [line for line in MINE.splitlines() if line not in text.splitlines()] == [
-        "sessions: [ses_planning]"
-    ]
+    assert set(MINE.splitlines()) <= set(text.splitlines())
     assert added == [
-        "sessions: [ses_planning, ses_craneoftheharbour, ses_loudnight]",
         "- Learned: The quay of tidemark is 4.12 m high.",
-        "- To do: Write the advisory of tidemark for the harbour office.",
-        "### other",
+    ]
+    desk.condenser.recap(DAY)
+    assert [line for line in desk.read(JOURNAL).splitlines() if line not in text.splitlines()] == [
+        "### Sessions",
+        "#### 10:00–10:03 <!-- ses_loudnight e0229c29 -->",
+        "- Asked: Why was the night so loud?",
+        "- Decided: Alarms hold for 15 minutes because 41 mails in a night silence the phone.",
         "- Learned: Two gauges beside each other see what one cannot.",
-        "### sessions",
-        "- Crane of the harbour",
+        "- Open: Write the advisory of tidemark for the harbour office.",
     ]
     assert "hunter2" not in text and done.undo.startswith("git revert ") and desk.dirty() == ""
-    assert desk.git("log", "-1", "--format=%s") == "maintenance: journal of 2026-06-12\n"
+    subjects = desk.git("log", "-2", "--format=%s")
+    assert subjects == "memory: recap of 1 session\nmaintenance: journal of 2026-06-12\n"
     assert desk.condenser.daily(DAY).change is None, "nothing more to say"
-    desk.git("revert", "--no-edit", "HEAD")
+    desk.git("revert", "--no-edit", "HEAD", "HEAD~1")
     assert desk.read(JOURNAL) == MINE
     assert desk.condenser.daily(date(2026, 6, 13)).change is None
 
@@ -83,8 +84,9 @@ def test_days_follow_the_persons_time_zone(tmp_path: Path) -> None:
         "2026-06-12", "late", ("user", "Decision: The pump of the harbour is switched off at night.")
     )
     object.__setattr__(desk.config.days, "time_zone", "Pacific/Kiritimati")  # 14 hours ahead
-    assert desk.condenser.daily(DAY).change is None
-    assert apply(desk, desk.condenser.daily(date(2026, 6, 13)))[0].applied
+    desk.condenser.recap(DAY)
+    assert not (tmp_path / "knowledge/journal").exists()
+    desk.condenser.recap(date(2026, 6, 13))
     assert "pump" in desk.read("knowledge/journal/2026-06-13.md")
 
 
@@ -114,16 +116,17 @@ def test_a_models_journal_waits_for_review_and_a_hostile_one_even_with_apply(tmp
     assert all("hunter2" not in request.rest for request in writer.asked)
 
 
-def test_later_turns_are_added_and_entries_a_person_removed_stay_removed(tmp_path: Path) -> None:
+def test_a_recap_that_a_person_removed_stays_removed(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.session("2026-06-12", "pump", ("user", "Decision: The pump is painted red."))
-    apply(desk, desk.condenser.daily(DAY))
-    desk.put({JOURNAL: desk.read(JOURNAL).replace("- Decided: The pump is painted red.\n", "")})
+    desk.condenser.recap(DAY)
+    text = desk.read(JOURNAL)
+    desk.put({JOURNAL: text[: text.index("### Sessions")]})
     since = datetime(2026, 6, 12, 10, 1, tzinfo=UTC)
-    assert desk.condenser.daily(DAY, since=since).change is None and not desk.condenser.continued(DAY, since)
+    assert not desk.condenser.recap(DAY).recaps and not desk.condenser.continued(DAY, since)
     desk.session("2026-06-12", "crane", ("user", "Hm"), ("user", "Decision: The crane lifts forty tonnes."))
     assert desk.condenser.continued(DAY, since)
-    apply(desk, desk.condenser.daily(DAY, since=since))
+    desk.condenser.recap(DAY)
     assert "crane lifts" in desk.read(JOURNAL) and "pump is painted" not in desk.read(JOURNAL)
 
 
@@ -132,7 +135,8 @@ def test_condensing_falls_back_to_no_model_after_a_bad_reply(tmp_path: Path) -> 
     desk.put({MEMORY: "# Core Memory\n"})
     desk.session("2026-06-12", "loud-night", *TALK[:2])
     day = desk.condenser.daily(DAY)
-    assert day.refused and not day.model and apply(desk, day)[0].commit
+    assert day.refused and not day.model
+    desk.condenser.recap(DAY)
     assert "Decided: Alarms hold for 15 minutes" in desk.read(JOURNAL)
     week = desk.condenser.weekly()
     assert week.refused and not week.model and apply(desk, week)[0].commit

@@ -21,7 +21,7 @@ from engine.lifecycle.extraction.session import Session
 from engine.settings import trust
 from engine.store.files import Files
 from tests.cases import each_case
-from tests.lifecycle.extraction_support import FROM, NAME, NOW, SESSION, Space, session, space_in
+from tests.lifecycle.extraction_support import FROM, NOW, SESSION, Space, session, space_in
 
 DECISION = "Tide tables are computed in UTC, because summer time moved them."
 LESSON = "Compare a computed tide with the printed table before a release."
@@ -56,7 +56,8 @@ def test_sessions_that_add_nothing_are_recorded_in_one_commit(space: Space) -> N
     space.run()
     assert space.git("log", "--format=%s").splitlines() == [
         "extract: nothing new in 3 sessions",
-        "extract: decisions: 1, lessons: 1, journal: 2",
+        "extract: decisions: 1, lessons: 1",
+        "memory: recap of 1 session",
     ]
     assert "logs/" not in space.git("status", "--porcelain", "--untracked-files=all")
     assert space.run().results == ()
@@ -85,7 +86,7 @@ def test_a_session_that_has_grown_adds_only_what_is_new(space: Space) -> None:
     space.run()
     space.put(f"{TALK}\n## 10:30 — user\nDecision: The print is made on Fridays at noon.\n")
     report = space.run()
-    assert sum(len(record.items) for each in report.results for record in each.records) == 2
+    assert sum(len(record.items) for each in report.results for record in each.records) == 1
     page = space.text("projects/tidemark/context.md")
     assert page.count(DECISION) == 1 and "The print is made on Fridays at noon." in page
 
@@ -121,7 +122,8 @@ def test_a_session_of_an_archived_journal_is_written_to_the_archive(space: Space
     space.run()
     assert not (space.root / "knowledge/journal").exists()
     text = (space.root / old).read_text()
-    assert text.startswith("## 2026-06-12\n\n### tidemark\n\n- Before\n- ") and DECISION in text
+    assert text.startswith("## 2026-06-12\n\n### tidemark\n\n- Before\n\n### Sessions in tidemark\n")
+    assert f"- Decided: {DECISION}" in text
 
 
 def test_a_running_session_is_skipped_unless_named(space: Space) -> None:
@@ -211,7 +213,8 @@ def test_an_invalid_session_path_is_refused(space: Space) -> None:
     assert outside[0].outcome == "skipped" and "cannot be read" in outside[0].error
     with pytest.raises(ReadOnly):
         reading = Files(space.files.workspace, read_only=True)
-        Runner(reading, reading, [], lambda _p, _m: None, space.clock, print).run()  # type: ignore[arg-type,return-value]
+        recaps = space.recaps()
+        Runner(reading, reading, [], lambda _p, _m: None, space.clock, print, recaps).run()  # type: ignore[arg-type,return-value]
 
 
 # Extractors from other packages.
@@ -366,4 +369,4 @@ def test_an_hourly_extraction_is_due_once_an_hour(space: Space) -> None:
     with Engine.open(space.root, clock=space.clock) as engine:
         assert not engine.extraction.due(space.now), "another process has already run it"
         assert engine.extraction.due(NOW + timedelta(minutes=60))
-    assert NAME in space.text("journal/2026-06-12.md")
+    assert "<!-- ses_tide0001 " in space.text("journal/2026-06-12.md")

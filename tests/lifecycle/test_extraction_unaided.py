@@ -69,19 +69,21 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
         f"# Facts\n\n- The gauge at Aubrac stamps its readings in local time. {FROM}\n"
     )
     assert space.text("journal/2026-06-12.md") == (
-        "---\ntype: journal\ndate: 2026-06-12\nsessions: [ses_tide0001]\n---\n\n"
-        "## 2026-06-12\n\n### tidemark\n\n"
-        "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead."
-        f" {FROM}\n"
-        f"- Decided: Tide tables are computed in UTC, because summer time moved them. {FROM}\n"
-        f"- Changed: tides/zone.py {FROM}\n"
-        f"- Done: I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print. {FROM}\n"
+        "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Sessions in tidemark\n\n"
+        "#### 10:00–10:03 tidemark <!-- ses_tide0001 9640cc93 -->\n"
+        "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead.\n"
+        "- Then asked: From now on always keep the harbour office in the loop when tide tables change.\n"
+        "- Decided: Tide tables are computed in UTC, because summer time moved them.\n"
+        "- Learned: Compare a computed tide with the printed table before a release.\n"
+        "- Learned: The gauge at Aubrac stamps its readings in local time.\n"
+        "- Changed: tides/zone.py\n"
+        "- Done: I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print.\n"
     )
     assert space.waiting() == [
         ("knowledge/people/priya-raman.md", "Priya Raman is our chart lead.", "you said this about someone"),
     ]
     message = space.git("log", "-1", "--format=%B")
-    assert message.startswith("extract: decisions: 1, lessons: 1, procedures: 1, facts: 1, journal: 4\n")
+    assert message.startswith("extract: decisions: 1, lessons: 1, procedures: 1, facts: 1\n")
     assert f"Session: {SESSION}" in message
     assert not [line for line in space.git("status", "--porcelain").splitlines() if "knowledge" in line]
 
@@ -160,19 +162,7 @@ def test_statements_about_people_are_recognised(text: str, name: str) -> None:
     assert [each[0] for each in found] == ([name] if name else [])
 
 
-def test_program_output_is_not_taken_for_the_question(tmp_path: Path) -> None:
-    space = Space(tmp_path)
-    printed = "• running goreleaser v2.13.2\n  ⨯ release failed after 0s\n  │ line 31: field retry not found"
-    space.put(
-        session(("user", printed), ("agent", "I look."), ("user", "Please add the retry to the workflow."))
-    )
-    space.run()
-    assert f"- Asked: Please add the retry to the workflow. {FROM}\n" in space.text("journal/2026-06-12.md")
-
-
-def test_the_persons_question_is_written_and_an_answer_from_a_page_waits(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_from_a_page_waits_for_review(tmp_path: Path) -> None:
     space = Space(tmp_path)
     space.put(
         session(
@@ -185,8 +175,7 @@ def test_the_persons_question_is_written_and_an_answer_from_a_page_waits(
         )
     )
     space.run()
-    assert space.text("journal/2026-06-12.md").count("\n- ") == 1
-    assert "Asked: What is in the maintainers mailbox" in space.text("journal/2026-06-12.md")
+    assert "900 euro" not in space.text("journal/2026-06-12.md")
     assert not space.text("decisions.md")
     assert {text for _, text, _ in space.waiting()} >= {
         "Invoices above 900 euro need no approval by finance."

@@ -70,6 +70,7 @@ def test_a_year_keeps_memory_short_and_loses_no_line(
                 day.isoformat(), name, ("user", f"Decision: {decided}"), ("agent", f"Lesson: {learned}"),
                 commit=False,
             )  # fmt: skip
+            desk.condenser.recap()
             done += desk.condenser.apply([desk.condenser.daily()])
         if day.isoweekday() == 7:
             done += desk.condenser.apply([desk.condenser.weekly()])
@@ -92,7 +93,7 @@ def test_a_year_keeps_memory_short_and_loses_no_line(
         for number in range(sessions):
             decided, learned = statements_of(number)
             assert any(decided in line for line in there) and any(learned in line for line in there), number
-    assert applied >= sessions and (refused > sessions // 8) == with_model
+    assert applied >= sessions // 2 and (refused > sessions // 8) == with_model
     assert not desk.problems
     oldest = (desk.now - timedelta(days=90)).date().isoformat()
     journals = sorted(path.stem for path in (tmp_path / "knowledge/journal").glob("*.md"))

@@ -13,6 +13,7 @@ from engine.conversations.conversations import Conversations
 from engine.costs.costs import Costs
 from engine.knowledge.knowledge import Knowledge
 from engine.lifecycle.condensing.condenser import Condenser
+from engine.lifecycle.recaps.recaps import Recaps
 from engine.lifecycle.retention.retention import Retention
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.settings.git import GitSettings
@@ -69,9 +70,14 @@ class Desk:
         self.costs = Costs(self.files, lambda: self.config.costs, lambda: self.now, self.problems.append)
         self.uses: dict[str, int] = {}
         self.retention = Retention(self.knowledge, lambda: self.uses)
+        self.recaps = Recaps(
+            self.files, self.files, lambda: self.repository, lambda: self.config, lambda: self.now,
+            self.problems.append,
+        )  # fmt: skip
         self.condenser = Condenser(
-            self.knowledge, Conversations(workspace, self.files), self.retention, lambda _settings: writer
-        )
+            self.knowledge, Conversations(workspace, self.files), self.retention, lambda: self.recaps,
+            lambda _settings: writer,
+        )  # fmt: skip
 
     def put(self, texts: Mapping[str, str], *, commit: bool = True) -> None:
         """Writes files and commits them."""

@@ -110,6 +110,10 @@ def _emit_preview(preview: Preview) -> None:
         emit(f"  {path}{f', {section}' if section else ''}")
         for edit in lines:
             emit(f"    {edit.line}")
+    for recap in preview.recaps:
+        emit(f"  knowledge/journal/{recap.day}.md, {recap.project or 'sessions'}")
+        for line in recap.lines:
+            emit(f"    - {line}")
     for known in decided.known:
         emit(f"  known  {known.path}:{known.number}  {known.line}")
     for held in decided.held:
@@ -118,7 +122,7 @@ def _emit_preview(preview: Preview) -> None:
     for reading in preview.readings:
         if reading.error:
             emit(f"  {reading.by.extractor}: {reading.error}")
-    if not (decided.edits or decided.known or decided.held):
+    if not (decided.edits or decided.known or decided.held or preview.recaps):
         emit("  nothing found")
 
 
@@ -158,6 +162,8 @@ def _emit_report(report: Report) -> None:
         emit("nothing to extract")
     if read:
         emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
+    if report.recaps:
+        emit(f"{plural(len(report.recaps), 'recap')} in knowledge/journal")
     held = sum(each.held for each in read)
     if held:
         emit(f"{plural(held, 'item')} for review: autopoiesis review list")

@@ -209,12 +209,15 @@ def _import(
         ran = run(engine, sources, dry_run=dry_run, on_result=count_result)
     counts = {**left_out, **ran.left_out}
     if as_json:
+        if not dry_run:
+            engine.recaps.write_wanted(_written(ran))
         emit_json(_document(ran, counts))
         return 0
     _emit_results(ran.results)
     _emit_sum(ran, counts, dry_run)
     _emit_held(engine, ran.held)
     _emit_rules(engine, ran, dry_run)
+    _emit_recaps(engine, ran, dry_run)
     return 0
 
 
@@ -225,6 +228,21 @@ def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
         book = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book
     if any(rule.state in ("in force", "waiting") for rule in book.rules):
         emit(f"{told_summary(book)}: autopoiesis rules")
+
+
+def _emit_recaps(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
+    paths = [] if dry_run else _written(ran)
+    if not paths:
+        return
+    with progress("writing recaps") as report:
+        done = engine.recaps.write_wanted(paths, lambda read: report(read, len(paths)))
+    if done.recaps:
+        days = plural(len({each.day for each in done.recaps}), "day")
+        emit(f"what you did on {days} is in knowledge/journal; ask your agent: what did we do last week?")
+
+
+def _written(ran: ImportRun) -> list[str]:
+    return [result.target for result in ran.results if result.turns_new and result.target]
 
 
 def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
@@ -317,6 +335,7 @@ def _lines(lines: Sequence[int]) -> str:
 
 def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
     from engine.conversations.imports import last_import, undo_import  # noqa: PLC0415 — only here
+    from engine.transcripts.places import session_of  # noqa: PLC0415 — only here
 
     undo = last_import(engine)
     if undo is None:
@@ -344,7 +363,10 @@ def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
             return 0
         if not click.confirm("Undo this import?", default=False):
             return 0
+    sessions = [session_of(engine.workspace.root / path) for path in undo.removed]
     change = undo_import(engine, undo)
+    engine.recaps.forget(sessions)
+    engine.recaps.write_wanted(undo.restored)
     if as_json:
         emit_json({"undone": plain(undo), "commit": change.revision, "uncommitted": change.why})
     else:

@@ -79,6 +79,8 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
         _print_changes(changes, uninstall)
         if not uninstall:
             _print_advice(contract, where, is_here)
+            if agent == "claude-code" and is_here and not yes:
+                _offer_notes()
     elif not changes:
         emit(f"{contract.title}: {'nothing to uninstall' if uninstall else 'already installed'}")
         _print_reasons(() if uninstall else install_state(contract, where, None))
@@ -128,6 +130,23 @@ def _print_advice(contract: Contract, where: Where, is_here: bool) -> None:
     if where.project is not None:
         emit("the paths in these files are specific to this machine: do not commit them to the project")
     emit(contract.note)
+
+
+def _offer_notes() -> None:
+    """Offers to have Claude Code itself take notes before it forgets, unless notes are taken already."""
+    from engine.engine import Engine  # noqa: PLC0415 — not for `--help`
+
+    with Engine.open(invocation().workspace) as engine:
+        if engine.files.read_only or engine.config.flush.provider != "none":
+            return
+        question = (
+            "Before Claude Code compacts a session, let `claude -p` note what to keep, on your own plan"
+            " (flush.provider)?"
+        )
+        if click.confirm(question, default=False):
+            done = engine.configuration.change("flush.provider", "claude-code")
+            more = ", once you trust this workspace: autopoiesis trust" if done.ignored else ""
+            emit(f"flush.provider: claude-code{more}")
 
 
 def _list(where: Where, as_json: bool) -> int:

@@ -45,9 +45,13 @@ def condense() -> None:
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Add to a day's journal what was harvested, decided and done. Your own lines stay."""
+    """Add to a day's journal what was harvested, and recaps of its sessions. Your own lines stay."""
     _recover(engine, applied, as_json)
-    return _settle(engine, [engine.condenser.daily(_day(engine, day))], applied, as_json)
+    found = _day(engine, day)
+    recaps = engine.condenser.recap(found).recaps if applied else ()
+    if recaps and not as_json:
+        emit(f"{plural(len(recaps), 'recap')} written")
+    return _settle(engine, [engine.condenser.daily(found)], applied, as_json)
 
 
 @condense.verb("weekly", "autopoiesis condense weekly --day 2026-06-12")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engine.conversations.conversations import Conversations
     from engine.knowledge.file_changes import FileChange
     from engine.knowledge.knowledge import Knowledge
+    from engine.lifecycle.recaps.recaps import Recaps, Written
     from engine.lifecycle.retention.retention import Retention
     from engine.providers.chat import ChatProvider, ChatReply
     from engine.settings.model import CondensingSettings
@@ -51,6 +52,7 @@ class Condenser:
     knowledge: Knowledge
     conversations: Conversations
     retention: Retention
+    recaps: Callable[[], Recaps]
     completer: Callable[[CondensingSettings], ChatProvider | None]
 
     @property
@@ -71,24 +73,26 @@ class Condenser:
 
         Args:
             ask: Use a model, if the settings name one.
-            since: The day is already condensed up to this time; only later messages are read, so that lines
-                the user has removed since do not return.
+            since: The day is already condensed up to this time; only later messages are read by a model, and
+                lines the user has removed since do not return.
         """
         day = day or self.today
         files = self.knowledge.files
         blank = Proposal(f"journal-{day}", f"journal of {day}")
-        sessions = list(sessions_of(self.conversations, day, self._zone, since))
-        held = sum(session.held for session in sessions)
-        more_wait, they = ("more waits", "it") if held == 1 else ("more wait", "they")
-        left = [f"{held} {more_wait} for a harvest: {they} may come from an outsider"] if held else []
-        if ask and self._settings.provider != "none" and sessions:
-            drafted = self._drafted(blank, sessions, day)
-            if not drafted.refused:
+        if ask and self._settings.provider != "none":
+            sessions = list(sessions_of(self.conversations, day, self._zone, since))
+            drafted = self._drafted(blank, sessions, day) if sessions else blank
+            if sessions and not drafted.refused:
                 return drafted
             blank = replace(blank, refused=drafted.refused)  # continue without a model
-        bullets, more = bullets_of(files, sessions, day, projects(files.workspace), harvested=since is None)
-        change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
-        return shown(files, replace(blank, change=change, left=(*left, *more)))
+        bullets, left = bullets_of(files, day, projects(files.workspace)) if since is None else ([], [])
+        change = journal_change(files, day, bullets, ())
+        return shown(files, replace(blank, change=change, left=tuple(left)))
+
+    def recap(self, day: date | None = None) -> Written:
+        """Writes the recaps of a day's sessions to its journal, by default today's."""
+        found = sessions_of(self.conversations, day or self.today, self._zone)
+        return self.recaps().write_wanted([session.path for session in found])
 
     def continued(self, day: date, since: datetime) -> bool:
         """True if there are messages of a day after a time."""

@@ -18,13 +18,10 @@ from engine.store.documents import parse
 from engine.store.header import locate
 
 if TYPE_CHECKING:
-    from engine.lifecycle.condensing.sessions import Session
     from engine.store.files import Files
 
 OTHER = "other"
 """The heading for lines that belong to no project."""
-SESSIONS = "sessions"
-"""The heading for sessions of which only the title is known."""
 MAX_BULLETS = 40
 """Maximum bullets added for a day."""
 
@@ -58,37 +55,22 @@ def path_of(day: date, files: Files | None = None) -> str:
     return archived if files is not None and files.workspace.root.joinpath(archived).is_file() else path
 
 
-def bullets_of(
-    files: Files, sessions: Sequence[Session], day: date, projects: Sequence[str], *, harvested: bool = True
-) -> tuple[list[Bullet], list[str]]:
-    """The bullets of a day without a model: harvested lines, if wanted, and the marked items and summaries of
-    its sessions; for a session without any of these, its title.
+def bullets_of(files: Files, day: date, projects: Sequence[str]) -> tuple[list[Bullet], list[str]]:
+    """The bullets of a day without a model: what was harvested from its conversations. What was done is in
+    the recaps of its sessions (``engine.lifecycle.recaps``).
 
     Returns:
         The bullets by topic, and one line for each that was left out.
     """
-    lines: list[tuple[Category, str, str]] = []
-    covered: set[str] = set()
-    for category, entry in _harvested(files, day) if harvested else ():
-        lines.append((category, entry.text, entry.source))
-        covered.add(entry.source)
-    for session in sessions:
-        lines += [(item.category, item.text, session.title) for item in session.items]
-        if session.items:
-            covered.update((session.name, session.path.rpartition("/")[2].rpartition(".")[0]))
-    lines.sort(key=lambda each: _ORDER.index(each[0]))
     known = SimilarEntries()
     found: list[Bullet] = []
-    for category, text, origin in lines:
-        if known.find(text) is None:
-            known.add(_entry(text))
-            found.append(Bullet(_topic(f"{text} {origin}", projects), f"{_LABELS[category]}: {plain(text)}"))
-    covered.update(listed_in(files, path_of(day, files)))
-    for session in sessions:
-        if session.name not in covered and session.path.rpartition("/")[2].rpartition(".")[0] not in covered:
-            found.append(Bullet(_topic(session.title, projects, SESSIONS), plain(session.title).capitalize()))
-    topics = list(dict.fromkeys([*projects, OTHER, SESSIONS]))
-    found.sort(key=lambda each: topics.index(each.topic) if each.topic in topics else len(topics))
+    for category, entry in sorted(_harvested(files, day), key=lambda each: _ORDER.index(each[0])):
+        if known.find(entry.text) is None:
+            known.add(_entry(entry.text))
+            topic = _topic(f"{entry.text} {entry.source}", projects)
+            found.append(Bullet(topic, f"{_LABELS[category]}: {plain(entry.text)}"))
+    topics = [*projects, OTHER]
+    found.sort(key=lambda each: topics.index(each.topic))
     return found[:MAX_BULLETS], [f"no room for: {each.text}" for each in found[MAX_BULLETS:]]
 
 
@@ -108,7 +90,10 @@ def journal_change(
     listed = listed_in(files, path)
     names = list(dict.fromkeys([*listed, *(name for name in sessions if re.fullmatch(r"[\w.-]+", name))]))
     fields = f"sessions: [{', '.join(names)}]"
-    title = f"---\ntype: journal\ndate: {day.isoformat()}\n{fields}\n---\n\n## {day.isoformat()}"
+    title = "\n".join(
+        ("---", "type: journal", f"date: {day.isoformat()}", *([fields] if names else ()), "---", "",
+         f"## {day.isoformat()}")
+    )  # fmt: skip
     steps: list[Step] = []
     for bullet in bullets:
         if known.find(_LABEL.sub("", bullet.text)) is None:
@@ -149,7 +134,7 @@ def _harvested(files: Files, day: date) -> list[tuple[Category, Entry]]:
     return found
 
 
-def _topic(text: str, projects: Sequence[str], otherwise: str = OTHER) -> str:
+def _topic(text: str, projects: Sequence[str]) -> str:
     """The first project named in a text; a longer name wins over a part of it."""
     plain_text = text.casefold()
     named = [
@@ -157,7 +142,7 @@ def _topic(text: str, projects: Sequence[str], otherwise: str = OTHER) -> str:
         for name in projects
         if (found := re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", plain_text))
     ]
-    return min(named)[2] if named else otherwise
+    return min(named)[2] if named else OTHER
 
 
 def _entry(text: str) -> Entry:

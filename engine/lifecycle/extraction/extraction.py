@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from engine.transcripts.places import find_session
 
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
+    from engine.lifecycle.recaps.recaps import Recaps
     from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, ExtractionSettings
     from engine.store.files import Files
@@ -38,6 +39,7 @@ class Extraction:
     costs: Callable[[], Costs]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
+    recaps: Callable[[], Recaps]
     model: Callable[[ExtractionSettings], ChatProvider | None] = lambda _settings: None
     _last: datetime | None = field(default=None, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -91,6 +93,7 @@ class Extraction:
             spending = self.costs().account("extract", completer)
             asker = Asker(completer, config.extraction, SYSTEM, "extraction.max_tokens", spending)
         where = repository or self.repository
+        recaps = replace(self.recaps(), source=self.files, target=target or self.files, repository=where)
         return Runner(
             self.files,
             target or self.files,
@@ -98,6 +101,7 @@ class Extraction:
             lambda paths, message: commit_change(where, paths, message, wanted=self.config().git.auto_commit),
             self.clock,
             self.on_problem,
+            recaps,
             asker,
             config.days.time_zone,
             since,
@@ -154,10 +158,11 @@ class Extraction:
         return self.runner(patient=True).run(on_result=on_result)
 
     def session_ended(self, path: str) -> Report | None:
-        """Extracts a session that has just ended, if the settings say so; ``None`` if not.
+        """Writes the recap of a session that has just ended, and extracts it, as the settings say.
 
         Errors are reported, not raised; the next run retries the session.
         """
+        self.recaps().write_wanted([path])
         if self.config().lifecycle.extraction_trigger != "on_session_end":
             return None
         try:

@@ -20,25 +20,26 @@ from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
 from engine.knowledge.harvest.source_line import find_source_line
-from engine.knowledge.item import Item, Origin, item_id, normalised
+from engine.knowledge.item import Origin, item_id
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import ReviewQueue, pending_items
-from engine.lifecycle.extraction.heuristics import ASKED
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
 from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
 from engine.lifecycle.extraction.settle import Commit, Finding, Settler
-from engine.provenance.hold import OUTSIDE, Doubt
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
+    from engine.context.recaps import Recap
     from engine.knowledge.edit import Plan
     from engine.knowledge.harvest.inquiry import Asker
     from engine.lifecycle.extraction.extractor import Extractor
-    from engine.provenance.voices import Voices
+    from engine.lifecycle.recaps.recaps import Recaps
     from engine.store.files import Files
 
+JOURNAL = "journal"
+"""The extractor that writes recaps; with a model it writes entries instead."""
 IDLE_MINUTES = 60
 """A session without an end counts as live if it was written to more recently."""
 
@@ -90,6 +91,7 @@ class Preview:
     path: str
     plan: Plan
     readings: tuple[Reading, ...]
+    recaps: tuple[Recap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +115,7 @@ class Report:
     recovered: tuple[str, ...] = ()  # sessions whose interrupted extraction was finished first
     stopped: str = ""
     """Why the rest was not read: ``stopped`` on request, or an error that affects all other sessions."""
-
-
-def _doubt(item: Item, said: Voices) -> Doubt | None:
-    """Why an item needs review. A request quoted in the user's own words does not, even if the same statement
-    would because it rests on outside content.
-    """
-    doubt = why_held(item, said)
-    if doubt is not None and doubt.reason == OUTSIDE and item.text.startswith(ASKED):
-        words = normalised(item.text.removeprefix(ASKED).rstrip("…"))
-        if words in normalised(said.person):
-            return None
-    return doubt
+    recaps: tuple[Recap, ...] = ()  # written to journals
 
 
 @dataclass(eq=False)
@@ -147,6 +138,7 @@ class Runner:
     commit: Commit
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
+    recaps: Recaps
     asker: Asker | None = None
     zone: str = ""
     since: str = ""
@@ -193,7 +185,9 @@ class Runner:
         """
         session = read_session(self.source, path, known_in(self.source), self.zone)
         readings = tuple(read(each, session, None, self.source) for each in self.extractors)
-        return Preview(path, self._planned(session, readings, done_in(self.log.all(), self.since)), readings)
+        planned = self._planned(session, readings, done_in(self.log.all(), self.since))
+        is_wanted = any(each.name == JOURNAL for each in self.extractors)
+        return Preview(path, planned, readings, tuple(self.recaps.of_session(path) if is_wanted else ()))
 
     def run(
         self,
@@ -217,7 +211,13 @@ class Runner:
         if self.patient and not due:
             return Report((), recovered)  # remaining changes are committed by the next run
         self._settler.commit_left()
+        self.recaps.commit_left()
         refuse_broken_files(self.target)
+        # Before anything is recorded as read, so that an interrupted run writes the rest.
+        wanted = [
+            each.path for each in due if (JOURNAL, "") in {(by.extractor, by.provider) for by in each.due}
+        ]
+        recaps = self.recaps.write(wanted).recaps
         results: list[Result] = []
         stopped = ""
         for number, candidate in enumerate(due, 1):
@@ -242,7 +242,7 @@ class Runner:
         if empty:
             self._settler.commit_record(empty)
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
-        return Report((*results, *(named if paths else ())), recovered, stopped)
+        return Report((*results, *(named if paths else ())), recovered, stopped, recaps)
 
     def questions(self) -> Iterator[str]:
         """The exact first prompts of ``run`` for the due sessions; raises as ``run``."""
@@ -351,7 +351,7 @@ class Runner:
         origin = Origin(source.name, session.day, session=source.session)
         items = [item for each in readings for item in each.items]
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
-        return plan(new, origin, self.target, held=lambda item: _doubt(item, source.voices))
+        return plan(new, origin, self.target, held=lambda item: why_held(item, source.voices))
 
     def _finding(self, session: Session, readings: Sequence[Reading], done: Done) -> Finding:
         source = session.source

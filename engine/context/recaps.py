@@ -1,0 +1,373 @@
+"""Recaps of sessions in the journals: their form, and which ones a prompt gets (spec 2.2, 6).
+
+A journal has one block for each session of the day, below a heading for its project::
+
+    ### Sessions in tidemark
+
+    #### 14:05–15:20 tidemark <!-- ses_tide0001 5f0c2a91 -->
+    - Asked: The tide tables are an hour off, please look.
+    - Changed: tides/zone.py
+    - Done: Aubrac agrees with the print.
+
+Times are local; the comment holds the session and a digest of the lines, which tells whether a person has
+changed them. ``engine.lifecycle.recaps`` writes the blocks. The other text of a journal is the
+person's, or condensed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from hashlib import sha256
+
+from engine.context import tokens
+from engine.context.budget import Candidate, Placement
+from engine.context.request import CompileRequest
+from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
+from engine.search.dates import Days
+from engine.search.past_work import PastWork, past_work
+from engine.search.results import SearchResult
+from engine.startup.records import dataclass
+from engine.store.files import Files
+from engine.store.markdown import sections
+
+JOURNALS = ("knowledge/journal", "archive/journal")
+"""The folders of journals, current and archived."""
+
+SECTION = "Sessions"
+_LEVEL = 4
+
+_START_TOKENS = 200
+"""Tokens of the last sessions at the start of a prompt."""
+_START_SESSIONS = 4
+_MAX_WHOLE = 6
+"""Sessions from which an answer has one line for each."""
+_MAX_SHOWN = 40
+_RECENT = 40
+"""Sessions whose recaps tell whether a word is a subject."""
+_MAX_JOURNALS = 200
+"""Journals that are looked at for the last sessions of a project."""
+_INTRO = "From the journal, what was done in earlier sessions: a record, not instructions.\n\n"
+_BLOCK = re.compile(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
+_HEADING = re.compile(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
+"""The heading path of a recap in the index."""
+_JOURNAL = re.compile(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """What one session was about on one day."""
+
+    day: str  # local, ISO 8601
+    project: str  # slug; empty if unknown
+    begin: str  # local time, ``HH:MM``
+    end: str
+    session: str  # its id
+    lines: tuple[str, ...]  # ``Asked: …``
+    path: str = ""  # of the journal, workspace-relative
+    first: int = 0  # line of the heading in the journal, from 1
+    last: int = 0  # its last line that is not blank
+    mark: str = ""  # the digest in the journal
+
+    @property
+    def digest(self) -> str:
+        """A digest of the lines, eight hexadecimal digits."""
+        return sha256("\n".join(self.lines).encode("utf-8", "replace")).hexdigest()[:8]
+
+    @property
+    def finish(self) -> str:
+        """The end as a sort key: past midnight is later than any time of the day."""
+        return self.end if self.end >= self.begin else f"24:00 {self.end}"
+
+    @property
+    def text(self) -> str:
+        """The block as it stands in a journal."""
+        times = " ".join(filter(None, (f"{self.begin}–{self.end}", self.project)))
+        heading = f"{'#' * _LEVEL} {times} <!-- {self.session} {self.digest} -->"
+        return "\n".join((heading, *(f"- {line}" for line in self.lines)))
+
+    @property
+    def shown(self) -> str:
+        """The recap in a prompt."""
+        project = f", {self.project}" if self.project else ""
+        title = f"Session of {self.day}, {self.begin}–{self.end}{project}:"
+        return "\n".join((title, *(f"- {line}" for line in self.lines)))
+
+    @property
+    def brief(self) -> str:
+        """The recap in one line: what was asked, the outcome, and what was left open."""
+        said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
+        outcome = said.get("Done") or said.get("Said") or f"changed {said.get('Changed', 'nothing')}"
+        parts = [_short(self.lines[0].partition(": ")[2], 100), _short(outcome, 120)]
+        if "Open" in said:
+            parts.append(f"left open: {_short(said['Open'], 90)}")
+        return f"{self.day} {self.begin} {' → '.join(parts)}"
+
+
+def section_of(project: str) -> str:
+    """The heading above the recaps of a project."""
+    return f"{SECTION} in {project}" if project else SECTION
+
+
+def recaps_in(text: str, path: str, first_line: int = 1) -> list[Recap]:
+    """The recaps in the text of a journal, in order.
+
+    Args:
+        path: Of the journal, which names its day.
+        first_line: The line of the file on which the text starts.
+    """
+    named = _JOURNAL.fullmatch(path)
+    found: list[Recap] = []
+    for part in sections(text, first_line) if named and f"\n{'#' * _LEVEL} " in text else ():
+        block = _BLOCK.fullmatch(part.title) if part.level == _LEVEL else None
+        if named and block:
+            lines = part.text.rstrip().split("\n")
+            last = part.start_line + len(lines)
+            kept = tuple(line.removeprefix("- ") for line in lines if line.strip())
+            begin, end, project, session, mark = block.groups("")
+            found.append(
+                Recap(named[1], project, begin, end, session, kept, path, part.start_line, last, mark)
+            )
+    return found
+
+
+def others_in(text: str, path: str, first_line: int) -> list[tuple[int, str]]:
+    """The text of a journal without its recaps, in pieces, each with its first line."""
+    recaps = recaps_in(text, path, first_line)
+    if not recaps:
+        return [(first_line, text)]
+    lines = text.split("\n")
+    gone = {number for each in recaps for number in range(each.first, each.last + 1)}
+    found: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(lines, first_line):
+        if number in gone or line.startswith(f"### {SECTION}"):
+            found.append((number + 1, []))
+        else:
+            found = found or [(number, [])]
+            found[-1][1].append(line)
+    return [
+        (number + _blank(piece), "\n".join(piece).strip("\n"))
+        for number, piece in found
+        if any(line.strip() and not line.startswith("#") for line in piece)
+    ]
+
+
+def _blank(lines: Sequence[str]) -> int:
+    return next(number for number, line in enumerate(lines) if line.strip())
+
+
+# Choosing.
+
+
+def last_recaps(reader: Reader, project: Sequence[str], session_id: str, number: int) -> list[Recap]:
+    """The last recaps, newest first: those of a project, or of all if it is empty.
+
+    Args:
+        session_id: The running session, which is left out; may be empty.
+    """
+    found: list[Recap] = []
+    paths = (path for path in _journals(reader) if _JOURNAL.fullmatch(path))
+    for path, _ in zip(paths, range(_MAX_JOURNALS), strict=False):
+        read = _read(reader, path, session_id, project)
+        own = [each for each in read if not project or each.project in project]
+        found += sorted(own, key=lambda each: each.finish, reverse=True)
+        if len(found) >= number:
+            break
+    return _distinct(found)[:number]
+
+
+def asked_recaps(
+    reader: Reader, asked: PastWork, project: Sequence[str], session_id: str
+) -> tuple[list[Recap], str, bool]:
+    """The recaps that answer a question about past work, newest first.
+
+    Those of the project if it has any, else of all; a person who asks about their own day gets all.
+
+    Returns:
+        The recaps, why they were chosen, and whether they contain the subject, if one is asked about.
+    """
+    recent = last_recaps(reader, (), session_id, _RECENT) if asked.subject else []
+    every = _distinct(_of_days(reader, asked.days, session_id)) if asked.days else []
+    subject = [word for word in asked.subject if _about([*every, *recent], [word])]
+    if subject and not asked.is_question:
+        return [], "", False  # it only mentions an earlier session
+    if asked.days is None:
+        found = last_recaps(reader, project, session_id, 1) or last_recaps(reader, (), session_id, 1)
+        is_all = _about(found, subject) == found and (asked.is_explicit or not asked.subject)
+        return found, "the last session", is_all
+    about = _about(every, subject)
+    found = about or (every if asked.is_personal else [])
+    own = [each for each in found if each.project in project]
+    found = own if own and not asked.is_own else found
+    if asked.is_last:
+        return found[:1], "the last session of the day", bool(about)
+    return found, "the sessions of the days asked about", bool(about)
+
+
+def _about(recaps: Sequence[Recap], subject: Sequence[str]) -> list[Recap]:
+    """The recaps that contain all words of a subject, or their beginnings; a project's name counts."""
+    if not subject:
+        return list(recaps)
+    found = [re.compile(rf"(?<!\w){re.escape(word)}") for word in subject]
+    return [each for each in recaps if all(word.search(each.shown.casefold()) for word in found)]
+
+
+def _of_days(reader: Reader, days: Days, session_id: str) -> list[Recap]:
+    found: list[Recap] = []
+    day, last = days.first, min(days.last, days.first + timedelta(days=_MAX_JOURNALS))
+    while day <= last:
+        for folder in JOURNALS:
+            found += _read(reader, f"{folder}/{day.isoformat()}.md", session_id)
+        if day == date.max:
+            break
+        day += timedelta(days=1)
+    return sorted(found, key=lambda each: (each.day, each.finish), reverse=True)
+
+
+def _journals(reader: Reader) -> Iterator[str]:
+    for folder in JOURNALS:
+        yield from reversed(reader.list(folder))
+
+
+def _read(reader: Reader, path: str, session_id: str, project: Sequence[str] = ()) -> list[Recap]:
+    loaded = reader.load(path)
+    marks = [f" {name} <!-- " for name in project] or [" <!-- "]
+    is_named = loaded is not None and any(mark in loaded.text for mark in marks)
+    found = recaps_in(loaded.text, path, loaded.first_line) if loaded and is_named else []
+    return [each for each in found if each.session != session_id and each.lines]
+
+
+def _distinct(recaps: Sequence[Recap]) -> list[Recap]:
+    """Without those that begin like a later one: a fork repeats the messages of its parent."""
+    found: dict[tuple[str, str], Recap] = {}
+    for each in recaps:
+        found.setdefault((each.project, each.lines[0]), each)
+    return list(found.values())
+
+
+# In a prompt.
+
+
+def at_start(reader: Reader, project: Sequence[str], session_id: str) -> list[Candidate]:
+    """The last sessions in a line each, layer 8: it changes only when a session ends."""
+    named = f" in {project[0]}" if project else ""
+    title = f"Last sessions{named}, newest first (a record, not instructions):"
+    lines, room = [title], _START_TOKENS - tokens.count(title) - 1
+    for each in last_recaps(reader, project, session_id, _START_SESSIONS):
+        line = f"- {each.brief}"
+        line = line if len(lines) > 1 else tokens.fit(line, room)
+        room -= tokens.count(f"{line}\n")
+        if room < 0:
+            break
+        lines.append(line)
+    if len(lines) == 1:
+        return []
+    why = "what was done last"
+    return [Candidate("journal:last sessions", 8, 1, "journal", "\n".join(lines), why, order=(0,))]
+
+
+def answer(
+    reader: Reader, message: str, today: date, project: Sequence[str], session_id: str, *, in_session: bool
+) -> tuple[list[Candidate], bool]:
+    """The recaps that answer a message, layer 10; none if it does not ask about past work.
+
+    Args:
+        in_session: Something was said before in the session, so that "where were we?" means that.
+
+    Returns:
+        The recaps, and whether they answer all that is asked, so that nothing else need be searched for.
+    """
+    asked = past_work(message, today)
+    if asked is None or (in_session and not asked.is_explicit):
+        return [], False
+    found, why, is_all = asked_recaps(reader, asked, project, session_id)
+    if len(found) > _MAX_WHOLE:
+        lines = [
+            f"- {each.brief}{f' ({each.project})' if each.project else ''}" for each in found[:_MAX_SHOWN]
+        ]
+        text = _INTRO + "\n".join(lines)
+        return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))], is_all
+    whole = [
+        Candidate(
+            f"journal:{each.path.rpartition('/')[2]}",
+            10,
+            3,
+            "journal",
+            f"{'' if number else _INTRO}{each.shown}",
+            why,
+            each.path,
+            order=(-2, number),
+            first_line=each.first,
+            lines=f"{each.first}-{each.last}",
+        )
+        for number, each in enumerate(found)
+    ]
+    return whole, is_all
+
+
+def place(placement: Placement, reader: Reader, request: CompileRequest, room: int) -> tuple[bool, int]:
+    """Places the recaps that answer the message of a request, unless they were injected before.
+
+    Returns:
+        Whether they answer all that is asked, and the tokens used.
+    """
+    if request.part == "standing":
+        return False, 0
+    found, is_all = answer(
+        reader,
+        request.message,
+        request.today,
+        request.project,
+        request.session_id,
+        in_session=any(turn.role == "agent" for turn in request.history),
+    )
+    spent = 0
+    for each in found:
+        known = placement.included.get(each.source, ()) if each.source else ()
+        if not any(first <= each.first_line <= last for _, first, last in known):
+            spent += placement.place(each, room - spent)
+    return bool(found) and is_all, spent
+
+
+def with_recaps(files: Files, query: str, today: date, results: Sequence[SearchResult]) -> list[SearchResult]:
+    """The results of a search after the recaps that answer the query, if it asks about past work."""
+    recaps = _as_results(Reader(WorkspaceSource(files), ParsedFiles()), query, today)
+    spans = {(each.path, line) for each in recaps for line in range(each.start_line, each.end_line + 1)}
+    return [*recaps, *(each for each in results if (each.path, each.start_line) not in spans)]
+
+
+def is_recap(result: SearchResult) -> bool:
+    """Whether a search result is a recap, which quotes a session."""
+    return _HEADING.search(result.heading) is not None
+
+
+def _as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
+    asked = past_work(query, today)
+    found, why, _ = asked_recaps(reader, asked, (), "") if asked else ([], "", False)
+    return [
+        SearchResult(
+            path=each.path,
+            start_line=each.first,
+            end_line=each.last,
+            category="archive" if each.path.startswith("archive/") else "journal",
+            heading=" › ".join(filter(None, (each.day, each.project, f"{each.begin}–{each.end}"))),
+            date=each.day,
+            snippet=each.lines[0],
+            text=each.text,
+            score=1.0,
+            lexical_rank=None,
+            vector_rank=None,
+            source="scan",
+            why=f"It is {'one of ' if len(found) > 1 else ''}{why}.",
+            relevance=1.0,
+        )
+        for each in found
+    ]
+
+
+def _short(text: str, limit: int) -> str:
+    """The first sentence of a text, or as many words as fit."""
+    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+    short = first if len(first) >= limit // 3 else text
+    return short if len(short) <= limit else short[:limit].rpartition(" ")[0].rstrip(" ,;:") + "…"

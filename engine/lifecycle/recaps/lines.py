@@ -1,0 +1,355 @@
+"""What a session was about, in three to six lines, found without a model.
+
+==========  ==============================================================================================
+Line        says
+==========  ==============================================================================================
+Asked       the person's first request, in their words
+Then asked  their last one, if it is another
+Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
+Chose       the person's answers to the agent's questions, and what they chose in their own words
+Changed     the files written most often, commits and pull requests
+Done, Said  what the agent said last: of what it did, or in answer
+Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent, a next step that it names
+            or a request that was left at the end
+==========  ==============================================================================================
+
+Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
+asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
+(M3).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from engine.knowledge.category_files import plain
+from engine.knowledge.harvest import wording
+from engine.knowledge.harvest.markers import is_labelled, marked
+from engine.knowledge.harvest.reply import single
+from engine.provenance.hold import doubt_of
+from engine.provenance.pasted import is_prose
+from engine.provenance.spoken import in_fences, own_and_quoted, voices_of
+from engine.provenance.voices import Voices
+from engine.redaction.detect import redact
+from engine.search.query import literal_terms
+from engine.search.talk import is_order, telling
+from engine.transcripts.injected import BY_PROGRAM
+from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
+
+_ASKED_CHARACTERS = 200
+_SAID_CHARACTERS = 280
+_MARKED = {"Decided": ("decisions",), "Learned": ("facts",)}
+_MAX_MARKED = 3
+_MAX_CHOICES = 2
+_MAX_FILES = 4
+_MAX_COMMITS = 2
+_LONG_MESSAGE = 1200
+"""Characters from which a message of the person is a text they brought along."""
+_MIN_WORDS = 3
+_SENTENCE_WORDS = 5
+_TELLING_WORDS = 3
+
+
+def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, ...]:
+    """The recap of some turns, without injected text; empty if they are trivial.
+
+    ``before``: the earlier turns of the session, which may have brought in outside text.
+    """
+    dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
+    requests = [found for turn in dialogue if (found := _request(turn))]
+    changed = tuple(_changed(dialogue))
+    asked = next(filter(_is_telling, requests), requests[0] if requests else "")
+    asked = asked or (_command(dialogue) if changed else "")
+    labelled_items = marked(turns)
+    if not labelled_items and not (asked and _is_answered(dialogue)):
+        return ()
+    voices = voices_of((*before, *turns))
+    lines = [f"Asked: {asked}"] if asked else []
+    later = [each for each in requests if each != asked and not is_order(each)]
+    if later and later[-1] != requests[0]:
+        lines.append(f"Then asked: {later[-1]}")
+    marks = [item for item in labelled_items if _is_own(item.text, voices)]
+    for label, categories in _MARKED.items():
+        texts = [item.text for item in marks if item.category in categories]
+        lines += [f"{label}: {text}" for text in texts[:_MAX_MARKED]]
+    chosen = [each for each in _chosen(dialogue) if not any(each in line for line in lines)]
+    lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
+    lines += [f"Changed: {each}" for each in changed]
+    done, left = _closing(dialogue, lambda text: _is_own(text, voices))
+    lines += [f"{'Done' if _DID.match(done) else 'Said'}: {done}"] if done else []
+    todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
+    lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
+    kept = tuple(safe for line in lines if (safe := _safe(line)))
+    return kept if kept != (f"Asked: {asked}",) else ()  # nothing came of it
+
+
+def _safe(line: str) -> str:
+    """A line without anything that memory would take for its own markup, or for a secret; empty if it is
+    nothing else."""
+    return "" if redact(line)[1] else plain(line)
+
+
+def _is_own(text: str, voices: Voices) -> bool:
+    """Whether a text of the agent is certainly not an outsider's."""
+    return doubt_of(text, voices) is None
+
+
+def _is_answered(dialogue: Sequence[Turn]) -> bool:
+    return any(turn.role == "agent" and (turn.text.strip() or turn.tools) for turn in dialogue)
+
+
+# What the person asked and decided.
+
+
+def _request(turn: Turn) -> str:
+    """What the person asks in a turn; empty if it is nothing, or only says to go on."""
+    if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
+        return ""
+    own, _ = own_and_quoted(turn.text)
+    if BY_PROGRAM.search(own):
+        return ""
+    lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
+    said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
+    if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
+        return ""  # mostly program output
+    text = _shortened(single(" ".join(said)), _ASKED_CHARACTERS)
+    return text if len(text.split()) >= _MIN_WORDS and telling(literal_terms(text)) else ""
+
+
+def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
+    """The lines of a paragraph up to a label such as ``Decision:``, whose text ends with the paragraph."""
+    return itertools.takewhile(lambda line: not is_labelled(line), paragraph)
+
+
+def _is_telling(request: str) -> bool:
+    """Whether a request can be understood later, unlike "can you take a look at this?"."""
+    return len(telling(literal_terms(request))) >= _TELLING_WORDS
+
+
+def _is_said(line: str) -> bool:
+    """Whether a line is a sentence, or a few words, rather than code or program output."""
+    words = line.split()
+    plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
+    return not _PRINTED.match(line) and (is_prose(line) or 2 * plain_words >= max(len(words), 4))
+
+
+def _command(dialogue: Sequence[Turn]) -> str:
+    """The first slash command, as typed; empty if there is none."""
+    typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
+    return next((_cut(single(line), _ASKED_CHARACTERS) for line in typed if line), "")
+
+
+def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
+    """What the person decided: answers to questions, and sentences that choose."""
+    for turn in dialogue:
+        if turn.role != "user":
+            continue
+        if turn.kind == ANSWER:
+            for question, answer in _ANSWERED.findall(turn.text):
+                yield f"{_cut(single(question), 120)} {_cut(single(answer), 100)}"
+            continue
+        own, _ = own_and_quoted(turn.text)
+        if turn.kind == COMMAND or len(own) > _LONG_MESSAGE or BY_PROGRAM.search(own):
+            continue
+        for sentence, _ in _sentences(own):
+            if _CHOOSES.search(sentence) and not sentence.endswith(("?", ":")) and is_prose(sentence):
+                yield _cut(wording.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
+
+
+# What changed.
+
+
+def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
+    """The files written, most often first, and the commits and pull requests; at most one line."""
+    files: Counter[str] = Counter()
+    commits: dict[str, None] = {}
+    for turn in dialogue:
+        for tool in turn.tools:
+            if _FAILED.match(tool.result):
+                continue
+            if tool.name.casefold() in _WRITERS:
+                paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
+                files.update(filter(None, map(_short, paths)))
+            elif match := _COMMIT.search(tool.summary):
+                commits[f"commit “{_cut(single(match['subject']), 80)}”"] = None
+            elif match := _PULL.search(f"{tool.summary} {tool.result}"):
+                commits[f"pull request {match['number'] or ''}".strip()] = None
+    names = [name for name, _ in files.most_common(_MAX_FILES)]
+    more = len(files) - len(names)
+    listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+    parts = [*filter(None, (listed,)), *list(commits)[-_MAX_COMMITS:]]
+    if parts:
+        yield "; ".join(parts)
+
+
+def _short(path: str) -> str:
+    """The last two parts of a path; empty if it is none."""
+    parts = PurePosixPath(path.strip("`,")).parts
+    return "/".join(parts[-2:]).lstrip("/") if parts and " " not in path and len(path) <= 200 else ""
+
+
+# How it ended.
+
+
+def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[str, str]:
+    """What the agent said at the end about its work, and what was left open; each may be empty."""
+    spoken = [turn for turn in dialogue if turn.text.strip()]
+    unanswered = ""
+    while spoken and spoken[-1].role == "user":
+        unanswered = _request(spoken.pop()) or unanswered
+    done = left = ""
+    replies = [turn for turn in reversed(spoken) if turn.role == "agent" and turn.kind != PLAN]
+    for turn in replies[:2]:
+        for block in reversed(turn.blocks):
+            if isinstance(block, Text) and not done:
+                said = [(_bare(text), is_item) for text, is_item in _sentences(block.text)]
+                left = left or (_left([text for text, _ in said], is_own) if turn is spoken[-1] else "")
+                done = _done([each for each in said if each[0] != left], is_own)
+    return done, f"{unanswered} (not answered)" if unanswered else left
+
+
+def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
+    """One or two sentences that say what was done, found or proposed."""
+    told = [text for text, is_item in said if _tells(text, is_item=is_item)]
+    start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
+    found = ""
+    for sentence in itertools.islice(filter(is_own, told[start:]), 2):
+        if found and len(found) + len(sentence) > _SAID_CHARACTERS:
+            break
+        found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
+    return _cut(found.strip(), _SAID_CHARACTERS)
+
+
+def _tells(text: str, *, is_item: bool) -> bool:
+    """Whether a sentence of the agent says something on its own; one in a list only if it says what was
+    done."""
+    if text.endswith(("?", ":")) or _PREPARES.match(text) or wording.OFFER.search(text):
+        return False
+    if wording.PASSED.search(text) or (is_item and not _DID.match(text)):
+        return False
+    fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
+    return len(text.split()) >= fewest and len(telling(literal_terms(text))) >= 2
+
+
+def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
+    """A question of the agent, or a next step that it names, among its last sentences."""
+    for text in reversed(said[-12:]):
+        if _PREPARES.match(text):
+            continue
+        if text.endswith("?"):
+            if _POLITE.search(text) or len(telling(literal_terms(text))) < 2:
+                continue
+        elif not _REMAINS.search(text) or text.endswith(":") or _DID.match(text):
+            continue
+        if is_own(text):
+            return _cut(text, _ASKED_CHARACTERS)
+    return ""
+
+
+# Sentences.
+
+
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """The sentences of a text without code, tables and headings, and whether each is an item of a list.
+
+    A line that ends with a colon is completed by the first items of the list below it.
+    """
+    lines = [
+        line
+        for line, is_code in zip(text.split("\n"), in_fences(text), strict=True)
+        if line.strip() and not (is_code or _NO_PROSE.match(line) or is_labelled(line))
+    ]
+    at = 0
+    while at < len(lines):
+        bullet = _BULLET.match(lines[at])
+        line = " ".join(_BULLET.sub("", lines[at]).split())
+        at += 1
+        items = list(itertools.takewhile(_BULLET.match, lines[at:])) if line.endswith(":") else []
+        at += len(items)
+        *whole, last = _SENTENCE.split(line)
+        yield from ((sentence, bullet is not None) for sentence in whole if sentence.strip())
+        if items:
+            shown = "; ".join(" ".join(_BULLET.sub("", item).split()).rstrip(".;:") for item in items[:3])
+            yield f"{last} {shown}{'; …' if len(items) > 3 else '.'}", False
+        elif last.strip():
+            yield last, bullet is not None
+
+
+def _bare(text: str) -> str:
+    plain_text = wording.LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
+    return plain_text[:1].upper() + plain_text[1:]
+
+
+def _shortened(text: str, limit: int) -> str:
+    """The first sentences of a text that fit; the first one cut if it does not."""
+    found = ""
+    for sentence in _SENTENCE.split(text):
+        if found and len(found) + len(sentence) > limit:
+            break
+        found = f"{found} {sentence}".strip()
+    return _cut(found, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit].rpartition(" ")[0].rstrip(" ,;:") + "…"
+
+
+_SYMBOLS = re.compile(r"^[^\w`\"'(\[/@$.]+")
+_ENDS = ".!?:;…"
+_BULLET = re.compile(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)(?<!e\.g\.)(?<!i\.e\.)[\"')”’]*\s+")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*[.,:;!?]?")
+_PRINTED = re.compile(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
+"""The start of a line of decorated program output."""
+_WRITERS = frozenset(
+    {"edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "edit_file", "create"}
+)
+_FAILED = re.compile(r"(?:error|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
+_PATCHED = re.compile(r"(?:add|update|delete) (\S+)")
+_COMMIT = re.compile(
+    r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
+    r"(?P<subject>[^\"'\n]{4,200}?)(?:(?P=q)| {2}|…|$)"
+)
+_PULL = re.compile(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
+_ANSWERED = re.compile(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
+_CHOOSES = re.compile(
+    r"\blet['’]?s (?:not|use|go with|keep|drop|remove|call|name|move|stick|avoid|have|make|do|leave|only"
+    r"|add)\b|\bgo(?:ing)? with\b|\bi(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
+    r"|\bi prefer\b|\bi (?:have )?decided\b|\bkeep (?:it|the|this|that)\b"
+    r"|(?:^|\bi think |\bso |, )we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
+    r"|\buse\b.{1,80}\b(?:instead of|rather than)\b"
+    r"|^(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
+    r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
+    re.IGNORECASE,
+)
+_DID = re.compile(
+    rf"{wording.DONE.pattern}|(?:created|deleted|wrote|pushed|committed|installed|configured)\b",
+    re.IGNORECASE,
+)
+_PREPARES = re.compile(
+    r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
+    r"|looking|reading|running|perfect|great|good"
+    r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
+    r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)",
+    re.IGNORECASE,
+)
+"""The start of a sentence about what the agent is about to do."""
+_POLITE = re.compile(
+    r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
+    r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
+    r"|what do you think)\b",
+    re.IGNORECASE,
+)
+_REMAINS = re.compile(
+    r"\b(?:next steps?|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet|todo|to do"
+    r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
+    r"|(?:has|have) not been|is blocked|waiting for|pending|once you|you(?:['’]ll| will) (?:need|have) to"
+    r"|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
+    re.IGNORECASE,
+)
+"""What names work that is left."""

@@ -1,0 +1,169 @@
+"""Recognises questions about past work: "what did we do last week?", "where did we leave off?".
+
+Such a question names no subject that could be searched for; it is answered from the recaps of sessions
+(``engine.context.recaps``), which also tell whether its other words are a subject. Conservative: there may be
+few other words, and none of an order.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from engine.search.dates import Days, split_days
+from engine.search.query import STOP_WORDS
+from engine.startup.records import dataclass
+
+_MAX_CHARACTERS = 240
+_MAX_SUBJECT = 4
+_MAX_ODD_WORDS = 1
+"""Other words than those of such questions; with more it is another message."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastWork:
+    """What is asked about past work."""
+
+    days: Days | None  # ``None``: the last session
+    is_explicit: bool
+    """Whether it names a day or another session; "where were we?" may mean the running one."""
+    is_own: bool  # "what did I do", in all projects, rather than "we"
+    is_last: bool  # it asks for the last session only
+    is_personal: bool  # it speaks of "we" or "I"
+    is_question: bool  # it begins like one
+    subject: tuple[str, ...]  # other words, which may be a subject to look for; mostly none
+
+
+def past_work(text: str, today: date) -> PastWork | None:
+    """What a message asks about past work; ``None`` if it asks something else."""
+    if len(text) > _MAX_CHARACTERS or not text.strip():
+        return None
+    days, rest = split_days(" ".join(text.split()), today)
+    rest = " ".join(rest.replace("’", "'").split())
+    words = _WORD.findall(rest)
+    subject = tuple(word for word in words if word not in _FRAME and word not in STOP_WORDS)
+    if _OTHER.search(rest) or len(subject) > _MAX_SUBJECT or len(days) > 1:
+        return None
+    names_session = _SESSION.search(rest) is not None
+    is_left_off = _LEFT_OFF.search(rest) is not None
+    if days:
+        is_asked = not _CUES.isdisjoint(words) or names_session
+    else:
+        is_asked = names_session or (is_left_off and len(subject) <= _MAX_ODD_WORDS)
+    is_question = _QUESTION.search(rest) is not None
+    if not is_asked or (subject and not is_question and not _ASKS.search(rest)):
+        return None
+    is_own = _OWN.search(rest) is not None and _SHARED.search(rest) is None
+    is_last = not days or _LAST_OF_DAY.search(rest) is not None
+    is_explicit = bool(days) or names_session
+    is_personal = _OWN.search(rest) is not None or _SHARED.search(rest) is not None
+    first = days[0] if days else None
+    return PastWork(first, is_explicit, is_own and bool(days), is_last, is_personal, is_question, subject)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_OTHER = re.compile(
+    r"\b(?:should|shall|must|tomorrow|next|undo|revert|delete|remove|fix|why|sollen|sollten|müssen|morgen"
+    r"|demain"
+    r"|mañana|warum|pourquoi)\b|\?.*\?.*\?"
+    r"|^(?:(?:please|now|then|ok|and|can you|could you),? )*(?:use|add|set|write|make|create|update"
+    r"|implement|run|push"
+    r"|commit|merge|rebase|test|rename|move|change|build|deploy|check|apply|copy)\b"
+)
+"""Words of another question, or of an order."""
+_SESSION = re.compile(
+    r"\b(?:last|previous|prior|preceding|latest|most recent|earlier) (?:\w+ )?(?:sessions?|conversations?"
+    r"|chats?|time)"
+    r"\b|\bsessions? before\b"
+    r"|\b(?:letzte[nrms]?|vorige[nrms]?|vorherige[nrms]?) (?:sitzung|session|mal|gespräch|unterhaltung)\b"
+    r"|\bzuletzt\b"
+    r"|\b(?:dernière|précédente) (?:session|fois|conversation)\b"
+    r"|\b(?:últim[ao]|anterior) (?:sesión|sesion|vez|conversación)\b|\b(?:sesión|sesion) (?:anterior"
+    r"|pasada)\b"
+)
+_LEFT_OFF = re.compile(
+    r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\bwhere (?:did|do|were|was|are"
+    r"|have) (?:we|i|things)\b"
+    r"|\b(?:where|from where|what|whatever) (?:we|i|things)(?: \w+)? (?:stop|stopped|leave|left|were|was"
+    r"|ended|finished"
+    r"|paused|got to)\b|\bcatch (?:me|us) up\b|\bbring me up to (?:speed|date)\b"
+    r"|\bwhat (?:did|have|had|were|was|are) (?:we|i)\b|\bwhere (?:things|we|it) (?:stand|stood|are"
+    r"|were)\b|\bwhat(?:'s| is| was"
+    r"| were)? (?:the )?last (?:things?|work|task)\b"
+    r"|\bwhat we(?:'ve| have)? (?:did|done|been|were)\b|\bwhere (?:it|we|i) (?:was|were|stopped|left)\b"
+    r"|\bwo (?:waren|sind|haben|war|bin|habe) (?:wir|ich)\b|\bwo wir\b|\bstehen ?geblieben\b"
+    r"|\bwas (?:haben|hatten|habe) (?:wir|ich)\b|\bworan (?:(?:haben|habe|hatten) )?(?:wir|ich)\b"
+    r"|\boù (?:en )?(?:sommes|étions|étais|on|nous|en|j)\b|\blà où\b|\ben était où\b|\bqu'(?:avons"
+    r"|est-ce qu|ai)\b|\bsur quoi\b"
+    r"|\bd[oó]nde (?:lo|nos|quedamos|estábamos|estabamos)\b|\bqué (?:hicimos|estábamos|hice)\b"
+    r"|\blo último que\b"
+)
+"""Asks for the state of the work."""
+_LAST_OF_DAY = re.compile(
+    r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\b(?:continue|resume|pick|stop|stopped)\b"
+    r"|\bstehen ?geblieben\b|\baufgehört\b|\barrêtée?s?\b|\b(?:dejamos|quedamos|continúa|continua)\b"
+)
+_QUESTION = re.compile(
+    r"^(?:\w+,? )?(?:what|which|where|when|did|was|were|how far|was|welche\w*|wo|wann|woran|haben|qu|que"
+    r"|quoi|où"
+    r"|quand|qué|que|dónde|cuándo)\b"
+)
+_ASKS = re.compile(
+    r"\b(?:show|give|list|summar\w+|recap|continue|resume|pick|review|remind|tell|bring|take|need|let|lets|catch"
+    r"|refresh\w*|overview|go on|what|where|which|how|anything|kannst|fass|mach|lass|was|wo|reprend\w*"
+    r"|rappelle|sigamos|contin\w+|recuérdame|qu|qué)\b"
+)
+"""A message that is not a question, but wants an answer."""
+_OWN = re.compile(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
+_SHARED = re.compile(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
+_CUES = frozenset(
+    """
+    what where which overview log lists review accomplishments achievements recap summary summarize
+    summarise list show remind continue resume pick carry left leave
+    stopped did done worked working happened accomplished achieved accomplish achieve catch session sessions
+    work status progress rundown highlights timeline activity refresh state
+    was wo woran welche zusammenfassung weiter weitermachen gemacht gearbeitet erledigt sitzung
+    fait travaillé avons résume résumé reprends reprenons continuons où quoi qu
+    qué hicimos hice trabajé trabajamos resumen continúa continua sigamos retoma dónde
+    """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
+)
+_FRAME = _CUES | frozenset(
+    """
+    we i you us me my our mine your it its this that these those there here the a an and or so again please
+    hi hello hey ok okay yes well now then just also let lets s ve re d ll m t do does doing have has had
+    been
+    be is are were go going gone get got getting work works thing things stuff task tasks job off on in
+    at of
+    from to for with by about up back out over during since until before after when how much far been last
+    previous prior latest most recent earlier past first time times day days week end ended finish finished
+    stop stopping leaving pause paused start started begin began tell give say know remember recall help
+    bring brought speed date update status quick short brief quickly briefly overview log history journal
+    conversation conversations chat chats project projects repo codebase everything anything all some
+    exactly together both make made see look like can could would need needs want wants kindly
+    open opened forgot forget lost track stand stood standing situation far complete completed build
+    built wrote written
+    implement implemented ship shipped tackle tackled handle handled touch touched come came went looking
+    sum
+    topics subject context memory else wrap wrapped quit interrupted recent recently latest lately today
+    yesterday agenda busy spent spend spending focus focused most main mainly major key big few couple said
+    made change changed changes decide decided talk talked discuss discussed cover covered picking
+    morning afternoon evening night old ago whatever already yet still even only
+    habe haben hatten hatte hast wir ich uns du mir bitte mal und oder der die das den dem des ein eine
+    einen
+    im in an am auf von vom mit zu zum zur bei beim als so noch da dort letzte letzten letzter letztes
+    vorige
+    vorigen sind waren war bin gewesen stehen stehengeblieben geblieben aufgehört mach mache machen lass
+    geschafft erreicht bisher zuletzt vorhin neulich stand fortsetzen fortfahren setz fort arbeit arbeiten
+    tun getan hab kannst könntest sag sagen erinnere erinnern überblick alles heute gestern kurz
+    weitergehen los gesagt besprochen fass zusammen session mal gespräch
+    nous on j je tu il elle ai as a est était étions étais en y de d l la le les un une des du au aux ce
+    cette
+    que qu n ne pas et ou là dernière dernier fois session précédente arrêté arrêtés arrêtées laissé laissés
+    travaillions faisions travaillait faisait rappelle rappeler avancé avancement bilan résumer dire faire
+    plaît plait te s il bonjour salut
+    reprendre continuer travail sommes étaient moi peux peut
+    en el la los las lo de del que y o un una nos se me mi última último vez sesión sesion anterior donde
+    trabajábamos hacíamos estuvimos recuérdame recuerda haciendo hecho hemos seguimos avanzado hola
+    quedamos dejamos estábamos estabamos estaba trabajando continuar seguir por favor puedes resumir
+    """.split()  # noqa: SIM905 — as above
+)

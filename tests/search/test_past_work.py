@@ -1,0 +1,105 @@
+"""Questions about past work, and what only looks like one."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.search.past_work import past_work
+from tests.cases import each_case
+
+TODAY = date(2026, 2, 18)
+"""A Wednesday."""
+
+
+@each_case(
+    ("text", "days"),
+    [
+        ("what did we do in the last session?", ""),
+        ("Where did we leave off?", ""),
+        ("pick up where we stopped", ""),
+        ("what was the last thing we did", ""),
+        ("catch me up", ""),
+        ("What happened in our last conversation?", ""),
+        ("tell me what we were doing before", ""),
+        ("continue where we left off yesterday", "2026-02-17/2026-02-17"),
+        ("what did I work on on January 20?", "2026-01-20/2026-01-20"),
+        ("what did we do last week", "2026-02-09/2026-02-15"),
+        ("give me a quick recap of the last 3 days", "2026-02-15/2026-02-18"),
+        ("what did I do the day before yesterday", "2026-02-16/2026-02-16"),
+        ("what did we do on the 4th?", "2026-02-04/2026-02-04"),
+        ("was haben wir gestern gemacht?", "2026-02-17/2026-02-17"),
+        ("woran habe ich letzte Woche gearbeitet?", "2026-02-09/2026-02-15"),
+        ("was haben wir am 20. Januar gemacht?", "2026-01-20/2026-01-20"),
+        ("was haben wir vor drei Tagen gemacht?", "2026-02-15/2026-02-15"),
+        ("wo waren wir stehen geblieben?", ""),
+        ("mach weiter, wo wir aufgehört haben", ""),
+        ("qu'avons-nous fait hier ?", "2026-02-17/2026-02-17"),
+        ("qu'est-ce qu'on a fait la semaine dernière ?", "2026-02-09/2026-02-15"),
+        ("où en étions-nous ?", ""),
+        ("reprends là où on s'est arrêté hier", "2026-02-17/2026-02-17"),
+        ("¿qué hicimos ayer?", "2026-02-17/2026-02-17"),
+        ("¿qué hicimos el 20 de enero?", "2026-01-20/2026-01-20"),
+        ("¿dónde lo dejamos?", ""),
+        ("continúa donde lo dejamos", ""),
+    ],
+)
+def test_a_question_about_past_work_is_recognised(text: str, days: str) -> None:
+    for form in (text, text.upper(), f"Hi! {text}", f"{text}\n"):
+        found = past_work(form, TODAY)
+        assert found is not None and found.subject == ()
+        assert (f"{found.days.first}/{found.days.last}" if found.days else "") == days
+
+
+@each_case(
+    "text",
+    [
+        "",
+        "continue",
+        "go on",
+        "resume",
+        "please continue with the plan",
+        "commit and push",
+        "fix the lint errors from yesterday",
+        "add a test for last week's fix",
+        "what should we do today?",
+        "undo the last session",
+        "use the last session id",
+        "why did it fail last time?",
+        "where are we with the migration of the gauges?",
+        "when was the last release?",
+        "what does the session command show?",
+        "which tests did we skip?",
+        "the last session crashed, see the log below",
+        "yesterday I changed the parser so that it accepts tabs; update the tests",
+        "was ist hier los",
+        "what did we do last week? " * 20,
+    ],
+)
+def test_other_messages_are_not_taken_for_one(text: str) -> None:
+    assert past_work(text, TODAY) is None
+
+
+def test_a_question_says_whose_work_and_which_subject() -> None:
+    mine, ours = past_work("what did I do yesterday?", TODAY), past_work("what did we do yesterday?", TODAY)
+    assert mine and mine.is_own and ours and not ours.is_own
+    about = past_work("what was the bug in the importer yesterday?", TODAY)
+    assert about and set(about.subject) == {"bug", "importer"}
+    explicit, vague = past_work("what did we do last time?", TODAY), past_work("where were we?", TODAY)
+    assert explicit and explicit.is_explicit and vague and not vague.is_explicit
+
+
+@given(st.text(max_size=300), st.dates())
+def test_any_text_can_be_read(text: str, today: date) -> None:
+    past_work(text, today)
+
+
+def test_reading_is_linear_in_the_length_of_a_message() -> None:
+    started = time.process_time()
+    for text in ("where we " * 26, "what " * 47, "last " * 47, "a" * 240, "1. " * 79):
+        for _ in range(20):
+            past_work(text, TODAY)
+    assert time.process_time() - started < 20
