@@ -96,8 +96,8 @@ async def test_every_tool_has_a_title_schemas_and_hints(engine: Engine) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert client.instructions and "recall" in client.instructions
     assert set(tools) == {
-        "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace", "compile",
-        "status",
+        "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace",
+        "compile", "status",
     }  # fmt: skip
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.description.endswith("."), name
