@@ -160,6 +160,7 @@ async def test_the_other_tools_give_short_answers(engine: Engine) -> None:
         engine.rules.note_request()  # the person said "forget that rule" in a prompt
         assert (await call_tool(client, "forget_rule", **words))["outcome"] == "turned down"
         assert (await call_tool(client, "rules"))["rows"] == []
+        engine.rules.accept([asked["id"]])
         trace = await call_tool(client, "trace", text=message)
         assert [row["topic"] for row in trace["rows"] if row["active"]] == ["github-pr-review"]
         outline = await call_tool(client, "compile", text=message)
