@@ -1,4 +1,4 @@
-"""``rules``: repeated instructions and every decision about them, on the command line."""
+"""``rules``: what is in force, what waits, and every decision about them, on the command line."""
 
 from __future__ import annotations
 
