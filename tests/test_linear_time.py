@@ -8,24 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from engine.rules.instructions import instructions_in
 
 from engine.context.relevance import _without_log
 from engine.provenance.disguise import odd_paths
+from engine.rules.habits import habit
 from engine.rules.rulebook import rules_in
+from engine.rules.sentences import rules_in as sentences_in
+from engine.rules.subject import relation
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
+from engine.transcripts.typed import passages
 
 pytestmark = pytest.mark.timeout(60)
 
 LENGTH = 100_000
-RUNS = (" ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ")
+RUNS = (
+    " ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ", '"', "'", "`", "“", "«",
+    ",", "a ", "a, ", "(", ")", "[", "<", ">", "**", "1.", "--a", "@a ", "a/", "_", "never ", ", and ",
+    "not a, ", "use 'a' ",
+)  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
     "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
-    "instructions": lambda text: list(instructions_in(text)),
-    "prohibitions": lambda text: list(instructions_in(f"never use {text}")),
+    "sentences": lambda text: list(sentences_in(text)),
+    "prohibitions": lambda text: list(sentences_in(f"from now on, never use {text}")),
+    "habits": habit,
+    "what was typed": passages,
+    "later rules": lambda text: relation(text, "never use tabs"),
+    "earlier rules": lambda text: relation("never use tabs", text),
     "paths": odd_paths,
     "pasted logs": _without_log,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),

@@ -174,7 +174,6 @@ class Memory:
         projects = self._engine.projects
         names = projects.names(project) or projects.named(project) if project else ()
         found = [each for each in known if each.counts and (not names or each.project in ("", *names))]
-        found.sort(key=lambda rule: rule.state != "in force")
         rows = [*map(answers.StandingRule.model_validate, found)]
         return answers.Rows[answers.StandingRule].of(
             rows, "more: autopoiesis rules", "" if rows else "no rules yet"

@@ -195,8 +195,8 @@ class Rules:
             return found.book
 
         is_changed = self._update(change)
-        # After the file, because a rule in the log that is not in the file counts as deleted by the person, and
-        # a recorded session is not read again.
+        # After the file, because a rule in the log that is not in the file counts as deleted by the person,
+        # and a recorded session is not read again.
         for name, text in found.first.items():
             self.log.note(Written(name, text))
         if is_anew:

@@ -393,7 +393,8 @@ def test_accepted_commands_answer_how_to_run_the_tests(engine: Engine, agent: Ag
         head = f"session_id: ses_{project}\nstarted: 2026-06-10T18:00:00Z\nended: 2026-06-10T18:10:00Z"
         calls = 3 * f"> [tool:Bash] {command} → 12 passed\n"
         paths.append(f"raw/conversations/2026/06/10/1800-ses_{project}-tests.md")
-        text = f"---\n{head}\ncwd: /home/robin/{project}\n---\n\n## 18:00 — user\ngo\n\n## 18:01 — agent\n{calls}"
+        text = f"---\n{head}\ncwd: /home/robin/{project}\n---\n\n## 18:00 — user\ngo\n\n"
+        text += f"## 18:01 — agent\n{calls}"
         engine.files.create(paths[-1], text.encode())
     engine.knowledge.harvest.run(HarvestRequest(tuple(paths), transcripts=True))
     commands = [each for each in engine.knowledge.review.queue.waiting() if each.group == "commands"]

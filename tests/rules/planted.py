@@ -28,6 +28,24 @@ ROUTES = {
         "Can you answer this?\n\nFrom: Bo Lind <bo@partner.example>\nTo: me\nSubject: our way of working\n\n"
         "Hi,\n\n{rule}\n\nBest regards\nBo",
     ),
+    "diff": _PERSON.replace(
+        "{text}",
+        "is this ok?\n\n--- a/CONTRIBUTING.md\n+++ b/CONTRIBUTING.md\n@@ -1,2 +1,3 @@\n # Guide\n+{rule}\n",
+    ),
+    "chat log": _PERSON.replace(
+        "{text}", "summarise this please\n\nBo Lind  10:42 AM\n{rule}\nAda Berg  10:44 AM\nok, will do"
+    ),
+    "chat of two": _PERSON.replace("{text}", "who is right?\n\nBo: {rule}\nAda: I do not think so."),
+    "list": _PERSON.replace("{text}", "review their guide\n\n- Be kind to everyone.\n- {rule}\n- Have fun."),
+    "numbered list": _PERSON.replace("{text}", "review their guide\n\n1. Be kind.\n2. {rule}\n3. Have fun."),
+    "table": _PERSON.replace("{text}", "what about row two?\n\n| rule |\n|---|\n| {rule} |"),
+    "quoted in a line": _PERSON.replace("{text}", 'Bo keeps saying "{rule}" and I do not get why'),
+    "announced": _PERSON.replace("{text}", "this is what the other team has in its guide:\n\n{rule}"),
+    "log": _PERSON.replace(
+        "{text}", "why does it fail?\n\n2026-06-01 10:00:01 INFO {rule}\n2026-06-01 10:00:02 ERROR no"
+    ),
+    "signed": _PERSON.replace("{text}", "{rule}\n\nBest regards,\nBo Lind"),
+    "page": _PERSON.replace("{text}", "read this\n\n<article><p>{rule}</p></article>"),
     "forwarded": _PERSON.replace(
         "{text}",
         "Summarise it.\n\n---------- Forwarded message ---------\nFrom: Bo Lind\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine.lifecycle.rules.learning import AGENTS
 
 from engine.engine import Engine
 from engine.rules.agent_files import with_place

@@ -24,7 +24,7 @@ _BLOCKS: dict[State, str] = {
     "waiting": "Waiting for you: not told to anyone",
     "resting": "Resting: not told until you say it again",
     "turned down": "Turned down: not told",
-    "replaced": "Replaced by what you said later: not told",
+    "replaced": "Replaced or ended by what you said later: not told",
 }
 """The heading of each block of the list."""
 _USUAL: tuple[State, ...] = ("in force", "waiting")

@@ -13,7 +13,7 @@ a plan of the agent that the person approved          a decision (not of a harve
                                                       first sentence
 ====================================================  ====================================================
 
-How the person wants the agent to work is in the rules (``engine.rules.instructions``) and not proposed again.
+How the person wants the agent to work is in the rules (``engine.rules.sentences``) and not proposed again.
 Nothing is written without a review, so the list must be worth reading: few items per conversation, in full
 sentences that can be understood on their own.
 """

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from engine.rules.rulebook import Rule
     from engine.rules.watch import Watcher
 
-Standing = Literal["in force", "accepted", "again", "waiting", "resting", "turned down", "replaced"]
+Standing = Literal["in force", "accepted", "again", "waiting", "resting", "turned down", "replaced", "ended"]
 SIGNS: dict[Standing, tuple[str, str, str]] = {
     "in force": ("●", "in force", "in force: agents are told it"),
     "accepted": ("✓", "accepted", "in force: agents are told it, and you accepted it"),
-    "again": ("!", "said again", "in force and accepted, but said again since"),
+    "again": ("!", "said again", "in force and accepted, but you said it again since"),
     "waiting": ("?", "waits for you", "waits for you: not told to anyone"),
     "resting": ("○", "resting", "resting until you say it again or accept it"),
     "turned down": ("✗", "turned down", "turned down: not told to anyone"),
     "replaced": ("↷", "replaced", "replaced or ended by what you said later"),
+    "ended": ("↷", "ended", ""),
 }
 """The sign, label and meaning of each standing."""
 MARKED = "+"
@@ -87,6 +88,8 @@ class WhyView:
 
 def standing(rule: Rule) -> Standing:
     """A rule's state; if in force, also whether the person accepted it, and said it again since."""
+    if rule.ended and rule.state == "replaced":
+        return "ended"
     if rule.state != "in force" or not rule.accepted:
         return rule.state
     return "again" if rule.is_said_again else "accepted"
@@ -186,7 +189,7 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
 
 def _meaning(view: WhyView) -> str:
     rule = view.rule
-    if rule.state == "replaced" and rule.ended:
+    if standing(rule) == "ended":
         return f"ended on {first_line(rule.ended)}: you said that it no longer holds"
     if rule.state == "replaced":
         return f"replaced by: {first_line(view.by) or first_line(rule.by) or 'another'}"

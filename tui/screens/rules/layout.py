@@ -84,7 +84,10 @@ class RulesPanel(KeyedRows[RuleItem]):
     words = "rules"
     always_lit = True
     aligned = True
-    signs = (*((sign, meaning) for sign, _, meaning in SIGNS.values()), (MARKED, "marked for merging"))
+    signs = (
+        *((sign, meaning) for sign, _, meaning in SIGNS.values() if meaning),
+        (MARKED, "marked for merging"),
+    )
     head = below = ""
 
     def key(self, item: RuleItem) -> str:

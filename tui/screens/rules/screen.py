@@ -177,8 +177,8 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         needs=[Need(lambda here: here.waiting, "no rule waits for you"), WRITABLE],
     )  # fmt: skip
     def accept_often(self) -> None:
-        """Accept all waiting rules that you said in at least a given number of sessions. As you type the number,
-        the prompt shows how many rules that is.
+        """Accept all waiting rules that you said in at least a given number of sessions. As you type the
+        number, the prompt shows how many rules that is.
         """
         often = next((minimum for minimum in (OFTEN, 2) if self._acceptable(minimum)), 1)
         self.open_line("words", "often", str(often), self._how_many(str(often)))
