@@ -191,7 +191,9 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 
 _QUESTION = re.compile(r"[?？]\W*$")
 _LIMITED = re.compile(
-    r"\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read"
+    r", (?:so )?(?:please )?(?:add|fix|change|do|update|check|rename|find|replace|remove|make)"
+    r" (?:it|them|that|this|those)\b"
+    r"|\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read"
     r"|test|decid|talk|discuss)\w*"
     r"|for now|right now|just now|(?:not )?yet|for the moment|at the moment|this (?:time|once"
     r"|session)|for today|today only|only today|tonight|tomorrow"
@@ -243,7 +245,10 @@ _UNREAL = re.compile(
     r"|(?:it )?looks like|i (?:think|guess|feel|believe|suppose)\b"
     r"|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich"
     r"|(?:is|are|was|were|does|do (?!not)|did|has|why|what|how|which|who|where) )"
-    r"|\b(?:probably|perhaps|not sure|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
+    r"|\b(?:probably|perhaps|not sure|(?:is|are|was|were) (?:still |all |now )?(?:failing|broken"
+    r"|red|passing|flaky)|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
+    r"|(?:is|are|was|were) (?:still |all |now )?(?:failing|broken|red|green|passing|flaky|down"
+    r"|slow|missing|wrong)"
     r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\banything else\b",
     _I,
 )

@@ -29,7 +29,7 @@ from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, FOLDER, session_files
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import CORRECTION, Turn
-from engine.transcripts.typed import typed_in
+from engine.transcripts.typed import doubted_in, typed_in
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -40,8 +40,10 @@ SESSIONS = "scratch/rules-said.jsonl"
 
 _HEAD = re.compile(rb'^\{"path": ?("(?:[^"\\]|\\.)*"), ?"size": ?(\d{1,18})', re.MULTILINE)
 _ODD = (ValueError, TypeError, KeyError, AttributeError)
-_FEW_WORDS = 6
-"""Words of a message from which the same words in another session are a copy of it, not a repetition."""
+_LONG = 12
+"""Words of a message from which the same words in another session are a copy, whenever they were said."""
+_DOUBTED = 2.7
+"""Score of a rule that the person may have pasted: it waits after the first time."""
 _QUOTED_WORDS = 6
 """Words of a sentence from which it counts as another's if an agent or a tool said them before."""
 PLAIN = 5.0
@@ -65,6 +67,7 @@ class Statement:
     group: str = ""  # id of the rule it states; empty if none, or not decided yet
     over: tuple[str, ...] = ()  # ids of the rules it replaces or ends
     ends: bool = False  # it only ends rules
+    doubt: str = ""  # why it may be another's text, one clause; it then waits for the person
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +196,9 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
             )
             continue
         message = _plain(turn.text)
-        words = len(message.split())
-        own = (
-            message
-            if words >= _FEW_WORDS
-            else f"{before}\n{message}"
-            if before
-            else f"{at:%F %H:%M}\n{message}"
-        )
+        # A fork repeats the times of its parent; the same long message after the same one is a copy too.
+        is_long = len(message.split()) >= _LONG
+        own = f"{before}\n{message}" if is_long else f"{at:%F %H:%M}\n{message}"
         digest = hashlib.sha256(f"{project}\n{own}".encode("utf-8", "replace")).hexdigest()[:12]
         day = local_day(at, zone).isoformat() if at.year > 1 else ""
         said += (replace(each, message=digest) for each in _statements(turn, day, heard))
@@ -218,6 +216,10 @@ def _statements(turn: Turn, day: str, heard: Sequence[str]) -> Iterator[Statemen
         if verdict.is_plain or wish >= _LEAST:
             score = PLAIN + verdict.standing if verdict.is_plain else wish
             yield Statement(turn.line, day, redacted(text), round(score, 2), verdict.is_plain)
+    for passage in doubted_in(turn):
+        for text, verdict in rules_in(strip_injected(passage.text)):
+            if verdict.is_plain:
+                yield Statement(turn.line, day, redacted(text), _DOUBTED, doubt=passage.why)
 
 
 def _plain(text: str) -> str:

@@ -24,6 +24,10 @@ _MOST_LINES = 12
 _LABEL_WORDS = 3
 """Words behind a colon that are no text of their own yet: "in Project: Maple"."""
 _ANNOUNCED = "follows words that announce a text"
+_LISTED = "in a list"
+_STYLES = "its lines are written in different styles"
+_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES})
+"""What a person's own text may look like too."""
 _WIDE_CHARACTERS = 3
 """Characters that make about a word in a language without spaces."""
 
@@ -38,11 +42,19 @@ class Passage:
 
 def typed_in(turn: Turn) -> str:
     """What the person plainly typed in a turn; empty for what an agent, a tool or a program wrote."""
+    return "\n".join(passage.text for passage in _passages_of(turn) if not passage.why)
+
+
+def doubted_in(turn: Turn) -> list[Passage]:
+    """What the person may have typed or pasted: it lacks the form of a mail, code or a program's text."""
+    return [passage for passage in _passages_of(turn) if passage.why in _DOUBTS]
+
+
+def _passages_of(turn: Turn) -> tuple[Passage, ...]:
     if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, PLAN):
-        return ""
+        return ()
     # The first line is the command as typed; the rest is its expansion.
-    text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
-    return "\n".join(passage.text for passage in passages(text) if not passage.why)
+    return passages(turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text)
 
 
 def passages(message: str) -> tuple[Passage, ...]:
@@ -88,7 +100,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
     elif len(own) > _MOST_LINES:
         whole = "too many lines to be plainly typed"
     elif len({_register(line) for line in own if _words(line) > _LABEL_WORDS} - {None}) > 1:
-        whole = "its lines are written in different styles"
+        whole = _STYLES
     last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
     is_mixed = any(whys)
     for number, (line, why) in enumerate(zip(lines, marks, strict=True)):
@@ -126,7 +138,7 @@ def _marks(lines: list[str]) -> Iterator[str]:
         elif _MACHINE.match(line):
             yield "looks like code or a program's output"
         elif _ITEM.match(line) and listed > 1:
-            yield "in a list"
+            yield _LISTED
         elif (lead := _LEAD.search(line)) is not None and not _OWN_LEAD.search(lead["lead"]):
             said = len(lead["rest"].split())
             if follows and not said:
