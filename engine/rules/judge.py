@@ -132,7 +132,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "we": re.compile(
-        r"\bwe (?:always|only|never|don['’]?t|do not|use|prefer|write|name|keep|put|follow|go with"
+        r"\bwe (?:always|only|never|(?:don['’]?t|do not) (?!own|have|know|see|care|need|think)|use"
+        r"|prefer|write|name|keep|put|follow|go with"
         r"|stick|test|commit|ship|say|call)\b|\bis what we\b|\baround here\b|\bin (?:this|our)"
         r" (?:repo\w*|project|codebase|team|house|company)\b",
         _I,
@@ -216,10 +217,12 @@ _LASTING = re.compile(
     r"\b(?:from now on|from today|as of today|going forward|always|never|ever again|in (?:the )?future)\b", _I
 )
 _LIMITS_ALWAYS = re.compile(
-    r"\b(?:for now|for the moment|at the moment|this time|(?<!as of )(?<!from )today(?! and)"
+    r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"
+    r" )(?<!from )today(?! and)"
     r"|tonight|until (?:i|we|tomorrow|then)|for this)\b",
     _I,
 )
+_ASKS = re.compile(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b", _I)
 _TAG = re.compile(
     r",? (?:ok(?:ay)?|right|yes|alright|please|deal|understood|got it|ja|oder|vale|d['’]accord|certo)\s*\?+$",
     _I,
@@ -249,7 +252,10 @@ _UNREAL = re.compile(
     r"|red|passing|flaky)|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
     r"|(?:is|are|was|were) (?:still |all |now )?(?:failing|broken|red|green|passing|flaky|down"
     r"|slow|missing|wrong)"
-    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\banything else\b",
+    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\bthis is (?:what"
+    r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
+    r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
+    r"|\banything else\b",
     _I,
 )
 """Starts a thought, an example or a report."""
@@ -314,7 +320,7 @@ def judged(sentence: str) -> Verdict:
 def _said(sentence: str) -> tuple[str, int]:
     """What forbids to take a sentence for a rule, and in how many ways it says that it holds on."""
     plain = _TAG.sub("", sentence)
-    is_question = _QUESTION.search(plain) is not None
+    is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
     if is_question and not _POLITE.match(plain):
         return QUESTION, 0
     if _UNREAL.search(sentence) or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence)):

@@ -41,7 +41,7 @@ SESSIONS = "scratch/rules-said.jsonl"
 _HEAD = re.compile(rb'^\{"path": ?("(?:[^"\\]|\\.)*"), ?"size": ?(\d{1,18})', re.MULTILINE)
 _ODD = (ValueError, TypeError, KeyError, AttributeError)
 _LONG = 12
-"""Words of a message from which the same words in another session are a copy, whenever they were said."""
+"""Words of a message from which the same words, and what follows them, are a copy whenever they were said."""
 _DOUBTED = 2.7
 """Score of a rule that the person may have pasted: it waits after the first time."""
 _QUOTED_WORDS = 6
@@ -197,7 +197,7 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
             continue
         message = _plain(turn.text)
         # A fork repeats the times of its parent; the same long message after the same one is a copy too.
-        is_long = len(message.split()) >= _LONG
+        is_long = max(len(message.split()), len(before.split())) >= _LONG
         own = f"{before}\n{message}" if is_long else f"{at:%F %H:%M}\n{message}"
         digest = hashlib.sha256(f"{project}\n{own}".encode("utf-8", "replace")).hexdigest()[:12]
         day = local_day(at, zone).isoformat() if at.year > 1 else ""
