@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from engine.rules.words import ELSEWHERE
+from engine.rules.words import ALWAYS_ELSEWHERE, ONWARD_ELSEWHERE
 
 PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
@@ -74,7 +74,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r" exception|across the board|as of (?:now|today)"
         r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no"
         r"|stop)\b.*\b(?:again|any ?more)\b"
-        rf"|{ELSEWHERE}",
+        rf"|{ONWARD_ELSEWHERE}",
         _I,
     ),
     "always": re.compile(
@@ -82,6 +82,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|jedes mal|à chaque|cada vez|ogni volta)\b",
         _I,
     ),
+    "elsewhere": re.compile(ALWAYS_ELSEWHERE, _I),
     "each": re.compile(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
         rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
@@ -232,7 +233,7 @@ _POLITE = re.compile(
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
-_LESS_PLAIN = frozenset({"general", "none"})
+_LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
 _WEAKER = re.compile(
     r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
     r"|hard rule|non[- ]negotiable|in general|generally|usually"
@@ -252,7 +253,8 @@ _UNREAL = re.compile(
     r"|red|passing|flaky)|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
     r"|(?:is|are|was|were) (?:still |all |now )?(?:failing|broken|red|green|passing|flaky|down"
     r"|slow|missing|wrong)"
-    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\bthis is (?:what"
+    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|^(?:[\w',]+:?"
+    r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
     r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
     r"|\banything else\b",
@@ -339,7 +341,7 @@ def _said(sentence: str) -> tuple[str, int]:
         return "", 0 if is_question else ways
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0
-    return ("", 0) if _WEAKER.search(sentence) else (NOT_SAID, 0)
+    return ("", 0) if _WEAKER.search(sentence) or _SAYS["elsewhere"].search(sentence) else (NOT_SAID, 0)
 
 
 @lru_cache(maxsize=1)

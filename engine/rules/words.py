@@ -6,17 +6,23 @@ import re
 
 from engine.startup.lazy import expression
 
-ELSEWHERE = (
-    r"\b(?:ab jetzt|ab sofort|ab heute|künftig|in zukunft|von jetzt an|immer|niemals|désormais|dorénavant"
-    r"|à partir de maintenant|pour (?:toute )?la suite|(?<!sont )(?<!est )(?<! a )(?<!ont"
-    r" )toujours(?! pas)|jamais|a partir de ahora"
-    r"|de (?:ahora|aquí) en adelante|desde ahora|siempre(?! que me)|nunca"
-    r"|a partir de agora|daqui (?:em|para a) (?:diante|frente)|sempre|d['’]ora in (?:poi|avanti)"
-    r"|mai più|vanaf nu"
-    r"|voortaan|altijd|nooit|отныне|впредь|с этого момента|всегда|никогда)\b"
-    r"|从现在(?:开始|起)|以后(?:都|请|不要|要)|永远不要|總是|总是|一律|今後は|これからは|必ず|常に|앞으로는?|항상|절대"
+ONWARD_ELSEWHERE = (
+    r"\b(?:ab jetzt|ab sofort|ab heute|künftig|in zukunft|von jetzt an|désormais|dorénavant"
+    r"|à partir de maintenant|pour (?:toute )?la suite|a partir de ahora|de (?:ahora|aquí) en adelante"
+    r"|desde ahora|a partir de agora|daqui (?:em|para a) (?:diante|frente)|d['’]ora in (?:poi"
+    r"|avanti)|vanaf nu"
+    r"|voortaan|отныне|впредь|с этого момента|od teraz|bundan sonra)\b"
+    r"|从现在(?:开始|起)|以后(?:都|请|不要|要)|今後は|これからは|앞으로는?"
 )
 """Says in other languages that something applies from now on."""
+ALWAYS_ELSEWHERE = (
+    r"\b(?:immer|niemals|(?<!sont )(?<!est )(?<! a )(?<!ont )toujours(?! pas)|jamais|siempre(?!"
+    r" que me)|nunca|sempre"
+    r"|mai più|altijd|nooit|всегда|никогда|zawsze|nigdy|her zaman|asla)\b"
+    r"|永远不要|總是|总是|一律|必ず|常に|항상|절대"
+)
+"""Says always or never in other languages: often about what merely happens."""
+ELSEWHERE = rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}"
 
 STANDING = expression(
     r"\b(?:from now on|always|never(?! mind)|n['’]?t ever|every ?time|whenever|each time|as a rule|next time|"
