@@ -82,6 +82,11 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|jedes mal|à chaque|cada vez|ogni volta)\b",
         _I,
     ),
+    "starts": re.compile(
+        r"^(?:please |and |also |so |but |pls )*(?:always|never)\s+(?!mind|been|had|seen|was|is"
+        r"|got|looks)\w+",
+        _I,
+    ),
     "elsewhere": re.compile(ALWAYS_ELSEWHERE, _I),
     "each": re.compile(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
@@ -266,7 +271,7 @@ _OWN_PLAN = re.compile(
 )
 _RECORDS = re.compile(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
-    r" about)\b(?: \w+){0,4}? rules?\b"
+    r" about)\b(?: \w+){0,6}? rules?\b"
     r"|^mention\b",
     _I,
 )

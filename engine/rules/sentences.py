@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from engine.rules.judge import Verdict, judged
 
-_SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])| -> |\s[-–—]{1,2}\s(?=\w)|;\s")
+_SPLIT = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=\S)|(?<=[。！？])| -> "
+    r"|\s[-–—]{1,2}\s(?=\w)|;\s"
+)
 """Expects single spaces: a long run of them would take quadratic time."""
 _BULLET = re.compile(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
