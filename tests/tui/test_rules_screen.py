@@ -390,11 +390,11 @@ async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> N
         await driven.press("enter")
         await driven.wait_for_toast("accepted: 3 rules")
         assert {rule.told >= 2 for rule in rules_by_id(root).values() if rule.accepted} == {True}
-        assert "6 in force · 1 waits for you" in driven.text
+        assert "7 in force" in driven.text
         await driven.press("A", "ctrl+u")
         await driven.type("9")
         await driven.press("enter")
-        assert "no rule waits that you said that often" in driven.toasts
+        assert "no rule waits for you" in driven.toasts
 
         branch = await driven.select(BRANCH)
         await driven.press("m")
