@@ -200,11 +200,12 @@ async def test_missing_or_hidden_files_give_an_empty_answer(engine: Engine) -> N
         assert (await call_tool(client, "search", query="   "))["rows"] == []
         assert (await call_tool(client, "recall", question="hello"))["sources"] == []
         assert (await call_tool(client, "rules", project="none"))["rows"]
-        (engine.workspace.root / "knowledge/rules.md").write_text(
-            "## In force\n\n- never amend commits {#3f2a91c project=shop}\n"
-        )
+        book = engine.workspace.root / "knowledge/rules.md"
+        before = book.read_text()
+        book.write_text("## In force\n\n- never amend commits {#3f2a91c project=shop}\n")
         assert (await call_tool(client, "rules", project="/home/robin/shop/.claude/worktrees/x"))["rows"]
         assert not (await call_tool(client, "rules", project="/home/robin/other"))["rows"]
+        book.write_text(before)  # the tests of this file share the workspace
 
 
 async def test_private_text_and_secrets_are_withheld_and_shared_text_is_marked(engine: Engine) -> None:
