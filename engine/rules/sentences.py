@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from engine.rules.judge import Verdict, judged
+from engine.rules.subject import subject_of
 
 _SPLIT = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=\S)|(?<=[。！？])| -> "
@@ -31,6 +32,7 @@ _NEXT = (
     r"|we (?:always|never|use|prefer|don)|i (?:want|need|prefer|['’]d)"
     r"|you (?:should|must|always|never)|every|all|no |use|add|start|end|begin|finish|write|run"
     r"|keep|put|name|call|include|import|avoid|stop"
+    r"|starting|ending|using|adding|including|naming|writing|keeping"
     r"|commit|push|open|test|check|ask|tell|answer|reply|wrap|prefix|suffix|remember|for (?:every"
     r"|each|all)|whenever|each time|in (?:every|each|all)|prefer|stick|leave|skip|remove"
     r"|ab jetzt|immer|nie|bitte|toujours|jamais|siempre|nunca|sempre)"
@@ -60,6 +62,7 @@ _CONFIRMS = re.compile(
 _FEWEST_OF_A_PART = 4
 """Words of a part that can stand on its own."""
 _PRONOUN = re.compile(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
+_OF_NOUN = re.compile(r"(?:start|end|begin|finish)s?\s+(?:with|in|by)\b", re.IGNORECASE)
 _NOUN = re.compile(
     r"\b((?:(?:function|method|class|variable|attribute|parameter|argument|test|branch|commit|file"
     r"|pr|pull request|component|endpoint|column|table|constant|module)s?[ -]?)+"
@@ -113,7 +116,9 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
             parts[1:] = [part if judged(part).is_plain else f"{onward[0]}{part}" for part in parts[1:]]
         verdicts = [judged(part) for part in parts]
         whole = judged(sentence)
-        if len(parts) > 1 and _stand_alone(verdicts):
+        if len(parts) > 1 and whole.is_plain and all(subject_of(part).values for part in parts):
+            yield from ((part, whole) for part in parts)  # each chooses something of its own
+        elif len(parts) > 1 and _stand_alone(verdicts):
             yield from (each for each in zip(parts, verdicts, strict=True) if each[1].is_plain)
         elif before and _CONFIRMS.fullmatch(sentence):
             joined = f"{before}; {sentence}"
@@ -164,7 +169,8 @@ def _parts(sentence: str) -> list[str]:
             continue
         named = _NOUN.findall(found[-1]) if found else []
         if named and not _NOUN.search(text):
-            text = _PRONOUN.sub(named[-1].strip(), text, count=1)
+            noun = named[-1].strip()
+            text = f"{noun} {text}" if _OF_NOUN.match(text) else _PRONOUN.sub(noun, text, count=1)
         if found and not _is_whole(text):
             return [sentence]
         found.append(text)

@@ -25,6 +25,8 @@ _TURNED = 0.7
 """Share of the smaller topic that a reversed rule must repeat."""
 _LIFTED = 0.5
 """The same for a rule that ends another."""
+_REJECTED = 0.5
+"""Share of a rule's topic that a later one must say no to."""
 _MOVED = 0.5
 """The same for a rule that says that something is different from before."""
 _MOVED_CLEARLY = 0.33
@@ -131,6 +133,10 @@ _CHANGES = re.compile(
 """Says that something is different from before."""
 
 
+_SETTING_OUT = re.compile(
+    r"\b(?:start|begin|continue|keep|get used to|get into the habit of)\s+(?=\w+ing\b)", re.IGNORECASE
+)
+"""Says nothing of what a rule is about: "start ending your names with"."""
 _INSTEAD = re.compile(
     r"\b(?:instead|chang\w+ my mind|switch\w*|no longer|any ?more|nicht mehr|stattdessen|en cambio"
     r"|finalement|plutôt|doch lieber)\b",
@@ -178,6 +184,7 @@ def stems(text: str) -> frozenset[str]:
 @lru_cache(maxsize=8_192)
 def subject_of(text: str) -> Subject:
     """What a rule is about and what it chooses."""
+    text = _SETTING_OUT.sub("", text)
     plain = text.casefold()
     off = [match["off"] for match in _CONTRAST.finditer(plain)]
     off += [match["off"] or match["also"] for match in _OUT.finditer(plain)]
@@ -264,7 +271,11 @@ def _relation(part: str, new: str, old: str, common: frozenset[str]) -> Relation
     contained = _contained(left, right)
     names = {word for number, place in other.options for word in words.CHOICES[number][place]} | other.values
     rejects = one.rejected | subject_of(new).rejected
-    if rejects & (names | other.topic - _THINGS) and not other.is_off:
+    said_no = rejects & other.topic
+    is_rejected = rejects & names or _weight(said_no) >= _REJECTED * max(
+        1.0, _weight(other.topic - words.WEAK)
+    )
+    if is_rejected and not other.is_off:
         return "replaces"
     mine, theirs = dict(one.options), dict(other.options)
     apart = {number for number in mine.keys() & theirs.keys() if mine[number] != theirs[number]}
