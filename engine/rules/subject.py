@@ -23,10 +23,10 @@ _OTHER = 0.45
 """Overlap of two topics from which another value replaces the former."""
 _TURNED = 0.7
 """Share of the smaller topic that a reversed rule must repeat."""
-_LIFTED = 0.5
+_LIFTED = 0.33
 """The same for a rule that ends another."""
-_REJECTED = 0.5
-"""Share of a rule's topic that a later one must say no to."""
+_FEW_REJECTED = 3
+"""Words up to which what a rule says no to is taken for a name."""
 _MOVED = 0.5
 """The same for a rule that says that something is different from before."""
 _MOVED_CLEARLY = 0.33
@@ -49,22 +49,8 @@ _NUMBER = re.compile(
 )
 _WORD = re.compile(r"[a-zß-ɏͰ-ӿ]+|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}|[\uac00-\ud7af]{2,}")
 _CHOICE_WORD = re.compile(r"[a-zß-ɏ0-9_/.-]+")
-_ENDINGS = (
-    "ations",
-    "ation",
-    "ating",
-    "ments",
-    "ment",
-    "ings",
-    "ing",
-    "ies",
-    "ied",
-    "ors",
-    "or",
-    "es",
-    "ed",
-    "s",
-    "e",
+_ENDINGS = tuple(
+    "ations ation ating izing ising ments ment ings ing ies ied ize ise ors or es ed y s e".split()  # noqa: SIM905
 )
 
 _OFF = re.compile(
@@ -94,7 +80,7 @@ _ENDS = re.compile(
 """Lifts an earlier rule and sets none in its place."""
 _CONTRAST = re.compile(
     r"(?:\b(?:instead of|rather than|in place of|(?<=prefer )\S+ (?:over|to)|replac(?:e|es|ing)"
-    r"|away from|from(?! (?:now|today|here|this|then))"
+    r"|away from|(?:switch\w*|mov\w+|chang\w+|migrat\w+|went|go(?:ing)?) from"
     r"|statt|anstatt|anstelle(?: von)?|au lieu d[e']|plutôt que|en (?:vez|lugar) de|em vez de|invece di)"
     r"|(?:,|;| and| but|\() ?(?:not|never|no|no more|no longer|nicht|kein\w*|pas|no)\b)\s+(?:the |a |an )?"
     r"(?P<off>[^,.;:()]{1,60}?)(?=[,.;:()]|\b(?:but|to|for|in|with|use|and|any ?more|again|from"
@@ -186,7 +172,8 @@ def subject_of(text: str) -> Subject:
     """What a rule is about and what it chooses."""
     text = _SETTING_OUT.sub("", text)
     plain = text.casefold()
-    off = [match["off"] for match in _CONTRAST.finditer(plain)]
+    # More words than a few say something else: "not only the implementation but also …".
+    off = [match["off"] for match in _CONTRAST.finditer(plain) if len(match["off"].split()) <= _FEW_REJECTED]
     off += [match["off"] or match["also"] for match in _OUT.finditer(plain)]
     rejected = frozenset(each for part in off for each in (*_CHOICE_WORD.findall(part), *stems(part)))
     literals = {
@@ -244,7 +231,7 @@ def _contained(one: frozenset[str], other: frozenset[str]) -> float:
     return _weight(one & other) / smaller if smaller else 0.0
 
 
-_CLAUSE = re.compile(r"[,;.!?:()—–、。，]+\s*|\b(?:because|since|so that|weil|porque|parce que)\b")
+_CLAUSE = re.compile(r"[,;.!?:()—–、。，]+\s*|\b(?:because|since|so|weil|porque|parce que)\b")
 _ORDER: tuple[Relation, ...] = ("replaces", "ends", "same", "different")
 
 
@@ -271,10 +258,7 @@ def _relation(part: str, new: str, old: str, common: frozenset[str]) -> Relation
     contained = _contained(left, right)
     names = {word for number, place in other.options for word in words.CHOICES[number][place]} | other.values
     rejects = one.rejected | subject_of(new).rejected
-    said_no = rejects & other.topic
-    is_rejected = rejects & names or _weight(said_no) >= _REJECTED * max(
-        1.0, _weight(other.topic - words.WEAK)
-    )
+    is_rejected = bool(rejects & (names | other.topic - _THINGS))
     if is_rejected and not other.is_off:
         return "replaces"
     mine, theirs = dict(one.options), dict(other.options)
@@ -299,7 +283,8 @@ def _relation(part: str, new: str, old: str, common: frozenset[str]) -> Relation
     overlap = _overlap(one.topic, other.topic)
     if one.values != other.values and one.values and other.values:
         if one.values & other.values:
-            return "same" if overlap >= _SAME else "different"
+            is_part = one.values <= other.values or other.values <= one.values
+            return "same" if is_part and overlap >= _SAME else "different"
         is_slot = (
             not (one.many or other.many) and one.targets & _ENDS_OF_NAMES == other.targets & _ENDS_OF_NAMES
         )
