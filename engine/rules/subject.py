@@ -243,8 +243,9 @@ def relation(new: str, old: str, common: frozenset[str] = frozenset()) -> Relati
     ``same``: told again. ``replaces``: the new one holds in its place. ``ends``: the old one holds no longer,
     and the new one sets none. ``different``: both hold.
     """
-    clauses = [part for part in _CLAUSE.split(new) if len(stems(part)) > 1]
-    found = {_relation(part, new, old, common) for part in (new, *(clauses if len(clauses) > 1 else ()))}
+    parts = _CLAUSE.split(new)
+    clauses = [part for part in parts if len(stems(part)) > 1] if len(parts) > 1 else []
+    found = {_relation(part, new, old, common) for part in (new, *clauses)}
     return next(each for each in _ORDER if each in found)
 
 
