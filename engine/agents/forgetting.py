@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.delimiters import INJECTED, one_line, outside
 from engine.rules.rulebook import LONGEST, Rule
-from engine.transcripts.typed import passages
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.rules.rules import Rules
@@ -23,14 +23,14 @@ ASKED = "the person asks to forget a rule"
 
 _MOST_CHARACTERS = 400
 _LISTED = 8
-_ASKS = re.compile(
+_ASKS = expression(
     r"\b(?:forget|drop|scrap|delete|remove|cancel|turn (?:off|down)|get rid of|stop following"
     r"|ignore|vergiss|streich\w*|lösch\w*|oublie|supprime"
     r"|olvida|elimina|borra|esquece|dimentica)\b.{0,30}?\b(?:rules?|regeln?|règles?|reglas?"
     r"|regras?|regol[ae])\b[\s:：,–—-]*(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ABOUT = re.compile(r"^(?:about|on|that|with|for|über|zu|sur|sobre|su)\b\s*", re.IGNORECASE)
+_ABOUT = expression(r"^(?:about|on|that|with|for|über|zu|sur|sobre|su)\b\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class Forgotten:
     rule: Rule | None = None  # the rule that was turned down
 
 
+def may_ask(prompt: str) -> bool:
+    """Whether a prompt may ask to forget a rule: quick, because every prompt waits for it."""
+    return _ASKS.search(prompt[:_MOST_CHARACTERS]) is not None
+
+
 def forget(rules: Rules, prompt: str, recent: tuple[str, ...] = ()) -> Forgotten | None:
     """Turns down the rule that a prompt asks to forget; ``None`` if it asks for nothing of the kind.
 
@@ -51,6 +56,8 @@ def forget(rules: Rules, prompt: str, recent: tuple[str, ...] = ()) -> Forgotten
     Raises:
         WriteFailed, ReadOnly, DocumentError, PathRefused: The rules could not be read or written.
     """
+    from engine.transcripts.typed import passages  # noqa: PLC0415 — not for most prompts
+
     typed = " ".join(passage.text for passage in passages(prompt) if not passage.why)
     asks = _ASKS.search(typed) if len(typed) <= _MOST_CHARACTERS else None
     if asks is None:

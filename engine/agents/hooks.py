@@ -22,7 +22,7 @@ from engine.activation.trace import Message
 from engine.agents.call import HookCall, read_call
 from engine.agents.contracts import WAITED_FOR, Moment
 from engine.agents.derived import is_compressed_since, parent_session, typed_prompt
-from engine.agents.forgetting import Forgotten, forget
+from engine.agents.forgetting import Forgotten, forget, may_ask
 from engine.agents.injected_text import injected_text
 from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
 from engine.agents.switches import Switches
@@ -231,7 +231,7 @@ class Hooks:
 
     def _forget(self, call: HookCall, known: KnownContext) -> Forgotten | None:
         """The outcome if the prompt asks to forget a rule."""
-        if "r" not in call.prompt.casefold() or self._engine.files.read_only:
+        if not may_ask(call.prompt) or self._engine.files.read_only:
             return None
         return forget(self._engine.rules, call.prompt, known.rules)
 

@@ -122,7 +122,7 @@ def test_a_name_is_the_same_on_a_second_machine(
     assert [project_of(other / path.relative_to(memory.root)) for path in sessions] == names
     monkeypatch.setenv("HOME", str(tmp_path / "new"))
     there = Projects(Files(Workspace.open(other)))
-    assert there.names(str(repository(tmp_path / "new/work/their-shop", ACME)))[0] == "shop-acme"
+    assert there.names(str(repository(tmp_path / "new/src/their-shop", ACME)))[0] == "shop-acme"
 
 
 def test_a_remote_added_or_removed_later_changes_no_name(memory: Memory, home: Path) -> None:
