@@ -39,7 +39,7 @@ _NEXT = (
 )
 _PARTS = re.compile(
     rf"(?:,|\.\.\.|…)?\s+(?:and|but|so|then|und|aber|y|pero|et|mais|e)\s+(?={_NEXT}\b)"
-    rf"|,\s+(?={_NEXT}\b)|[:]\s+(?={_NEXT}\b)",
+    rf"|,\s+(?={_NEXT}\b)",
     re.IGNORECASE,
 )
 """Before a part of a sentence that could stand on its own."""
