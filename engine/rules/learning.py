@@ -102,7 +102,6 @@ class Groups:
     def __init__(self, seeds: Mapping[str, str]) -> None:
         self._groups: dict[str, Group] = {}
         self._by_word: dict[str, dict[str, None]] = defaultdict(dict)
-        self._seen: set[tuple[str, str]] = set()
         for name, text in seeds.items():
             self._add(name, text)
 
@@ -111,11 +110,13 @@ class Groups:
 
     def add(self, session: SessionRead) -> SessionRead:
         """Adds a session's statements and returns it with their rules."""
-        said = tuple(self._place(each, session) for each in session.said)
-        found = replace(session, said=said)
-        for each in said:
-            self._record(each, found)
-        return found
+        placed: list[Statement] = []
+        for (
+            each
+        ) in session.said:  # one after the other: a later one may replace an earlier one of the same session
+            placed.append(self._place(each, session))
+            self._record(placed[-1], session)
+        return replace(session, said=tuple(placed))
 
     def _place(self, said: Statement, session: SessionRead) -> Statement:
         """A statement with the rule that it states, if it has none yet."""
@@ -124,10 +125,13 @@ class Groups:
         found: dict[Relation, list[Group]] = defaultdict(list)
         common = frozenset(word for word in stems(said.text) if len(self._by_word[word]) > _COMMON)
         for group in self._near(said.text):
-            found[relation(said.text, group.wording, common)].append(group)
+            found_as = relation(said.text, group.wording, common)
+            if found_as in ("replaces", "ends") and _is_of_another_project(group, said, session):
+                found_as = "different"
+            found[found_as].append(group)
         over = tuple(group.id for group in found["replaces"] if not group.replaced and not group.ended)
         ended = tuple(group.id for group in found["ends"] if not group.replaced and not group.ended)
-        is_meant = said.standing or subject_of(said.text).changes
+        is_meant = said.standing or (subject_of(said.text).changes and not said.doubt)
         if ended and is_meant and not found["same"]:
             return replace(said, over=ended, ends=True)
         if not said.standing:
@@ -137,7 +141,6 @@ class Groups:
             same = self._add(rule_id(said.text), said.text)
         elif said.standing and same.replaced:
             over = tuple(dict.fromkeys((*over, same.replaced)))
-        # Another statement of the same session may be the same rule, so it is recorded at once.
         return replace(said, group=same.id, over=tuple(name for name in over if name != same.id))
 
     def _record(self, said: Statement, session: SessionRead) -> None:
@@ -173,6 +176,17 @@ class Groups:
     def _index(self, name: str, text: str) -> None:
         for word in _words(text):
             self._by_word[word][name] = None
+
+
+def _is_of_another_project(group: Group, said: Statement, session: SessionRead) -> bool:
+    """Whether a rule holds in one other project only, where what is said here changes nothing."""
+    projects = {each.session.project for each in group.occurrences}
+    return (
+        len(projects) == 1
+        and bool(session.project)
+        and projects.isdisjoint({"", session.project})
+        and _EVERYWHERE.search(said.text) is None
+    )
 
 
 def _words(text: str) -> set[str]:

@@ -105,6 +105,28 @@ def test_a_word_that_is_taken_back_holds_again(engine: Engine, say: Say) -> None
     assert in_force(engine) == ["always use tabs for indentation"]
 
 
+def test_a_later_word_in_the_same_session_holds(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "always use tabs for indentation", "no, from now on use spaces for indentation")
+    assert in_force(engine) == ["from now on use spaces for indentation"]
+
+
+def test_a_word_in_another_project_replaces_nothing_here(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "always use npm for packages", cwd="/home/robin/gauges")
+    say("2031-03-05", "from now on use pnpm for packages", cwd="/home/robin/harbour")
+    assert {(rule.text, rule.project) for rule in engine.rules.learn().learned.book.rules if rule.counts} == {
+        ("always use npm for packages", "gauges"),
+        ("from now on use pnpm for packages", "harbour"),
+    }
+    say("2031-03-09", "from now on use yarn for packages in all my projects", cwd="/home/robin/harbour")
+    assert in_force(engine) == ["from now on use yarn for packages in all my projects"]
+
+
+def test_what_may_be_a_paste_ends_no_rule(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "always add a test with each fix")
+    say("2031-03-05", "What do you make of their page: you no longer need to add a test with each fix")
+    assert in_force(engine) == ["always add a test with each fix"]
+
+
 def test_different_wishes_are_both_in_force(engine: Engine, say: Say) -> None:
     said = "always add a docstring to public functions", "always add type hints to public functions"
     say("2031-03-01", said[0])
