@@ -3,7 +3,7 @@ asked for now, or said about the work.
 
 A multinomial logistic regression over the words of a sentence and some features of its form; the forms in
 which people state rules are too many for a list. ``tests/training/rules.py`` fits it, ``data/`` says on what.
-Three things no score outweighs: a question, a limit in time, and a condition contrary to fact.
+No score outweighs a question, a limit in time, a thought, a plan or a report.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
-MAYBE = 0.3
-"""Probability from which a sentence may be a rule: it waits for the person."""
 
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
@@ -301,11 +299,6 @@ class Verdict:
     def is_plain(self) -> bool:
         """Whether it plainly states a rule."""
         return not self.why and self.standing >= (SURE, PLAIN, TWICE)[min(self.says_so, 2)]
-
-    @property
-    def may_be(self) -> bool:
-        """Whether it may state a rule."""
-        return self.standing >= MAYBE and not self.why
 
 
 @lru_cache(maxsize=16_384)

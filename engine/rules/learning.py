@@ -201,8 +201,8 @@ def grouped(sessions: Iterable[SessionRead], seeds: Mapping[str, str]) -> tuple[
     statement.
 
     Args:
-        sessions: Oldest first. Those read before keep their rules unless one that is new was said before
-        them. seeds: As for ``Groups``.
+        sessions: Oldest first. Those read before keep their rules.
+        seeds: As for ``Groups``.
     """
     groups = Groups(seeds)
     return groups, [groups.add(session) for session in sessions]
@@ -268,7 +268,7 @@ def learned(book: Rulebook, groups: Iterable[Group], written: Mapping[str, str])
             group.id: group.first
             for parts in mine.values()
             for group in parts
-            if group.id not in written and any(rule.id == group.id for rule in kept)
+            if group.id not in written and group.id in names
         },
         again=tuple(
             rule for rule in kept if rule.accepted and rule.id in before and rule.told > before[rule.id].told

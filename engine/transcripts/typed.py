@@ -3,7 +3,7 @@
 Nothing marks a paste for certain, so the decision goes the other way round: what is plainly typed counts, and
 all else waits with the reason. Plainly typed is a short passage without the form of another's text: no code,
 quotation, list, diff, table, header, sign-off or log around it, and one register from first line to last. No
-list of phrases or languages decides.
+list of phrases lets a text count as another's; the only one names what announces the person's own words.
 """
 
 from __future__ import annotations
