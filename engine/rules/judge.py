@@ -82,7 +82,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     ),
     "starts": re.compile(
         r"^(?:please |and |also |so |but |pls )*(?:always|never)\s+(?!mind|been|had|seen|was|is"
-        r"|got|looks)\w+",
+        r"|got|looks|(?:an?|good|nice|happy|glad|great|fun)\b)\w+",
         _I,
     ),
     "elsewhere": re.compile(ALWAYS_ELSEWHERE, _I),
@@ -257,7 +257,11 @@ _UNREAL = re.compile(
     r"|red|passing|flaky)|toujours pas|still (?:not|no)|immer noch|todavía no|ancora non"
     r"|(?:is|are|was|were) (?:still |all |now )?(?:failing|broken|red|green|passing|flaky|down"
     r"|slow|missing|wrong)"
-    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b|\bcomme ça\b|\b(?:don['’]?t|do"
+    r"|(?:had|has|have|['’]ve|avait|avons|ai) (?:never|jamais))\b"
+    r"|^(?:and |but |so |now |almost |nearly )*(?:every|each|all)\b(?! times?\b)"
+    r"(?:(?!\b(?:that|which|who|if|when|must|should|shall|can)\b)[^,;:]){1,40}?"
+    r"\b(?:fails?|crash(?:es)?|hangs?|breaks?|errors? out|times? out|throws?|freezes?)\b"
+    r"|\bcomme ça\b|\b(?:don['’]?t|do"
     r" not|never) (?:worry|hesitate|be (?:afraid|shy))\b|\bfeel free\b|\breach out\b|^(?:[\w',]+:?"
     r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"

@@ -118,6 +118,31 @@ def test_what_is_limited_in_time_or_asked_is_never_plainly_a_rule(text: str) -> 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Every test fails with a timeout.",
+        "all the builds crash on Windows",
+        "Always a pleasure.",
+        "always good to see",
+    ],
+)
+def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
+    assert plain(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Every time CI breaks, stop and tell me.",
+        "Every test that fails must be reported.",
+        "All tests must fail loudly.",
+    ],
+)
+def test_what_to_do_about_a_failure_may_be_a_rule(text: str) -> None:
+    assert plain(text) == [text.rstrip(".")]
+
+
+@pytest.mark.parametrize(
     ("text", "rules"),
     [
         (
