@@ -62,7 +62,7 @@ _FORMS = (
             r"|breaks|lost|deleted|wiped|messed up)\b",
             _I,
         ),
-        1.6,
+        1.0,
     ),
     (
         re.compile(
@@ -71,7 +71,7 @@ _FORMS = (
             r"|tests?|build|ci)$",
             _I,
         ),
-        1.8,
+        1.0,  # a complaint: only a repeated one is worth a decision
     ),
 )
 _AT_HAND = re.compile(

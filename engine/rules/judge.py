@@ -29,6 +29,7 @@ SURE = 0.9
 
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
+LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
@@ -337,7 +338,7 @@ def _said(sentence: str) -> tuple[str, int]:
         return "is not a sentence", 0
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(sentence):
-        return "is about the task at hand", 0
+        return LIMITED, 0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0
     ways = sum(form.search(sentence) is not None for name, form in _SAYS.items() if name not in _LESS_PLAIN)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.rules.habits import habit
+from engine.rules.judge import LIMITED
 from engine.rules.sentences import rules_in
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
@@ -212,7 +213,9 @@ def _statements(turn: Turn, day: str, heard: Sequence[str]) -> Iterator[Statemen
         plain = _plain(text)
         if len(plain.split()) >= _QUOTED_WORDS and any(plain in each for each in heard):
             continue
-        wish = 0.0 if verdict.is_plain else habit(text) + _CORRECTS * (turn.kind == CORRECTION)
+        wish = 0.0
+        if not verdict.is_plain and verdict.why != LIMITED:
+            wish = habit(text) + _CORRECTS * (turn.kind == CORRECTION)
         if verdict.is_plain or wish >= _LEAST:
             score = PLAIN + verdict.standing if verdict.is_plain else wish
             yield Statement(turn.line, day, redacted(text), round(score, 2), verdict.is_plain)

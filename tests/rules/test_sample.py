@@ -15,6 +15,8 @@ def test_the_sample_contains_instructive_rules(sample: Path) -> None:
         assert engine.rules.before(engine.rules.occurrences(draft)[-1]).startswith(
             "Right, so no limit towards the past"
         )
+        waiting = " ".join(rule.text for rule in book.waiting)
+        assert "CI is red" not in waiting and "in this release" not in waiting
         (copy,) = (rule for rule in book.again if "keep a copy" in rule.text)
         assert (copy.state, copy.told) == ("in force", 2)
         (squash,) = (rule for rule in book.rules if rule.state == "replaced" and "squash" in rule.text)
