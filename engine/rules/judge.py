@@ -83,7 +83,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     ),
     "starts": re.compile(
         r"^(?:please |and |also |so |but |pls )*(?:always|never)\s+(?!mind|been|had|seen|was|is"
-        r"|got|looks|(?:an?|good|nice|happy|glad|great|fun)\b)\w+",
+        r"|got|looks|(?:a (?:pleasure|joy|delight)|good|nice|happy|glad|great|fun)\b)\w+",
         _I,
     ),
     "elsewhere": re.compile(ALWAYS_ELSEWHERE, _I),
