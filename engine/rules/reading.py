@@ -14,12 +14,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.rules.habits import habit
-from engine.rules.judge import LIMITED
+from engine.rules.judge import DATA, LIMITED
 from engine.rules.sentences import rules_in
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
@@ -111,11 +113,10 @@ class RuleLog:
         stamp = self.stamp()
         sessions: dict[str, SessionRead] = {}
         written: dict[str, str] = {}
-        with contextlib.suppress(OSError, AutopoiesisError):
-            for line in self._files.read(SESSIONS, limit=None).splitlines():
-                with contextlib.suppress(*_ODD):
-                    found = typed(SessionRead, json.loads(line))
-                    sessions[found.path] = found
+        for line in self._kept().splitlines():
+            with contextlib.suppress(*_ODD):
+                found = typed(SessionRead, json.loads(line))
+                sessions[found.path] = found
         for record in self._log.records():
             with contextlib.suppress(*_ODD):
                 rule = typed(Written, record)
@@ -127,10 +128,7 @@ class RuleLog:
 
     def sizes(self) -> dict[str, int]:
         """The size of each session when it was read, by path; much quicker than ``known``."""
-        with contextlib.suppress(OSError, AutopoiesisError):
-            found = _HEAD.findall(self._files.read(SESSIONS, limit=None))
-            return {json.loads(path): int(size) for path, size in found}
-        return {}
+        return {json.loads(path): int(size) for path, size in _HEAD.findall(self._kept())}
 
     def add(self, read: Sequence[SessionRead], *, anew: bool = False) -> None:
         """Records sessions; ``anew`` in place of all that were recorded.
@@ -139,10 +137,18 @@ class RuleLog:
             WriteFailed, ReadOnly: They were not recorded.
         """
         data = b"".join(line_of(asdict(session)) for session in read)
-        if anew:
-            self._files.replace(SESSIONS, data)
+        if anew or (read and not self._kept()):
+            self._files.replace(SESSIONS, _reader() + data)
         elif read:
             self._files.append(SESSIONS, data)
+
+    def _kept(self) -> bytes:
+        """The cache without its first line; empty if another version of the program wrote it."""
+        with contextlib.suppress(OSError, AutopoiesisError):
+            first, _, rest = self._files.read(SESSIONS, limit=None).partition(b"\n")
+            if first + b"\n" == _reader():
+                return rest
+        return b""
 
     def note(self, written: Written) -> None:
         """Records that a rule was written, or removed again.
@@ -163,6 +169,16 @@ class RuleLog:
     def paths(self) -> tuple[str, ...]:
         """Paths of the log, for a commit."""
         return tuple(month.name for month in self._log.stamp())
+
+
+@lru_cache(maxsize=1)
+def _reader() -> bytes:
+    """The first line of the cache: what was read by other code, or by another judge, is read again."""
+    digest = hashlib.sha256()
+    typed_words = Path(__file__).parents[1] / "transcripts" / "typed.py"
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), typed_words, DATA):
+        digest.update(path.read_bytes())
+    return line_of({"reader": digest.hexdigest()[:16]})
 
 
 def sizes(workspace: Workspace) -> dict[str, int]:

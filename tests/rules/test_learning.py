@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
+from engine.rules import reading
 from engine.rules import rules as learner
 from engine.rules.rulebook import PATH, Rule
 from tests.rules.conftest import Say
@@ -165,6 +166,19 @@ def test_learning_twice_reads_nothing_and_changes_nothing(
     monkeypatch.setattr(learner, "read_session", read)
     again = engine.rules.learn()
     assert (again.sessions, file.read_bytes(), engine.rules.log.stamp()) == (0, before, log)
+
+
+def test_a_session_is_read_again_by_a_build_that_judges_otherwise(
+    engine: Engine, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("2031-01-05", "from now on, always use tabs")
+    assert in_force(engine)
+    assert engine.rules.unread() == 0
+    monkeypatch.setattr(reading, "_reader", lambda: b'{"reader": "another"}\n')
+    assert engine.rules.unread() == 1
+    say("2031-01-06", "from now on, never commit to main")
+    assert len(in_force(engine)) == 2
+    assert engine.rules.unread() == 0
 
 
 def test_an_older_session_imported_later_does_not_overrule_a_newer_word(engine: Engine, say: Say) -> None:
