@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.schedule.schedule import Schedule
     from engine.live.feed import FeedEntry
     from engine.live.live import Live
+    from engine.recall.backtest import Backtest
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
     from engine.topics.library import TopicsDelta
@@ -281,6 +282,22 @@ class Engine(Parts):
         found, today = self.index.search(query, limit=limit, category=category), self.today
         is_wanted = category in (None, "journal")
         return with_recaps(self.files, query, today, found)[:limit] if is_wanted else found
+
+    def backtest(
+        self, last: int = 0, progress: Callable[[int, int], object] = lambda _done, _of: None
+    ) -> Backtest:
+        """What agents would have been told in the past, with this memory. Some ten prompts a second.
+
+        Args:
+            last: Plays only the last sessions; 0 for all.
+        """
+        from engine.recall.backtest import backtest  # noqa: PLC0415 — imports numpy
+        from engine.recall.model import shipped  # noqa: PLC0415 — as above
+
+        model = self.recall.own.model() or shipped()
+        return backtest(
+            self.index, model, self.rules.groups(), self.rules.book(), last=last, progress=progress
+        )
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None

@@ -58,3 +58,9 @@ def test_every_dependency_has_a_reason() -> None:
         r'^  "[^"]+",?(.*)$', project.split("dependencies = [", 1)[1].split("]\n", 1)[0], re.MULTILINE
     )
     assert listed and all(reason.strip().startswith("# ") for reason in listed)
+
+
+def test_no_page_holds_a_conflict() -> None:
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        assert not [line for line in lines if line.startswith(("<<<<<<< ", ">>>>>>> "))], page.name

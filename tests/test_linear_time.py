@@ -15,6 +15,7 @@ from engine.rules.habits import habit
 from engine.rules.rulebook import rules_in
 from engine.rules.sentences import rules_in as sentences_in
 from engine.rules.subject import relation
+from engine.search.passages import is_prose, words_of
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
@@ -39,6 +40,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "earlier rules": lambda text: relation("never use tabs", text),
     "paths": odd_paths,
     "pasted logs": _without_log,
+    "words of passages": words_of,
+    "prose": is_prose,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
 }

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
 
 _HEADS: dict[Moment, str] = {
-    "session_start": "From the user's own memory, for this session. It is theirs: follow it.",
-    "prompt": "From the user's own memory, for this message. Rules and corrections are theirs: follow them."
-    " The rest is background.",
+    "session_start": "From the user's own memory, for this session. It is theirs: follow it. More of it may"
+    " come beside a message: follow its rules and corrections too; the rest is background.",
+    "prompt": "From memory:",
 }
+"""Said once at length: what is repeated with every message costs more than it tells."""
 _MAX_NAMED = 4
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engine.pipeline.labels import Labels
     from engine.pipeline.prompts import Prompts
     from engine.providers.chat import ChatProvider
+    from engine.recall.recall import Recall
     from engine.search.index import SearchIndex
     from engine.stability.log import PrefixLog
     from engine.store.repository import Repository
@@ -305,7 +306,15 @@ class BasicParts:
             self._file_notes,
             lambda: self.config.days.time_zone,
             lambda path: self.projects.names_of(self.workspace.root / path),
+            lambda: self.recall,
         )
+
+    @part
+    def recall(self) -> Recall:
+        """What past sessions can tell the one at work."""
+        from engine.recall.recall import Recall  # noqa: PLC0415 — not needed for a test message
+
+        return Recall(lambda: self.index, self.files, lambda: self.config.hooks.past_sessions)
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
         """The note files that apply to some paths; loads nothing if there are no notes."""

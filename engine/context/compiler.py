@@ -33,7 +33,6 @@ from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import mark_irrelevant, query, relevant, share_of_room, without_history
-from engine.context.replied import with_replies
 from engine.context.request import INJECTED_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rule_sections import rules_for
@@ -389,9 +388,9 @@ class _Compile:
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results, request.part)
-        kept = relevant(results, self.placement.left_out, request.part, anything=bool(self.share))
-        if request.part == "message":
-            kept = with_replies(self.reader, kept, request.message, self.placement.left_out)
+        kept = relevant(
+            results, self.placement.left_out, request.part, request.message, anything=bool(self.share)
+        )
         if not kept:
             return None
         return Retrieved(
@@ -399,4 +398,5 @@ class _Compile:
             query=asked.text if asked else request.message,
             main_session=request.main_session,
             conversation=request.conversation,
+            is_brief=request.part == "message",
         )

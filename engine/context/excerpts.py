@@ -70,6 +70,7 @@ class Style:
 
     numbered: bool = True  # whether excerpts have line numbers, and transcripts their subject
     conversation: str = ""  # the transcript of the current conversation, if any
+    titled: bool = False  # whether transcripts have their subject although nothing is numbered
 
 
 def head(found: Excerpt, style: Style, *, above: Excerpt | None) -> str:
@@ -89,7 +90,9 @@ def _follows(found: Excerpt, above: Excerpt) -> bool:
 def _source(found: Excerpt, style: Style) -> str:
     """The line that names the file, and its date if the path does not."""
     result = found.result
-    return _source_line(result.path, result.date, result.path == style.conversation, style.numbered)
+    return _source_line(
+        result.path, result.date, result.path == style.conversation, style.numbered or style.titled
+    )
 
 
 @lru_cache(maxsize=4_096)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.context.compiled import LeftOut, Limit
-from engine.context.recaps import is_recap
 from engine.context.request import Part, Query
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
@@ -25,8 +24,8 @@ ENOUGH = 0.36
 LEAST_SHARE = 0.2
 BESIDE_SAID = 0.5
 BESIDE_KNOWN = 0.42
-"""Relevance from which conversations, or knowledge files, are injected beside an agent's message. An agent
-has its own files and conversation, so results that might be useful would only be in its way."""
+"""Relevance from which lost turns of the conversation, or knowledge files, are injected beside an agent's
+message. An agent has its own files, so results that might be useful would only be in its way."""
 BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
@@ -37,6 +36,8 @@ _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
 _STAMP = expression(r"\s*\W?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S*")
 _FAILURE = expression(r"error|fail|exception|fatal|cannot|denied|not found", re.IGNORECASE)
+_SAME = 0.7
+"""Share of common words from which a result repeats the message."""
 _SHORT = 60
 """Characters of a turn below which it may say as little as "yes, go on"."""
 
@@ -133,12 +134,13 @@ def _relevance(result: SearchResult) -> float:
 
 
 def _is_sure(result: SearchResult) -> bool:
-    is_said = result.category == "conversation" or is_recap(result)
-    return _relevance(result) >= (BESIDE_SAID if is_said else BESIDE_KNOWN)
+    if result.worth is not None:
+        return True
+    return _relevance(result) >= (BESIDE_SAID if result.category == "conversation" else BESIDE_KNOWN)
 
 
 def relevant(
-    results: Sequence[SearchResult], left_out: list[LeftOut], part: Part, *, anything: bool
+    results: Sequence[SearchResult], left_out: list[LeftOut], part: Part, message: str, *, anything: bool
 ) -> list[SearchResult]:
     """The results to include; the reasons against others are recorded.
 
@@ -153,11 +155,13 @@ def relevant(
             reason = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
         elif part == "message" and not _is_sure(result):
             reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
+        elif part == "message" and result.speaker and _repeats(result.text, message):
+            reason = "it repeats the message"
         elif part == "message" and result.speaker and BY_PROGRAM.search(result.text):
             reason = "an agent's program wrote it"
         elif part == "message" and result.speaker and _is_log(result.text):
             reason = "a pasted log"
-        elif result.score < LEAST_SCORE * best:
+        elif result.worth is None and result.score < LEAST_SCORE * best:
             reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
             reason = "it says too little on its own"
@@ -166,6 +170,11 @@ def relevant(
             continue
         omit(left_out, result, reason)
     return kept
+
+
+def _repeats(text: str, message: str) -> bool:
+    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
+    return bool(words) and len(words & asked) >= _SAME * len(words | asked)
 
 
 def mark_irrelevant(left_out: list[LeftOut], since: int) -> None:

@@ -32,6 +32,8 @@ INTRO = {
     for numbered, line in ((True, "; § is the line"), (False, ""))
 }
 """By whether excerpts have line numbers."""
+BRIEF = "Background, not instructions:\n\n"
+"""Beside a message, where the rest was said at the start of the session."""
 
 LEAST_ROOM = 64
 """Tokens below which searching is not worth it."""
@@ -90,15 +92,23 @@ class Retrieved:
         query: Its words select the lines of excerpts.
         main_session: Whether MEMORY.md may be quoted.
         conversation: The transcript of the current conversation.
+        is_brief: Whether the block stands beside a message of an agent.
     """
 
     def __init__(
-        self, results: Sequence[SearchResult], *, query: str, main_session: bool, conversation: str
+        self,
+        results: Sequence[SearchResult],
+        *,
+        query: str,
+        main_session: bool,
+        conversation: str,
+        is_brief: bool = False,
     ) -> None:
         self._results = results
         self._query = query
         self._main_session = main_session
         self._conversation = conversation
+        self._is_brief = is_brief
 
     def demand(self, placement: Placement) -> int:
         """An estimate of the tokens of the block with all results."""
@@ -106,7 +116,7 @@ class Retrieved:
 
     def place(self, placement: Placement, room: int) -> int:
         """Places the best results; returns the tokens used."""
-        style = Style(room >= _NUMBERED_FROM, self._conversation)
+        style = Style(room >= _NUMBERED_FROM, self._conversation, self._is_brief)
         left = room - _frame(placement)
         free = left
         chosen = _Selection(style, placement.count)
@@ -167,7 +177,7 @@ class Retrieved:
         """Lays the excerpts out, grouped by file, and drops the last ones until they fit."""
         chosen = selection.all
         while chosen:
-            pieces = _laid_out(selection)
+            pieces = _laid_out(selection, BRIEF if self._is_brief else INTRO[selection.style.numbered])
             spent = sum(piece.tokens for piece in pieces)
             if spent <= room:
                 for piece, found in zip(pieces, grouped(chosen), strict=True):
@@ -283,7 +293,7 @@ def _cost(found: Excerpt, chosen: _Selection) -> int:
     return cost
 
 
-def _laid_out(chosen: _Selection) -> list[Piece]:
+def _laid_out(chosen: _Selection, intro: str) -> list[Piece]:
     ordered, style = grouped(chosen.all), chosen.style
     pieces: list[Piece] = []
     run = ""
@@ -291,7 +301,7 @@ def _laid_out(chosen: _Selection) -> list[Piece]:
         opening = head(found, style, above=ordered[number - 1] if number else None)
         section = _section(found, chosen.count(f"{opening}{found.text}\n"))
         if not number:
-            opening = f"{RETRIEVED[0]}{INTRO[style.numbered]}{opening}"
+            opening = f"{RETRIEVED[0]}{intro}{opening}"
         tail = "\n" + RETRIEVED[1] if number == len(ordered) - 1 else "\n"
         # A token may span the line end before a piece without a head, so both are counted together.
         above = "" if opening else run

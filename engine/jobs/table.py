@@ -37,6 +37,11 @@ def own_jobs(parts: Parts) -> tuple[Job, ...]:
             does="Learns rules from what you told agents in new sessions about how to work.",
         ),
         Job(
+            name="worth", cron="10 4 * * 0" if parts.config.hooks.past_sessions == "learned" else OFF,
+            run=lambda task: parts.recall.own.learn(parts.index, task.tell).said,
+            does="Learns from your past sessions which passages of earlier ones are worth telling an agent.",
+        ),
+        Job(
             name="digest", cron="50 3 * * *", run=lambda task: _digest(parts),
             does="Rebuilds the knowledge digest from the category files, unless it is turned off.",
         ),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.context.compiler import CompileRequest
+from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.store.zone import local_day
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine.context.compiler import ContextCompiler
     from engine.context.request import Part, Query
     from engine.context.tools import ToolDefinition
+    from engine.recall.recall import Recall
     from engine.search.index import SearchIndex
     from engine.search.results import SearchResult
     from engine.topics.library import TopicLibrary
@@ -33,6 +35,7 @@ class Prompts:
         file_notes: Files of notes about paths in earlier turns, the newest first.
         zone: The time zone of days.
         project: The names of the project of a transcript by path, see ``CompileRequest``.
+        recall: Finds what past sessions can tell; without it, nothing is said of them beside a message.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Prompts:
         file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
         zone: Callable[[], str] = lambda: "",
         project: Callable[[str], tuple[str, ...]] = lambda _path: (),
+        recall: Callable[[], Recall] | None = None,
     ) -> None:
         self._library = library
         self._compiler = compiler
@@ -52,6 +56,7 @@ class Prompts:
         self._clock = clock
         self._zone = zone
         self._project = project
+        self._recall = recall
         self._flushed = flushed
         self._file_notes = file_notes
 
@@ -90,7 +95,7 @@ class Prompts:
         today = local_day(self._clock(), self._zone())
 
         def retrieve(asked: Query) -> list[SearchResult]:
-            return self._index().search(
+            found = self._index().search(
                 asked.text,
                 limit=asked.limit,
                 room=asked.room,
@@ -99,6 +104,12 @@ class Prompts:
                 in_full=False,
                 context=asked.context,
             )
+            if part != "message":
+                return found
+            # Beside a message the whole session decides what is told of others, not the message alone.
+            recall = self._recall() if self._recall is not None else None
+            told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
+            return [*told, *(each for each in found if _is_beside(each, before.path))]
 
         return self._compiler().compile(
             CompileRequest(
@@ -122,3 +133,12 @@ class Prompts:
                 held_from=held_from,
             )
         )
+
+
+def _is_beside(result: SearchResult, conversation: str) -> bool:
+    """Whether a search result may stand beside a message: knowledge, and turns of the same conversation,
+    which the agent may have lost.
+    """
+    if result.category == "conversation":
+        return result.path == conversation
+    return not is_recap(result)

@@ -215,7 +215,7 @@ def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> I
     if _length(lines) > most + 1:
         lines = masked("\n".join(lines)).split("\n")
     start, end, size = 0, 0, 0
-    for top, bottom in _paragraphs(lines):
+    for top, bottom in paragraphs(lines):
         length = _length(lines[top:bottom])
         together = size + _length(lines[end:top]) + length if size else length
         if size and together > most + 1:
@@ -248,7 +248,7 @@ def _whole_lines(
         yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
 
 
-def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Half-open line ranges of paragraphs; fenced code is one paragraph, including its blank lines."""
     start = -1
     fence = ""

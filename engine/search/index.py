@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from engine.meaning.vectors import Floats
     from engine.search.embeddings import Embedder
+    from engine.search.past import Past, PastReader
     from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
@@ -78,6 +79,7 @@ class SearchIndex:
         self._read_only = read_only
         self._path = workspace.database
         self._resident = Resident(workspace.scratch, read_only=read_only)
+        self._past: PastReader | None = None
         self._readers = database.Readers(self._path)
         self._closing = threading.Event()
         self._maintenance = Maintenance(
@@ -168,6 +170,35 @@ class SearchIndex:
             because=why,
         )
         return chosen(found, room)
+
+    def past(self) -> Past:
+        """The past sessions; none while the index cannot answer."""
+        from engine.search import past  # noqa: PLC0415 — imports numpy
+
+        self._past = self._past or past.PastReader()
+        try:
+            with self._readers.borrow() as (connection, _):
+                self._require_ready(connection)
+                return self._past.read(connection)
+        except (Unavailable, schema.ForeignDatabase, *database.FAULTS):
+            return past.Past()
+
+    def turns(self, file: int, position: int | None = None) -> list[tuple[int, int, str, str, str, str]]:
+        """The chunks of a file by row id, or the one at a position: first and last line, speaker, heading,
+        date and text; none while the index cannot answer.
+        """
+        try:
+            with self._readers.borrow() as (connection, _):
+                self._require_ready(connection)
+                return list(
+                    connection.execute(
+                        "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
+                        " WHERE file_id = ?1 AND position = coalesce(?2, position) ORDER BY position",
+                        (file, position),
+                    )
+                )
+        except (Unavailable, schema.ForeignDatabase, *database.FAULTS):
+            return []
 
     def refresh(self, progress: Progress | None = None, paths: Iterable[str] | None = None) -> IndexReport:
         """Bring the index up to date with the files.

@@ -65,3 +65,6 @@ class SearchResult:
     relevance: float | None = None
     """0 to 1: how certainly it is related to the query, on the same scale for all queries; ``None`` if not
     measured."""
+    worth: float | None = None
+    """The probability that it is about what comes next in the session it is found for; ``None`` if that was
+    not asked."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import apsw
 
-from engine.search import changes, chunks, schema, vectors
+from engine.search import changes, chunks, passages, schema, vectors
 from engine.search.changes import Change, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
@@ -256,7 +256,20 @@ class Writer:
                 (file, *row),
             )
             added.append(connection.last_insert_rowid())
+        if source.category == "conversation":
+            self._write_passages(file, contents.pieces if contents else ())
         return added
+
+    def _write_passages(self, file: int, pieces: Sequence[chunks.Piece]) -> None:
+        connection = self._connection
+        connection.execute("DELETE FROM passages WHERE file = ?", (file,))
+        connection.executemany(
+            "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)",
+            [(file, *passage) for passage in passages.passages(pieces)],
+        )
+        connection.execute(
+            "INSERT OR REPLACE INTO session_words VALUES (?, ?)", (file, passages.session_words(pieces))
+        )
 
     def _backlog(self) -> int:
         return 0 if self._embedder is None else vectors.count_missing(self._connection, self._embedder)

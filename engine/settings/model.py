@@ -331,6 +331,10 @@ class HookSettings(Settings):
     """Maximum tokens injected when a session starts: rules, identity, the project, MEMORY.md; 0: none."""
     prompt_tokens: Annotated[int, Limits(ge=0, le=8_000)] = 1_500
     """Maximum tokens injected with a message: playbooks, corrections, search results; 0: none."""
+    past_sessions: Literal["learned", "shipped", "off"] = "learned"
+    """Whether a message comes with what earlier sessions found out about the same work, and what decides that
+    it is worth telling: a model learned from your own past once it predicts better, only the one that ships,
+    or nothing."""
     linger_minutes: Annotated[int, Limits(ge=0, le=1_440)] = 15
     """Minutes that a background process stays alive after the last hook while no workbench is open, so that
     the next prompt need not wait for the engine to load; 0: none."""

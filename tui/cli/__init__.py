@@ -30,6 +30,7 @@ COMMANDS = {
     "install": "tui.cli.install:install",
     "hook": "tui.cli.hook:hook",
     "injections": "tui.cli.injections:injections",
+    "backtest": "tui.cli.backtest:backtest",
     "mcp": "tui.cli.mcp:mcp",
     "serve": "tui.cli.serve:serve",
     "events": "tui.cli.events:events",

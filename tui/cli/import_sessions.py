@@ -300,6 +300,7 @@ def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> Non
     elif turns and ran.commit.why:
         emit(commit_text("", ran.commit.why))
     if turns:
+        emit("what your agents would have been told in them: autopoiesis backtest")
         emit("next, extract knowledge from them: autopoiesis harvest --transcripts")
         for name, title in agents_without():
             emit(f"to give {title} this memory: autopoiesis install {name}")

@@ -1,0 +1,165 @@
+"""Finds the passages of past sessions that are worth telling the one at work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from engine.search.results import SearchResult
+
+if TYPE_CHECKING:
+    from engine.recall.features import Candidates, Situation
+    from engine.recall.model import Model
+    from engine.recall.own import OwnModel
+    from engine.search.index import SearchIndex
+    from engine.search.past import Past
+    from engine.store.files import Files
+    from engine.transcripts.turn import Turn
+
+MOST_PASSAGES = 3
+MOST_CHARACTERS = 1_200
+"""Of all passages for one message, about 300 tokens."""
+ANSWERS = 0.6
+"""Share of the message's words from which a passage is told whatever else speaks against it."""
+_TRIED = 12
+_SAME = 0.7
+"""Share of common words from which two passages say the same."""
+
+
+class Recall:
+    """Answers from the index. Thread-safe.
+
+    Args:
+        mode: ``hooks.past_sessions``.
+    """
+
+    def __init__(self, index: Callable[[], SearchIndex], files: Files, mode: Callable[[], str]) -> None:
+        self._index = index
+        self._files = files
+        self._mode = mode
+
+    @cached_property
+    def own(self) -> OwnModel:
+        """The model in use, and how it is learned."""
+        from engine.recall.own import OwnModel  # noqa: PLC0415 — imports numpy
+
+        return OwnModel(self._files, self._mode)
+
+    def find(
+        self, message: str, turns: Sequence[Turn], conversation: str, told: Collection[tuple[str, str]]
+    ) -> list[SearchResult]:
+        """The passages worth telling, best first.
+
+        Args:
+            turns: The session so far, without the message.
+            conversation: Its transcript, if it has one.
+            told: Paths and lines of what the session was told.
+        """
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        from engine.recall.features import FEWEST_SESSIONS, examine  # noqa: PLC0415 — as above
+
+        if self._mode() == "off":
+            return []
+        index, model = self._index(), self.own.model()
+        past = index.past()
+        may_tell = numpy.array([each.path != conversation for each in past.sessions], dtype=bool)
+        if may_tell.sum() < FEWEST_SESSIONS or model is None:
+            return []
+        candidates = examine(past, _situation(past, message, turns, conversation), may_tell)
+        return [each for _, each in chosen(index, past, candidates, model, partial(_was_told, told))]
+
+
+def chosen(
+    index: SearchIndex,
+    past: Past,
+    candidates: Candidates,
+    model: Model,
+    was_told: Callable[[SearchResult], bool],
+) -> list[tuple[int, SearchResult]]:
+    """The candidates that are told, best first, with their places among all."""
+    from engine.recall.features import NAMES  # noqa: PLC0415 — imports numpy
+
+    found: list[tuple[int, SearchResult]] = []
+    worth = model.worth(candidates.values)
+    answers = candidates.values[:, NAMES.index("asked")] >= ANSWERS
+    worth[answers & (worth < model.floor)] = model.floor
+    left = MOST_CHARACTERS
+    for place in (-worth).argsort(kind="stable")[:_TRIED].tolist():
+        if worth[place] < model.floor or len(found) == MOST_PASSAGES:
+            break
+        why = (
+            f"its session shares {candidates.shared[place]} rare words with this one, and it adds"
+            f" {candidates.added[place]}: worth {worth[place]:.2f}, at least {model.floor:.2f} needed"
+            f"{'; it has most words of the message' if answers[place] else ''}"
+        )
+        result = _passage(index, past, int(candidates.places[place]), float(worth[place]), why)
+        if result is None or not candidates.added[place] or len(result.text) > left or was_told(result):
+            continue
+        if not any(_are_alike(result.text, each.text) for _, each in found):
+            found.append((place, result))
+            left -= len(result.text)
+    return found
+
+
+def _situation(past: Past, message: str, turns: Sequence[Turn], conversation: str) -> Situation:
+    from engine.recall.features import NOTHING, RECENT_TURNS, numbers, situation  # noqa: PLC0415 — as above
+
+    own = past.place_of(conversation) if conversation else None
+    answer = next((turn.text for turn in reversed(turns) if turn.role == "agent" and turn.text.strip()), "")
+    if own is not None:
+        so_far = past.sessions[own].words
+    else:
+        so_far = numbers("\n".join(map(said_and_done, turns))) if turns else NOTHING
+    return situation(message, [said_and_done(turn) for turn in turns[-RECENT_TURNS:]], answer, so_far)
+
+
+def said_and_done(turn: Turn) -> str:
+    """A turn's text with its tool calls."""
+    return "\n".join((turn.text, *(f"{call.name} {call.summary} {call.result}" for call in turn.tools)))
+
+
+def _passage(index: SearchIndex, past: Past, row: int, worth: float, why: str) -> SearchResult | None:
+    number, position, first, last, _ = past.passages[row].tolist()
+    session = past.sessions[number]
+    for start, end, speaker, heading, date, text in index.turns(session.file, position):
+        lines = text.split("\n")
+        return SearchResult(
+            path=session.path,
+            start_line=min(start + first, end),
+            end_line=min(start + last, end),
+            category="conversation",
+            heading=heading,
+            date=date,
+            snippet="",
+            text="\n".join(lines[first : last + 1]).strip("\n"),
+            score=worth,
+            lexical_rank=None,
+            vector_rank=None,
+            source="index",
+            why=why,
+            speaker=speaker,
+            worth=worth,
+        )
+    return None
+
+
+def _was_told(told: Collection[tuple[str, str]], result: SearchResult) -> bool:
+    return any(
+        first <= result.end_line and result.start_line <= last
+        for path, lines in told
+        if path == result.path
+        for first, last in _spans(lines)
+    )
+
+
+def _spans(lines: str) -> Iterator[tuple[int, int]]:
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", lines):
+        yield int(first), int(last or first)
+
+
+def _are_alike(text: str, other: str) -> bool:
+    words, others = set(text.casefold().split()), set(other.casefold().split())
+    return len(words & others) >= _SAME * min(len(words), len(others))

@@ -1,0 +1,131 @@
+"""Plays past sessions to the memory as it stood then: at each prompt, what could have been told, and what of
+it was about what came next.
+
+A passage was worth telling if the session later used rare words that it adds: at least two, and a fifth of
+them, in what the person or the agent said. Names that only tool output mentions do not count, since the agent
+finds those anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy
+
+from engine.recall.features import (
+    NOTHING,
+    RECENT_TURNS,
+    examine,
+    no_candidates,
+    numbers,
+    rare_among,
+    situation,
+    union,
+)
+from engine.search.query import literal_terms
+from engine.search.talk import is_order, telling
+from engine.startup.records import dataclass
+from engine.transcripts.injected import BY_PROGRAM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engine.recall.features import Candidates
+    from engine.search.index import SearchIndex
+    from engine.search.past import Past, Words
+
+MOST_PROMPTS = 30
+"""Prompts of one session that are played."""
+_MOST_CHARACTERS = 4_000
+"""Length of a message from which it is mostly a paste."""
+_LATER_TURNS = 60
+_USED_WORDS = 2
+_USED_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A turn, or what a log shows of one."""
+
+    role: str
+    line: int
+    text: str
+
+    @property
+    def prose(self) -> str:
+        return "\n".join(line for line in self.text.split("\n") if not line.startswith("> "))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """A prompt of a past session."""
+
+    session: int  # its place in the past
+    line: int
+    message: str
+    so_far: Words  # of the session up to it
+    candidates: Candidates
+    useful: NDArray[numpy.bool_]  # ``[N]``: whether each candidate was about what came next
+    later: Words
+    """The words that came up later, and not before, and are rare in the sessions before."""
+
+
+def prompts(index: SearchIndex, past: Past, session: int, most: int = MOST_PROMPTS) -> Iterator[Played]:
+    """The prompts of a session with what the sessions before it could have told."""
+    may_tell = numpy.arange(len(past.sessions)) < session
+    turns = _turns(index, past, session)
+    so_far = NOTHING
+    done = 0
+    for number, turn in enumerate(turns):
+        so_far = union(so_far, numbers(turn.text))
+        if turn.role != "user" or number + 1 == len(turns) or done >= most:
+            continue
+        done += 1
+        said = (each.prose for each in reversed(turns[:number]) if each.role == "agent")
+        answer = next((text for text in said if text.strip()), "")
+        recent = [each.text for each in turns[max(0, number - RECENT_TURNS) : number]]
+        candidates = no_candidates()
+        if asks(turn.text):
+            candidates = examine(past, situation(turn.text, recent, answer, so_far), may_tell)
+        after = turns[number + 1 : number + 1 + _LATER_TURNS]
+        later, in_prose = (
+            numpy.setdiff1d(numbers("\n".join(texts)), so_far)
+            for texts in ([each.text for each in after], [each.prose for each in after])
+        )
+        later = rare_among(past, later, may_tell)
+        hits = _hits(past, candidates, numpy.intersect1d(later, in_prose))
+        useful = (hits >= _USED_WORDS) & (hits >= _USED_SHARE * candidates.added)
+        yield Played(session, turn.line, turn.text, so_far, candidates, useful, later)
+
+
+def asks(message: str) -> bool:
+    """Whether a message says what it is about, so that anything is looked for at all."""
+    is_short = len(message) <= _MOST_CHARACTERS
+    return (
+        is_short
+        and bool(telling(literal_terms(message)))
+        and not is_order(message)
+        and not BY_PROGRAM.search(message)
+    )
+
+
+def _turns(index: SearchIndex, past: Past, session: int) -> list[_Said]:
+    rows = index.turns(past.sessions[session].file)
+    found: list[_Said] = []
+    for (speaker, _), group in groupby(rows, lambda row: (row[2], row[3])):
+        parts = list(group)
+        if speaker:
+            role = speaker.partition(" ")[0]
+            found.append(_Said(role, parts[0][0], "\n".join(part[5] for part in parts)))
+    return found
+
+
+def _hits(past: Past, candidates: Candidates, used: Words) -> NDArray[numpy.intp]:
+    """How many of some words each candidate has."""
+    row = numpy.full(len(past.passages), -1)
+    row[candidates.places] = numpy.arange(len(candidates.places))
+    rows = row[past.speakers]
+    mine = (rows >= 0) & numpy.isin(past.spoken, used)
+    return numpy.bincount(rows[mine], minlength=len(candidates.places))

@@ -1,0 +1,185 @@
+"""Cuts conversations into passages worth telling in another session, and reads the words they share with it.
+
+A passage is what a person or an agent said in prose, whole paragraphs of some 60 to 250 tokens: the person's
+messages, and of an agent's reply what follows the last tool call, which is where it says what it decided,
+found out and left open. Code, tables, logs and lists of names are none; an agent finds those in its files.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from engine.search.chunks import paragraphs
+from engine.startup.lazy import expression
+from engine.transcripts.injected import BY_PROGRAM
+from engine.transcripts.turn import COMMAND, DIALOGUE
+
+if TYPE_CHECKING:
+    from engine.search.chunks import Piece
+
+PERSON, CLOSING = 1, 2
+"""Flags: the person said it; it stands at the end of the session."""
+
+_MOST_CHARACTERS = 1_000
+_LEAST_CHARACTERS = 240
+"""Shorter paragraphs are joined with the next one."""
+_TOO_SHORT = 40
+_FEWEST_WORDS = 6
+_MANY_LINES = 4
+_WORDS_PER_LINE = 5
+_PLAIN_SHARE = 0.6
+"""Share of words without signs of code from which a text is prose."""
+
+_WORD = expression(r"[^\W\d_][\w./-]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+_DENSE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}")
+"""Scripts without spaces between words."""
+_JOINT = expression(r"[./_-]+")
+_LONGEST_NAME = 64
+_KIND = expression(r"\[([^\[\]]*)\]$")
+_CODE = expression(r"[/_=<>{}()|\\`]|\w\.\w")
+_FENCE = expression(r"[\s>]*(?:```|~~~)")
+_SHOWN = expression(r"\s*\||> ?(?:\[|→)")
+"""A line of a table, or of a tool's call or output."""
+_HEADING = expression(r"\s*(?:#{1,6} |\*\*[^*]+\*\*:?\s*$)")
+_CALL = expression(r"> ?(?:\[tool:|→)")
+
+
+class Passage(NamedTuple):
+    """Lines of a chunk."""
+
+    position: int  # of the chunk in its file
+    first: int  # line of the chunk, from 0
+    last: int  # inclusive
+    flags: int  # of ``PERSON`` and ``CLOSING``
+    words: bytes  # as from ``packed``
+
+
+def words_of(text: str) -> set[str]:
+    """The distinct words of a text in lower case: whole names such as ``cli/state.go``, and their parts."""
+    found: set[str] = set()
+    for match in _WORD.findall(text.casefold()):
+        name = match.strip("./-_")
+        if len(name) <= _LONGEST_NAME:
+            found.add(name)
+        if not name.isalpha():
+            found.update(part for part in _JOINT.split(name) if len(part) > 2)
+        if not name.isascii():
+            for run in _DENSE.findall(name):
+                found.update(run[place : place + 2] for place in range(len(run) - 1))
+    return found
+
+
+def session_words(pieces: Iterable[Piece]) -> bytes:
+    """The words of a whole conversation, packed."""
+    return packed(words_of("\n".join(piece.chunk.text for piece in pieces)))
+
+
+def packed(words: set[str]) -> bytes:
+    """The numbers of words, uint32, ascending."""
+    return array("I", sorted({crc32(word.encode("utf-8", "replace")) for word in words})).tobytes()
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text mostly consists of plain words, in lines of some length."""
+    words = text.split()
+    dense = len("".join(_DENSE.findall(text)))
+    if len(words) < _FEWEST_WORDS and dense < 2 * _FEWEST_WORDS:
+        return False
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    if lines >= _MANY_LINES and not dense and len(words) < _WORDS_PER_LINE * lines:
+        return False  # what a program printed, or a list of names
+    plain = sum(_CODE.search(word) is None for word in words)
+    return len(text) >= (_TOO_SHORT if not dense else _TOO_SHORT // 2) and plain >= _PLAIN_SHARE * len(words)
+
+
+def passages(pieces: Sequence[Piece]) -> list[Passage]:
+    """The passages of a conversation's chunks, in order."""
+    found: list[Passage] = []
+    latest = 0
+    numbered = [(number, piece) for number, piece in enumerate(pieces) if _is_said(piece)]
+    for role, run in groupby(numbered, lambda each: _role(each[1])):
+        said = list(run)
+        if role == "user":
+            for position, piece in said:
+                lines = piece.chunk.text.split("\n")
+                if BY_PROGRAM.search(piece.chunk.text) is None:
+                    found += _cut(position, lines[:1] if _kind(piece) == COMMAND else lines, 0, PERSON)
+        elif role == "agent":
+            latest = len(found)
+            found += _reply(said)
+    return found[:latest] + [
+        each._replace(flags=each.flags | CLOSING * (not each.flags)) for each in found[latest:]
+    ]
+
+
+def _is_said(piece: Piece) -> bool:
+    return bool(piece.speaker) and _kind(piece) in DIALOGUE
+
+
+def _kind(piece: Piece) -> str:
+    kind = _KIND.search(piece.chunk.heading)
+    return kind[1] if kind else ""
+
+
+def _role(piece: Piece) -> str:
+    return piece.speaker.partition(" ")[0]
+
+
+def _reply(said: Sequence[tuple[int, Piece]]) -> list[Passage]:
+    """What an agent said at the end of its reply, after the last tool call."""
+    found: list[Passage] = []
+    heading = said[-1][1].chunk.heading
+    for position, piece in reversed(said):
+        lines = piece.chunk.text.split("\n")
+        calls = [number for number, line in enumerate(lines) if _CALL.match(line)]
+        if piece.chunk.heading != heading:
+            break
+        found[:0] = _cut(position, lines, calls[-1] + 1 if calls else 0, 0)
+        if calls:
+            break
+    return found
+
+
+def _cut(position: int, lines: Sequence[str], after: int, flags: int) -> list[Passage]:
+    found: list[Passage] = []
+    for first, last in _groups(lines[after:]):
+        text = "\n".join(lines[after + first : after + last])
+        if is_prose(text):
+            found.append(Passage(position, after + first, after + last - 1, flags, packed(words_of(text))))
+    return found
+
+
+def _groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Half-open line ranges of neighbouring paragraphs that make up a passage."""
+    start, end, size = 0, 0, 0
+    for top, bottom in _short_paragraphs(lines):
+        length = sum(len(line) + 1 for line in lines[top:bottom])
+        is_code = _FENCE.match(lines[top]) is not None or _SHOWN.match(lines[top]) is not None
+        is_full = size >= _LEAST_CHARACTERS or size + length > _MOST_CHARACTERS
+        if size and (is_code or is_full or (_HEADING.match(lines[top]) and 2 * size >= _LEAST_CHARACTERS)):
+            yield start, end
+            size = 0
+        if not is_code:
+            start, end, size = (start if size else top), bottom, size + length
+    if size:
+        yield start, end
+
+
+def _short_paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Paragraphs, a long one cut between its lines; fenced code, a table or tool output apart."""
+    for top, bottom in paragraphs(lines):
+        start, size, is_fenced, was_code = top, 0, False, False
+        for number in range(top, bottom):
+            line = lines[number]
+            is_fence = _FENCE.match(line) is not None
+            is_code = is_fenced or is_fence or _SHOWN.match(line) is not None
+            if number > start and (is_code != was_code or size + len(line) > _MOST_CHARACTERS):
+                yield start, number
+                start, size = number, 0
+            is_fenced, was_code = is_fenced != is_fence, is_code
+            size += len(line) + 1
+        yield start, bottom

@@ -1,0 +1,167 @@
+"""What a session is told of earlier ones: passages of those that worked on the same, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.recall.model import of_json, shipped, to_json
+from engine.recall.own import FEWEST_PROMPTS, PATH
+from engine.search.results import SearchResult
+from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.recall.conftest import DAY, SUBJECTS, Say, asked, did, found
+
+FERRY, LEDGER, *_ = SUBJECTS
+AGAIN = "The timetable shows the wrong pontoon again, although nobody touched the ferry module since."
+
+
+def find(
+    engine: Engine,
+    message: str,
+    turns: Sequence[Turn] = (),
+    conversation: str = "",
+    told: Sequence[tuple[str, str]] = (),
+) -> list[SearchResult]:
+    engine.refresh_index()
+    return engine.recall.find(message, turns, conversation, told)
+
+
+def places(results: Sequence[SearchResult]) -> list[str]:
+    return [each.path for each in results]
+
+
+def test_the_session_that_worked_on_the_same_is_brought(engine: Engine, past: list[str]) -> None:
+    results = find(engine, AGAIN)
+    assert set(places(results)) == {past[0]}
+    first = next(each for each in results if each.speaker == "agent")
+    assert first.text == found(FERRY)
+    assert (first.start_line, first.date, first.category) == (18, DAY.format(1), "conversation")
+    assert first.worth is not None and first.worth >= shipped().floor
+    assert "rare words" in first.why and f"at least {shipped().floor:.2f}" in first.why
+
+
+@pytest.mark.parametrize(
+    "message", ["yes, do it", "let's keep it simple for now", "commit and push", "wrong again"]
+)
+def test_a_message_without_a_rare_word_is_about_what_is_at_hand(
+    engine: Engine, past: list[str], message: str
+) -> None:
+    turns = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("Which one?"),)))
+    assert find(engine, message, turns) == []
+
+
+def test_the_session_asks_not_the_message_alone(engine: Engine, past: list[str]) -> None:
+    message = "Which berth is it, then?"
+    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
+    session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
+    assert found(FERRY) in [each.text for each in find(engine, message, session)]
+    assert find(engine, message) == []
+
+
+def test_a_passage_is_told_once(engine: Engine, past: list[str]) -> None:
+    results = find(engine, AGAIN)
+    told = [(each.path, f"{each.start_line}-{each.end_line}") for each in results]
+    assert find(engine, AGAIN, told=told) == []
+
+
+def test_the_session_is_not_told_its_own_words(engine: Engine, past: list[str], say: Say) -> None:
+    own = say(DAY.format(20), AGAIN, found(FERRY))
+    results = find(engine, AGAIN, conversation=own)
+    assert own not in places(results)
+    assert found(FERRY) not in [each.text for each in results], "it was said in this session too"
+
+
+def test_what_two_sessions_say_alike_is_told_once(engine: Engine, past: list[str], say: Say) -> None:
+    say(DAY.format(12), asked(FERRY), f"{found(FERRY)} It took us until today to see it in the harbour.")
+    results = find(engine, AGAIN)
+    assert 0 < len(results) <= 3
+    assert sum(len(each.text) for each in results) <= 1_200
+    assert len({" ".join(each.text.split()[:20]) for each in results}) == len(results)
+
+
+def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say) -> None:
+    say(DAY.format(1), asked(FERRY), found(FERRY))
+    assert find(engine, AGAIN) == []
+
+
+def test_it_can_be_turned_off(workspace: Path, past: list[str]) -> None:
+    (workspace / "memory-config.yaml").write_text("hooks:\n  past_sessions: off\n")
+    with Engine.open(workspace) as engine:
+        assert find(engine, AGAIN) == []
+
+
+def test_a_hook_tells_it_beside_the_message_and_search_does_not(engine: Engine, past: list[str]) -> None:
+    engine.refresh_index()
+    beside = engine.prompts.compile(AGAIN, engine.trace(AGAIN), budget=1_500, part="message")
+    sections = [each for each in beside.sections if each.slot == "knowledge"]
+    assert {each.source for each in sections} == {past[0]}
+    assert found(FERRY) in beside.text and DAY.format(1) in beside.text
+    elsewhere = engine.prompts.compile(
+        "Why is the sky blue?", engine.trace("x"), budget=1_500, part="message"
+    )
+    assert not [each for each in elsewhere.sections if each.slot == "knowledge"]
+
+
+def test_a_model_is_read_back_and_another_ones_is_not_used() -> None:
+    model = shipped()
+    assert of_json(to_json(model)) == model
+    text = to_json(model)
+    for damaged in (
+        "",
+        "{}",
+        text[:200],
+        text.replace('"version": 1', '"version": 0'),
+        text.replace("asked", "said"),
+    ):
+        assert of_json(damaged) is None
+    assert of_json(to_json(model).replace(str(model.base), "NaN")) is None
+
+
+def test_the_own_model_is_used_if_there_is_one(workspace: Path, engine: Engine, past: list[str]) -> None:
+    own = engine.recall.own
+    assert own.model() == shipped()
+    (workspace / "scratch").mkdir(exist_ok=True)
+    (workspace / PATH).write_text(to_json(shipped()).replace('"is_own": false', '"is_own": true'))
+    model = own.model()
+    assert model is not None and model.is_own
+    (workspace / PATH).write_text("damaged")
+    assert own.model() == shipped()
+
+
+def test_nothing_is_learned_from_a_few_prompts(engine: Engine, past: list[str]) -> None:
+    engine.refresh_index()
+    done = engine.recall.own.learn(engine.index, lambda _done, _of: None)
+    assert not done.is_used and done.prompts < FEWEST_PROMPTS
+    assert "too few prompts" in done.said
+
+
+def test_the_own_past_is_used_only_if_it_predicts_better(
+    workspace: Path, engine: Engine, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        words = SUBJECTS[number % len(SUBJECTS)]
+        say(
+            DAY.format(1 + number // 3),
+            asked(words),
+            found(words),
+            f"What of the {words[4]} now?",
+            found(words),
+        )
+    engine.refresh_index()
+    monkeypatch.setattr("engine.recall.own.FEWEST_PROMPTS", 20)
+    monkeypatch.setattr("engine.recall.own._FEWEST_USEFUL", 0)
+    for own, other, used in ((0.9, 0.2, True), (0.2, 0.9, False)):
+        precisions = iter((own, other))
+        monkeypatch.setattr(
+            "engine.recall.own._precision", lambda _model, _played, given=precisions: next(given)
+        )
+        done = engine.recall.own.learn(engine.index, lambda _done, _of: None)
+        if not done.own:
+            pytest.skip("these sessions have no useful passage")
+        assert done.is_used is used
+        assert (workspace / PATH).exists() is used
+        model = engine.recall.own.model()
+        assert model is not None and model.is_own is used
