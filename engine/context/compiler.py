@@ -32,7 +32,15 @@ from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.overflow import refuse_overflow, reserve_of
-from engine.context.relevance import mark_irrelevant, query, relevant, share_of_room, without_history
+from engine.context.relevance import (
+    is_vague,
+    mark_irrelevant,
+    query,
+    relevant,
+    share_of_room,
+    without_history,
+    without_others,
+)
 from engine.context.request import INJECTED_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rule_sections import rules_for
@@ -387,6 +395,8 @@ class _Compile:
                 self.notes.append(f"search failed, nothing was retrieved: {error}")
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
+        if request.history and is_vague(request.message):
+            results = without_others(results, request.conversation, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
             results, self.placement.left_out, request.part, request.message, anything=bool(self.share)

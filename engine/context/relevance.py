@@ -29,6 +29,8 @@ message. An agent has its own files, so results that might be useful would only 
 BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
+_SAYS_ENOUGH = 3
+"""A reply with fewer distinctive words is about its own conversation."""
 
 _EXCHANGE_TURNS = 2
 _CONTEXT_CHARACTERS = 800
@@ -114,6 +116,24 @@ def without_history(
         is_own = bool(conversation) and result.path == conversation
         if is_own and (history_line is None or result.end_line >= history_line):
             omit(left_out, result, "a turn of this conversation that is in the history")
+        else:
+            kept.append(result)
+    return kept
+
+
+def is_vague(message: str) -> bool:
+    """Whether a message says little: in a conversation, it is about what was said there."""
+    return len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
+
+
+def without_others(
+    results: Sequence[SearchResult], conversation: str, left_out: list[LeftOut]
+) -> list[SearchResult]:
+    """The results without turns of other conversations, which a vague reply does not mean."""
+    kept: list[SearchResult] = []
+    for result in results:
+        if result.category == "conversation" and result.path != conversation:
+            omit(left_out, result, "the message says little: it is about its own conversation")
         else:
             kept.append(result)
     return kept

@@ -283,6 +283,54 @@ def test_turns_of_the_conversation_are_retrieved_only_if_not_in_the_history(spac
     assert [each.text for each in first.sections if each.layer == 10] == ["another session"]
 
 
+OWN, OTHER = "raw/conversations/2026/02/17/1045-ses_a1-cache.md", "raw/conversations/2026/02/16/1000-ses_b.md"
+
+
+def said(path: str, start: int, text: str, *, relevance: float = 0.9) -> SearchResult:
+    found = result(path, start, start + 2, 0.8, text, speaker="agent")
+    return replace(found, category="conversation", relevance=relevance)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_vague"),
+    [("yeah let's do length only", True), ("Why does the cache of the harbour feed expire?", False)],
+)
+def test_a_vague_reply_is_answered_by_its_own_conversation(
+    space: Space, message: str, is_vague: bool
+) -> None:
+    history = tuple(
+        Turn("user", "10:45", (Text(f"Turn {each}: {LINE * 30}"),), line=10 * each) for each in range(1, 21)
+    )
+    found = [
+        said(OWN, 10, "Turn 1, long ago"),
+        said(OTHER, 9, "another session"),
+        result(text="what is known"),
+    ]
+    compiled = space.compile(
+        message,
+        retrieve=lambda query: found,
+        history=history,
+        session_id="ses_a1",
+        conversation=OWN,
+        budget=4096,
+    )
+    shown = {each.text for each in compiled.sections if each.layer == 10}
+    assert shown >= {"Turn 1, long ago", "what is known"}
+    assert ("another session" in shown) is not is_vague
+    if is_vague:
+        assert "about its own conversation" in reasons(compiled)[f"{OTHER}:9-11"]
+
+
+def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> None:
+    message = "Why does the cache of the harbour feed expire?"
+    found = [said(OWN, 10, f"{message} Hm?"), said(OWN, 20, "The tide service clears the cache of the feed.")]
+    compiled = space.compile(
+        message, retrieve=lambda query: found, part="message", conversation=OWN, held_from=100, budget=1500
+    )
+    assert [each.text for each in compiled.sections if each.layer == 10] == [found[1].text]
+    assert reasons(compiled)[f"{OWN}:10-12"] == "it repeats the message"
+
+
 @pytest.mark.parametrize("message", ["hello", "ok, do it", "yes please", "continue", "1", "Danke!", "继续"])
 def test_no_search_is_made_for_a_message_that_asks_nothing(space: Space, message: str) -> None:
     def retrieve(query: Query) -> Sequence[SearchResult]:
