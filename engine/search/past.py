@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -26,14 +26,15 @@ _SLOTS = 1 << 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Session:
-    """A conversation: ``W`` distinct words, ``P`` passages."""
+    """A conversation: ``W`` distinct words, ``P`` passages with ``V`` words in all."""
 
     file: int  # row id
     path: str
     day: int  # proleptic Gregorian ordinal; 0 if unknown
     words: Words  # ``[W]``, ascending
     places: Numbers  # int32 ``[P, 4]``: position of the chunk, first and last line in it, flags
-    spoken: tuple[Words, ...]  # the words of each passage, ascending
+    lengths: Numbers  # int32 ``[P]``: the number of distinct words of each passage
+    spoken: Words  # ``[V]``: their words, ascending in each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,16 +60,15 @@ def joined(sessions: Sequence[Session]) -> Past:
     if not ordered:
         return Past()
     counts = numpy.array([len(each.words) for each in ordered])
-    spoken = [words for each in ordered for words in each.spoken]
-    lengths = numpy.array([len(words) for words in spoken], dtype=numpy.intp)
+    lengths = numpy.concatenate([each.lengths for each in ordered])
     numbers = numpy.repeat(numpy.arange(len(ordered)), [len(each.places) for each in ordered])
     places = numpy.concatenate([each.places for each in ordered])
     return Past(
         sessions=ordered,
         words=numpy.concatenate([each.words for each in ordered]),
         owners=numpy.repeat(numpy.arange(len(ordered), dtype=numpy.int32), counts),
-        spoken=numpy.concatenate([numpy.zeros(0, numpy.uint32), *spoken]),
-        speakers=numpy.repeat(numpy.arange(len(spoken), dtype=numpy.int32), lengths),
+        spoken=numpy.concatenate([each.spoken for each in ordered]),
+        speakers=numpy.repeat(numpy.arange(len(lengths), dtype=numpy.int32), lengths),
         passages=numpy.concatenate([numbers[:, None], places], axis=1).astype(numpy.int32),
     )
 
@@ -122,26 +122,18 @@ class PastReader:
             return self._past
 
 
-def _sessions(connection: apsw.Connection, after: int) -> list[Session]:
-    found: list[Session] = []
-    rows = connection.execute(
-        "SELECT id, path, date, words FROM files JOIN session_words ON file = id WHERE stamp > ?", (after,)
-    )
-    for file, path, date, words in list(rows):
-        passages = list(
-            connection.execute(
-                "SELECT position, first, last, flags, words FROM passages WHERE file = ? ORDER BY rowid",
-                (file,),
-            )
+def _sessions(connection: apsw.Connection, after: int) -> Iterator[Session]:
+    for file, path, date, words, places, lengths, spoken in connection.execute(
+        "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
+        " WHERE stamp > ?",
+        (after,),
+    ):
+        yield Session(
+            file,
+            path,
+            day_of(date),
+            numpy.frombuffer(words, dtype=numpy.uint32),
+            numpy.frombuffer(places, dtype=numpy.int32).reshape(-1, 4),
+            numpy.frombuffer(lengths, dtype=numpy.int32),
+            numpy.frombuffer(spoken, dtype=numpy.uint32),
         )
-        found.append(
-            Session(
-                file,
-                path,
-                day_of(date),
-                numpy.frombuffer(words, dtype=numpy.uint32),
-                numpy.array([row[:4] for row in passages], dtype=numpy.int32).reshape(-1, 4),
-                tuple(numpy.frombuffer(row[4], dtype=numpy.uint32) for row in passages),
-            )
-        )
-    return found

@@ -124,19 +124,15 @@ def _passages(connection: apsw.Connection) -> None:
     """What past sessions may tell the one at work (``engine.search.passages``)."""
     connection.execute(
         """
-        CREATE TABLE session_words (file INTEGER PRIMARY KEY, words BLOB NOT NULL);
-        CREATE TABLE passages (
-            file INTEGER NOT NULL,
-            position INTEGER NOT NULL,  -- of its chunk
-            first INTEGER NOT NULL,     -- line of the chunk, from 0
-            last INTEGER NOT NULL,
-            flags INTEGER NOT NULL,
-            words BLOB NOT NULL
+        CREATE TABLE sessions (       -- the arrays of engine.search.past.Session, packed
+            file INTEGER PRIMARY KEY,
+            words BLOB NOT NULL,
+            places BLOB NOT NULL,
+            lengths BLOB NOT NULL,
+            spoken BLOB NOT NULL
         );
-        CREATE INDEX passages_by_file ON passages (file);
         CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN
-            DELETE FROM session_words WHERE file = old.id;
-            DELETE FROM passages WHERE file = old.id;
+            DELETE FROM sessions WHERE file = old.id;
         END;
         UPDATE files SET sha256 = '' WHERE category = 'conversation';
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TypeVar
@@ -261,14 +262,18 @@ class Writer:
         return added
 
     def _write_passages(self, file: int, pieces: Sequence[chunks.Piece]) -> None:
-        connection = self._connection
-        connection.execute("DELETE FROM passages WHERE file = ?", (file,))
-        connection.executemany(
-            "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)",
-            [(file, *passage) for passage in passages.passages(pieces)],
-        )
-        connection.execute(
-            "INSERT OR REPLACE INTO session_words VALUES (?, ?)", (file, passages.session_words(pieces))
+        found = passages.passages(pieces)
+        places = array("i", (number for each in found for number in each[:4]))
+        lengths = array("i", (len(each.words) // places.itemsize for each in found))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)",
+            (
+                file,
+                passages.session_words(pieces),
+                places.tobytes(),
+                lengths.tobytes(),
+                b"".join(each.words for each in found),
+            ),
         )
 
     def _backlog(self) -> int:

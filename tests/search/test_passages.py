@@ -109,9 +109,9 @@ def read(index: SearchIndex) -> Past:
     return past
 
 
-def contents(past: Past) -> list[tuple[str, int, list[int], list[list[int]]]]:
+def contents(past: Past) -> list[tuple[str, int, list[int], list[int], list[int]]]:
     return [
-        (each.path, each.day, each.words.tolist(), [words.tolist() for words in each.spoken])
+        (each.path, each.day, each.words.tolist(), each.lengths.tolist(), each.spoken.tolist())
         for each in past.sessions
     ]
 
@@ -130,7 +130,7 @@ def test_the_past_follows_the_files(workspace: Workspace, open_index: Open) -> N
     (workspace.root / other).unlink()
     index.refresh()
     grown = read(index)
-    assert [len(each.spoken) for each in grown.sessions] == [3]
+    assert [len(each.lengths) for each in grown.sessions] == [3]
     assert contents(grown) == contents(read(open_index(workspace))), "as if read anew"
     rows = index.turns(grown.sessions[0].file, int(grown.passages[1][1]))
     assert [row[5] for row in rows] == [FOUND]
@@ -160,7 +160,8 @@ def test_an_index_of_an_earlier_version_reads_conversations_again(
 def test_sessions_are_ordered_by_day_then_path(tmp_path: Path) -> None:
     def session(path: str, day: int) -> Session:
         words = numpy.array([1], dtype=numpy.uint32)
-        return Session(1, path, day, words, numpy.zeros((0, 4), numpy.int32), ())
+        none = numpy.zeros(0, numpy.int32)
+        return Session(1, path, day, words, none.reshape(0, 4), none, words[:0])
 
     past = joined([session("b", 2), session("a", 2), session("c", 1)])
     assert [each.path for each in past.sessions] == ["c", "a", "b"]
