@@ -21,6 +21,7 @@ from engine.store import documents
 from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
 from engine.transcripts.days import date_of
+from engine.transcripts.places import AUTHOR_FIELD
 from engine.transcripts.turn import QUOTED, Turn
 
 VERSION = "6"
@@ -68,6 +69,7 @@ class Contents:
     tags: tuple[str, ...]
     line_count: int
     pieces: tuple[Piece, ...]  # in file order
+    author: str = ""  # of a conversation that is another person's
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def split(data: bytes, path: str, category: str) -> Contents:
         spans = [_Span(first, last, text, "", date) for first, last, text in _cut(lines[:end], 1)]
     naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS), *tags]
     pieces = _pieces(path, spans, naming)
-    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
+    author = _plain(header.get(AUTHOR_FIELD))
+    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces, author)
 
 
 def _log_contents(data: bytes, path: str, log: logs.Log) -> Contents:

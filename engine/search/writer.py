@@ -258,7 +258,9 @@ class Writer:
             )
             added.append(connection.last_insert_rowid())
         if source.category == "conversation":
-            self._write_passages(file, contents.pieces if contents else ())
+            # What another person and their agent said is found by a search, but told to no one unasked.
+            is_own = contents is not None and not contents.author
+            self._write_passages(file, contents.pieces if contents and is_own else ())
         return added
 
     def _write_passages(self, file: int, pieces: Sequence[chunks.Piece]) -> None:

@@ -167,3 +167,17 @@ def test_sessions_are_ordered_by_day_then_path(tmp_path: Path) -> None:
     assert [each.path for each in past.sessions] == ["c", "a", "b"]
     assert past.owners.tolist() == [0, 1, 2]
     assert past.place_of("a") == 1 and past.place_of("d") is None
+
+
+def test_another_persons_conversation_tells_nothing(workspace: Workspace, open_index: Open) -> None:
+    text = transcript(("user", ASKED), ("agent", FOUND))
+    put(
+        workspace,
+        PATH,
+        text.replace("session_id: ses_1\n", "session_id: ses_1\nauthor: Ann <ann@example.org>\n"),
+    )
+    index = open_index(workspace)
+    index.refresh()
+    (session,) = index.past().sessions
+    assert not len(session.words) and not len(session.lengths)
+    assert index.search("tide service backoff", use_vectors=False), "it is still found"
