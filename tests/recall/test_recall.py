@@ -54,7 +54,7 @@ def test_a_message_without_a_rare_word_is_about_what_is_at_hand(
 
 
 def test_the_session_asks_not_the_message_alone(engine: Engine, past: list[str]) -> None:
-    message = "Which berth is it, then?"
+    message = "Which berth does the captain use first, then?"
     looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
     session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
     assert found(FERRY) in [each.text for each in find(engine, message, session)]

@@ -17,7 +17,8 @@ from engine.recall.fitting import fitted
 from engine.recall.model import DATA, Model, to_json
 from engine.recall.replay import Played, prompts
 
-FLOOR = 0.03
+FLOOR = 0.085
+"""Below it, two readers found what is told mostly noise."""
 
 
 def played(workspace: Path) -> list[Played]:
