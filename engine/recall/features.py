@@ -44,7 +44,9 @@ closing         1 if it stands at the end of its session
 """
 
 FEWEST_SESSIONS = 3
-"""Sessions from which it can be told which words are rare."""
+"""Sessions from which a message can be answered."""
+MANY_SESSIONS = 30
+"""Sessions from which it can be told which words are rare; in fewer, most words of a language are."""
 RARE_SHARE = 0.04
 RARE_LEAST = 2
 """A word is rare in at most 4 % of the sessions, or in two."""
@@ -83,6 +85,7 @@ class Candidates:
     values: Values  # float64 ``[N, F]``, in the order of ``NAMES``
     shared: NDArray[numpy.intp]  # ``[N]``: rare words shared by the two sessions
     added: NDArray[numpy.intp]  # ``[N]``: rare words that the passage adds
+    sessions: int = 0  # that could have told something
 
 
 def situation(message: str, recent: Sequence[str], answer: str, so_far: Words) -> Situation:
@@ -175,7 +178,7 @@ def examine(
         (flags & CLOSING) > 0,
     )
     values = numpy.stack([numpy.asarray(each, dtype=float) for each in columns], axis=1)
-    return Candidates(places, values, names[own].astype(numpy.intp), added)
+    return Candidates(places, values, names[own].astype(numpy.intp), added, count)
 
 
 def no_candidates() -> Candidates:

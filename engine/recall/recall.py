@@ -80,11 +80,13 @@ def chosen(
     was_told: Callable[[SearchResult], bool],
 ) -> list[tuple[int, SearchResult]]:
     """The candidates that are told, best first, with their places among all."""
-    from engine.recall.features import NAMES  # noqa: PLC0415 — imports numpy
+    from engine.recall.features import MANY_SESSIONS, NAMES  # noqa: PLC0415 — imports numpy
 
     found: list[tuple[int, SearchResult]] = []
     worth = model.worth(candidates.values)
     answers = candidates.values[:, NAMES.index("asked")] >= ANSWERS
+    if candidates.sessions < MANY_SESSIONS:
+        worth[:] = 0.0
     worth[answers & (worth < model.floor)] = model.floor
     left = MOST_CHARACTERS
     for place in (-worth).argsort(kind="stable")[:_TRIED].tolist():

@@ -22,6 +22,8 @@ SUBJECTS = (
     ("vineyard", "trellis", "vintage", "pressing", "barrel"),
 )
 DAY = "2031-02-{:02}"
+BEFORE = "2031-01-{:02}"
+OTHERS = tuple(tuple(f"{word}{kind}" for word in words) for kind in ("yard", "man") for words in SUBJECTS)
 
 Say = Callable[..., str]
 
@@ -88,8 +90,8 @@ def engine(workspace: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def past(say: Say) -> list[str]:
-    """The transcripts of one session for each subject, oldest first."""
+    """The transcripts of one session for each subject, the oldest first."""
     return [
-        say(DAY.format(number + 1), asked(words), did(words) + found(words))
-        for number, words in enumerate(SUBJECTS)
+        say(BEFORE.format(number + 1), asked(words), did(words) + found(words))
+        for number, words in enumerate((*SUBJECTS, *OTHERS))
     ]

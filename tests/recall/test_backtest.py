@@ -29,7 +29,7 @@ def played(engine: Engine, last: int = 0) -> Backtest:
 def test_what_came_up_later_is_counted(engine: Engine, past: list[str], say: Say) -> None:
     path = say(DAY.format(20), AGAIN, USED)
     report = played(engine)
-    assert (report.sessions, report.prompts) == (8, 8), "the first three sessions have too little before them"
+    assert (report.sessions, report.prompts) == (28, 28), "the first three have too little before them"
     (told,) = [each for each in report.told if each.path == path]
     assert (told.message, told.day, told.line) == (AGAIN, DAY.format(20), 10)
     assert {each.path for each in told.passages} == {past[0]}
@@ -66,10 +66,10 @@ def test_the_command_prints_the_figures_and_the_prompts(workspace: Path, past: l
     say(DAY.format(20), AGAIN, USED)
     run = CliRunner().invoke(cli, ["-C", str(workspace), "backtest"])
     assert run.exit_code == 0, run.output
-    assert "8 sessions with 8 prompts" in run.output and AGAIN[:40] in run.output
+    assert "28 sessions with 28 prompts" in run.output and AGAIN[:40] in run.output
     assert "it cannot know" in run.output
     tree = json.loads(CliRunner().invoke(cli, ["-C", str(workspace), "backtest", "--json"]).output)
-    assert (tree["prompts"], tree["sessions"]) == (8, 8)
+    assert (tree["prompts"], tree["sessions"]) == (28, 28)
     assert tree["best"][0]["message"] == AGAIN
 
 

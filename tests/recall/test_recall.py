@@ -12,7 +12,7 @@ from engine.recall.model import of_json, shipped, to_json
 from engine.recall.own import FEWEST_PROMPTS, PATH
 from engine.search.results import SearchResult
 from engine.transcripts.turn import Text, ToolCall, Turn
-from tests.recall.conftest import DAY, SUBJECTS, Say, asked, did, found
+from tests.recall.conftest import BEFORE, DAY, SUBJECTS, Say, asked, did, found
 
 FERRY, LEDGER, *_ = SUBJECTS
 AGAIN = "The timetable shows the wrong pontoon again, although nobody touched the ferry module since."
@@ -38,7 +38,7 @@ def test_the_session_that_worked_on_the_same_is_brought(engine: Engine, past: li
     assert set(places(results)) == {past[0]}
     first = next(each for each in results if each.speaker == "agent")
     assert first.text == found(FERRY)
-    assert (first.start_line, first.date, first.category) == (18, DAY.format(1), "conversation")
+    assert (first.start_line, first.date, first.category) == (18, BEFORE.format(1), "conversation")
     assert first.worth is not None and first.worth >= shipped().floor
     assert "rare words" in first.why and f"at least {shipped().floor:.2f}" in first.why
 
@@ -87,6 +87,16 @@ def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say)
     assert find(engine, AGAIN) == []
 
 
+def test_in_few_sessions_only_an_answer_is_told(engine: Engine, say: Say) -> None:
+    for number, words in enumerate(SUBJECTS):
+        say(DAY.format(number + 1), asked(words), did(words) + found(words))
+    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
+    session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
+    assert find(engine, "Which berth does the captain use first, then?", session) == []
+    (first, *_) = find(engine, AGAIN)
+    assert "most words of the message" in first.why
+
+
 def test_it_can_be_turned_off(workspace: Path, past: list[str]) -> None:
     (workspace / "memory-config.yaml").write_text("hooks:\n  past_sessions: off\n")
     with Engine.open(workspace) as engine:
@@ -98,7 +108,7 @@ def test_a_hook_tells_it_beside_the_message_and_search_does_not(engine: Engine, 
     beside = engine.prompts.compile(AGAIN, engine.trace(AGAIN), budget=1_500, part="message")
     sections = [each for each in beside.sections if each.slot == "knowledge"]
     assert {each.source for each in sections} == {past[0]}
-    assert found(FERRY) in beside.text and DAY.format(1) in beside.text
+    assert found(FERRY) in beside.text and BEFORE.format(1) in beside.text
     elsewhere = engine.prompts.compile(
         "Why is the sky blue?", engine.trace("x"), budget=1_500, part="message"
     )
