@@ -128,15 +128,15 @@ def backtest(
         given: set[tuple[str, int]] = set()
         for prompt in prompts(index, past, session, most):
             results = chosen(index, past, prompt.candidates, model, partial(_was_told, given))
-            texts = [result.text for _, result in results]
-            given.update(_place(result) for _, result in results)
+            texts = [result.text for result in results]
+            given.update(map(_place, results))
             knows = _knowing(past, prompt)
             played += 1
             known += bool(len(knows))
             if not results:
                 continue
             used = _used(past, prompt, texts)
-            told.append(_row(past, prompt, [result for _, result in results]))
+            told.append(_row(past, prompt, results))
             spent += sum(about(len(text)) for text in texts)
             hits += any(each >= _HIT_WORDS for each in used)
             lines += len(used)

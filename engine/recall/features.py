@@ -16,7 +16,7 @@ from engine.search.past import WordFinder
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -111,14 +111,11 @@ def union(*words: Words) -> Words:
     return reduce(numpy.union1d, words)
 
 
-def examine(
-    past: Past, now: Situation, may_tell: NDArray[numpy.bool_], known: Collection[int] = ()
-) -> Candidates:
+def examine(past: Past, now: Situation, may_tell: NDArray[numpy.bool_]) -> Candidates:
     """The passages that may be worth telling.
 
     Args:
         may_tell: bool ``[S]``: the sessions that count, which are all that are known.
-        known: Rows of passages that the session has been told.
     """
     count = int(may_tell.sum())
     if not count or not len(past.passages):
@@ -152,12 +149,11 @@ def examine(
     session = past.passages[:, 0]
     is_related = (over_names >= _SHARED_WORDS) & (names[session] >= _SHARED_NAMES)
     chosen = may_tell[session] & (is_related | (has_asked >= _ASKED))
-    chosen[list(known)] = False
     places = numpy.flatnonzero(chosen)
     if len(places) > _MOST:
         best = numpy.argsort(-(over + has_asked * _LEAST_ASKED)[places], kind="stable")[:_MOST]
         places = numpy.sort(places[best])
-    adds, added = _added(past, places, wanted[in_session > 0], now.so_far, may_tell, count)
+    adds, added = _added(past, places, now.so_far, may_tell, count)
 
     own = session[places]
     sizes = numpy.array([len(each.words) for each in past.sessions])
@@ -206,7 +202,6 @@ def _is_rare(frequency: NDArray[numpy.intp], count: int) -> NDArray[numpy.bool_]
 def _added(
     past: Past,
     places: NDArray[numpy.intp],
-    shared: Words,
     so_far: Words,
     may_tell: NDArray[numpy.bool_],
     count: int,

@@ -69,7 +69,7 @@ class Recall:
         if may_tell.sum() < FEWEST_SESSIONS or model is None:
             return []
         candidates = examine(past, _situation(past, message, turns, conversation), may_tell)
-        return [each for _, each in chosen(index, past, candidates, model, partial(_was_told, told))]
+        return chosen(index, past, candidates, model, partial(_was_told, told))
 
 
 def chosen(
@@ -78,11 +78,11 @@ def chosen(
     candidates: Candidates,
     model: Model,
     was_told: Callable[[SearchResult], bool],
-) -> list[tuple[int, SearchResult]]:
-    """The candidates that are told, best first, with their places among all."""
+) -> list[SearchResult]:
+    """The candidates that are told, best first."""
     from engine.recall.features import MANY_SESSIONS, NAMES  # noqa: PLC0415 — imports numpy
 
-    found: list[tuple[int, SearchResult]] = []
+    found: list[SearchResult] = []
     worth = model.worth(candidates.values)
     answers = candidates.values[:, NAMES.index("asked")] >= ANSWERS
     if candidates.sessions < MANY_SESSIONS:
@@ -100,8 +100,8 @@ def chosen(
         result = _passage(index, past, int(candidates.places[place]), float(worth[place]), why)
         if result is None or not candidates.added[place] or len(result.text) > left or was_told(result):
             continue
-        if not any(_are_alike(result.text, each.text) for _, each in found):
-            found.append((place, result))
+        if not any(_are_alike(result.text, each.text) for each in found):
+            found.append(result)
             left -= len(result.text)
     return found
 

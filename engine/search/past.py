@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Words = NDArray[numpy.uint32]
     Numbers = NDArray[numpy.int32]
-    Doubles = NDArray[numpy.float64]
 
 _SLOTS = 1 << 18
 
