@@ -193,7 +193,9 @@ def _better_form(expression: str) -> str:
     if better == expression:
         return ""
     parsed = tree(better)
-    return better if parsed is not None and not _exponential_text(better, parsed) else ""
+    # Twice, since a busy machine makes a quick form look slow once.
+    is_slow = parsed is None or all(_exponential_text(better, parsed) for _ in range(2))
+    return "" if is_slow else better
 
 
 def _exponential_text(match: str, parsed: Any) -> str:
