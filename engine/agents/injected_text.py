@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.context.delimiters import INJECTED
+from engine.context.delimiters import INJECTED, visible
+from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.agents.contracts import Moment
@@ -20,10 +21,11 @@ _MAX_NAMED = 4
 
 
 def injected_text(compiled: Compiled, moment: Moment) -> str:
-    """The text to inject; empty if nothing is relevant."""
+    """The text to inject; empty if nothing is relevant. It goes to a service, so secrets are redacted."""
     if not compiled.sections:
         return ""
-    return f"{INJECTED[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut_note(compiled)}{INJECTED[1]}"
+    text = visible(redacted(f"{compiled.text.rstrip()}{_cut_note(compiled)}"))
+    return f"{INJECTED[0]}{_HEADS[moment]}\n\n{text}{INJECTED[1]}"
 
 
 def _cut_note(compiled: Compiled) -> str:

@@ -18,6 +18,7 @@ from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
 from engine.conversations.sessions import message_of
 from engine.errors import AutopoiesisError
+from engine.redaction.detect import redacted
 from engine.store.commit_message import CommitType, commit_message, typed
 from engine.transcripts.importers.known import is_imported
 from engine.transcripts.places import FOLDER
@@ -106,7 +107,7 @@ class Commits:
         kind = kind_of(changes, self.engine.repository.branch())
         made = MadeCommit(kind, "", paths)
         if message:
-            named, rest = typed(message)
+            named, rest = typed(redacted(message))
             kind = named or kind
             sessions = conversations_of(changes, self.engine.files)
             trailers = "\n".join(f"Session: {path}" for path in sessions)

@@ -43,6 +43,11 @@ _TAG = re.compile(
 )
 _MARKER_LINE = re.compile(r"\W*?<!--")
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+_HIDDEN = re.compile(
+    "(?P<flag>\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f)"  # England, Scotland, Wales
+    "|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "|[\U000e0100-\U000e01ef]{2,}"  # variation selectors select nothing if several follow each other
+)
 _NO_LABEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -55,6 +60,15 @@ def outside(text: str) -> str:
     if "<!--" in text:
         text = "".join(map(_disarmed, text.splitlines(keepends=True)))
     return _TAG.sub(r"{\\", text) if "{" in text else text
+
+
+def visible(text: str) -> str:
+    """Text without characters that steer a terminal or hide words from who reads it; each becomes U+FFFD."""
+    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_kept, text)
+
+
+def _kept(match: re.Match[str]) -> str:
+    return match["flag"] or "\ufffd"
 
 
 def marker(label: str) -> str:

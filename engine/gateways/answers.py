@@ -1,7 +1,6 @@
 """Answers to agents: values with a schema, which can also be rendered as plain text.
 
-Their text is redacted, cannot steer a terminal or forge a part of a prompt, and is no longer than agents
-accept at once.
+Their text cannot steer a terminal or forge a part of a prompt, and is no longer than agents accept at once.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from engine.context.delimiters import one_line, outside
-from engine.knowledge.category_files import HIDDEN
+from engine.context.delimiters import one_line, outside, visible
 from engine.redaction.detect import redacted
 
 MAX_CHARACTERS = 9_500
@@ -24,11 +22,10 @@ _LINE = 240
 
 def inert(text: str) -> str:
     """Text that cannot steer a terminal or forge a part of a prompt."""
-    return HIDDEN.sub("\ufffd", outside(text))
+    return visible(outside(text))
 
 
 Line = Annotated[str, AfterValidator(lambda text: inert(one_line(redacted(text), _LINE)))]
-Whole = Annotated[str, AfterValidator(redacted)]
 Score = Annotated[float, AfterValidator(lambda score: round(score, 2))]
 
 
@@ -96,13 +93,13 @@ class Passage(Answer):
     place: str = Field(default="", description="path:lines; empty if there is nothing to show")
     total: int = Field(default=0, description="Lines of the file")
     whose: str = ""
-    text: Whole = ""
+    text: str = ""
 
 
 class Recalled(Answer):
     """Playbooks that apply, and excerpts."""
 
-    text: Whole
+    text: str
     tokens: int
     sources: list[str] = Field(description="Places of the excerpts, for expand")
 
@@ -134,7 +131,7 @@ class Remembered(Answer):
     outcome: Outcome
     id: str = ""
     why: Line = Field(description="Why it is pending, or where it is already known")
-    text: Whole = Field(description="The text as stored")
+    text: str = Field(description="The text as stored")
 
 
 class ForgottenRule(Answer):
@@ -143,7 +140,7 @@ class ForgottenRule(Answer):
     outcome: Literal["turned down", "waits for the user", "not found"]
     id: str = ""
     why: Line
-    text: Whole = ""
+    text: str = ""
 
 
 class TopicRow(Row):
@@ -166,7 +163,7 @@ class Prompt(Answer):
 
     tokens: int
     budget: int
-    text: Whole
+    text: str
 
 
 class Status(Answer):

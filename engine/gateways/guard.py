@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.redaction.detect import redacted
+
 MAX_BYTES = 64 * 1024
 """Of a request's body."""
 MAX_HOOK_BYTES = 1024 * 1024
@@ -36,7 +38,7 @@ def error_response(status: int, what: str, hint: str = "") -> JSONResponse:
     headers = {"Cache-Control": "no-store"}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse({"error": what, "hint": hint}, status_code=status, headers=headers)
+    return JSONResponse({"error": redacted(what), "hint": hint}, status_code=status, headers=headers)
 
 
 class Guard:

@@ -34,6 +34,7 @@ from engine.gateways.openapi import openapi_document
 from engine.gateways.plain import plain
 from engine.gateways.routes import ENDPOINTS, Api, ApiRequest, Endpoint
 from engine.gateways.webhooks import is_signed, secret_of
+from engine.redaction.detect import without_secrets
 
 if TYPE_CHECKING:
     import uvicorn
@@ -113,7 +114,7 @@ def _validated(endpoint: Endpoint, request: Request, body: bytes) -> Any:
 
 
 def _answer(tree: object, status: int = 200) -> Response:
-    return JSONResponse(tree, status_code=status, headers={"Cache-Control": "no-store"})
+    return JSONResponse(without_secrets(tree), status_code=status, headers={"Cache-Control": "no-store"})
 
 
 async def http_error(_request: Request, error: Exception) -> Response:

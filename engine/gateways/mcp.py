@@ -26,6 +26,7 @@ from engine.gateways.answers import Answer, Remembered
 from engine.gateways.guard import Guard
 from engine.gateways.http import HookServer, allowed_hosts, http_error
 from engine.gateways.memory import Memory, Statement, StatementKind
+from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -89,16 +90,20 @@ def server_of(engine: Engine) -> MCPServer[Any]:
 
 
 def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:
-    """A tool from a method: it also returns the answer as text, and errors as tool errors."""
+    """A tool from a method: it also returns the answer as text, and errors as tool errors. Answers go to a
+    service, so secrets are redacted.
+    """
 
     @wraps(method)
     def tool(**arguments: Any) -> CallToolResult:
         try:
             answer = method(**arguments)
         except (AutopoiesisError, OSError) as error:
-            raise ToolError(str(error)) from error
-        text = TextContent(type="text", text=answer.plain())
-        return CallToolResult(content=[text], structured_content=answer.model_dump(mode="json"))
+            raise ToolError(redacted(str(error))) from error
+        text = TextContent(type="text", text=redacted(answer.plain()))
+        return CallToolResult(
+            content=[text], structured_content=without_secrets(answer.model_dump(mode="json"))
+        )
 
     return tool
 

@@ -16,14 +16,14 @@ from pydantic import Field
 
 from engine.activation.trace import Message, Trace
 from engine.context.compiled import Compiled
-from engine.context.delimiters import OF_OTHERS
+from engine.context.delimiters import OF_OTHERS, visible
 from engine.context.explain import outline
 from engine.context.relevance import FLOOR
 from engine.context.spans import parse_spans
 from engine.errors import HarvestRefused, PathRefused
 from engine.gateways import answers
 from engine.gateways.answers import MAX_CHARACTERS, inert
-from engine.knowledge.category_files import HIDDEN, plain
+from engine.knowledge.category_files import plain
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Origin
 from engine.knowledge.plan import plan
@@ -287,7 +287,7 @@ class Memory:
         for each in compiled.sections:
             if each.text and not self._is_allowed(each.source):
                 text = text.replace(each.text, "[private]")
-        return HIDDEN.sub("\ufffd", text).rstrip()
+        return visible(text).rstrip()
 
     def _is_allowed(self, source: str) -> bool:
         """Whether a section of a prompt may be shown; one without a source may."""

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
 from engine.errors import RepositoryError
+from engine.redaction.detect import secrets_in
 from engine.store.faults import reach
 from engine.store.git import Git
 from engine.store.paths import shown
@@ -111,6 +112,11 @@ def check_name(name: str) -> None:
         raise RepositoryError(
             f"{shown(name)} is not a valid name for a snapshot or branch",
             hint="use letters, digits, and . _ - + between them",
+        )
+    if secrets_in(name):
+        raise RepositoryError(
+            "the name contains what looks like a secret",
+            hint="choose another: names are synced to other machines",
         )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from engine.context.delimiters import outside
+from engine.context.delimiters import outside, visible
 from engine.errors import DocumentError
 from engine.knowledge.item import Category, Item, Origin
 from engine.store.header import locate
@@ -68,8 +68,6 @@ _BOX = re.compile(r"\[([ xX])\][ \t]+")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _FROM = re.compile(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
 _OURS = re.compile(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
-HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Control characters and invisible characters."""
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
@@ -131,7 +129,7 @@ def note_line(text: str, origin: Origin) -> str:
 
 def plain(text: str) -> str:
     """Untrusted text as one line that cannot pass for a delimiter, a provenance or a link."""
-    line = " ".join(HIDDEN.sub("\ufffd", outside(text)).split())
+    line = " ".join(visible(outside(text)).split())
     if line.startswith("<!--"):
         line = f"<\\{line[1:]}"
     if _BOX.match(line):  # only the person ticks a box

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused
+from engine.redaction.detect import redacted
 from engine.rules.places import paths_in
 from engine.rules.rulebook import PATH, Rule, Rulebook
 from engine.rules.subject import relation, stems
@@ -139,8 +140,8 @@ def with_place(rule: Rule) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A rule as a line of Markdown that cannot start a comment."""
-    return " ".join(text.split()).replace("<!--", "<\\!--")
+    """A rule as a line of Markdown that cannot start a comment; the file is committed, so without secrets."""
+    return redacted(" ".join(text.split())).replace("<!--", "<\\!--")
 
 
 _NO_NAME = re.compile(r"[\s{}]+")

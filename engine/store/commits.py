@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import PathRefused, RepositoryError
+from engine.redaction.detect import redacted
 from engine.store import git_folder, git_lock, sparse
 from engine.store.blobs import blob_name, name_length, store_blob
 from engine.store.committable import Guard, checked, read, refuse_in_links
@@ -56,7 +57,7 @@ def commit(
     The caller holds the workspace lock.
     """
     names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
-    text = message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    text = _sendable(message).strip()
     if not text:
         raise RepositoryError("a commit needs a message", where=str(workspace.root))
     if not names and not links:
@@ -95,6 +96,11 @@ def commit(
     )
 
 
+def _sendable(message: str) -> str:
+    """A message as git accepts it, without secrets: it stays in the history and travels with it."""
+    return redacted(message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8"))
+
+
 def commit_entries(
     git: Git, workspace: Workspace, entries: list[Staged], parents: Sequence[str], message: str
 ) -> str:
@@ -103,7 +109,7 @@ def commit_entries(
     tree = tree_with(git, workspace, entries, base)
     reach("commit:object")
     named = [word for parent in parents for word in ("-p", parent)]
-    stdin = f"{message}\n".encode("utf-8", "replace")
+    stdin = f"{_sendable(message)}\n".encode()
     return git.run("commit-tree", tree, *named, "-F", "-", stdin=stdin, reading=False).text
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 
 from engine.errors import NoSession, TranscriptError
-from engine.redaction.detect import PLACEHOLDER, redacted
+from engine.redaction.detect import PLACEHOLDER, redacted, secrets_in
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
@@ -120,15 +120,19 @@ class ConversationCapture:
             The transcript's workspace-relative path.
 
         Raises:
-            TranscriptError: The session id cannot be used in a file name.
+            TranscriptError: The session id cannot be used in a file name, or looks like a secret.
             WriteFailed, ReadOnly: As ``Files.create``.
         """
         _check_id(session_id)
+        if secrets_in(session_id):
+            raise TranscriptError(
+                "the session id looks like a secret", hint="use another id: it names the transcript"
+            )
         topic = one_line(self._clean(strip_injected(title)), _TITLE_LIMIT)
         at = (started or self._clock()).astimezone(UTC)
         header: dict[str, object] = {"session_id": session_id, "started": iso(at)}
         about = {"model": model, "channel": channel, "topic": topic}
-        header |= {key: one_line(value) for key, value in about.items() if value}
+        header |= {key: one_line(self._clean(value)) for key, value in about.items() if value}
         header["tags"] = []
         data = render(Transcript("", "", "", "", topic or "Session", header, ())).encode("utf-8")
         with self._files.lock():
@@ -205,7 +209,7 @@ class ConversationCapture:
         at = (new.at or self._clock()).astimezone(UTC)
         if new.tool:
             summary, result = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
-            call = ToolCall(one_line(new.tool, _NAME_LIMIT), summary, result)
+            call = ToolCall(one_line(self._clean(new.tool), _NAME_LIMIT), summary, result)
             return Turn("agent", f"{at:%H:%M}", (call,)), at, new.key
         if new.role not in _ROLES:
             raise TranscriptError(
@@ -243,7 +247,7 @@ class ConversationCapture:
             DocumentError: Its header is broken.
             WriteFailed, ReadOnly: As ``Files.update``.
         """
-        labels = [one_line(tag, _NAME_LIMIT) for tag in tags]
+        labels = [one_line(self._clean(tag), _NAME_LIMIT) for tag in tags]
         counts = {"tags": labels, "tokens_in": tokens_in, "tokens_out": tokens_out}
         ended = iso((at or self._clock()).astimezone(UTC))
         with self._files.lock():

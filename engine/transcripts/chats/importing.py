@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
-from engine.redaction.detect import redacted
+from engine.redaction.detect import redacted, without_secrets
 from engine.store.authorship import other_author
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
@@ -139,7 +139,7 @@ def _import(
 
     def draft_of(existing: ExistingTranscript | None, _spool: object) -> Draft:
         if existing is None:
-            return _new_draft(file, chat, result)
+            return _new_draft(file, chat, result, redact=redact)
         return _updated_draft(file, chat, existing, replace(result, target=existing.path), redact=redact)
 
     return write_import(files, file.path, session_id, known.transcripts.get, draft_of, dry_run=dry_run)
@@ -164,7 +164,7 @@ def _own_id(session_id: str, file: _File, chat: Chat, files: Files, known: Known
     raise AssertionError("unreachable")
 
 
-def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
+def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -> Draft:
     started = chat.started or _assumed_start(file.written, chat)
     title = one_line(chat.title or title_of(chat.opening), TITLE_LIMIT)
     body = f"\n{render(Transcript('', '', '', '', title or 'Session', {}, chat.turns))}".encode()
@@ -185,7 +185,7 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult) -> Draft:
         REDACTED_FIELD: digest.redacted,
     }
     fields: dict[str, object] = {"session_id": result.session_id, "started": iso(started)}
-    fields |= {key: value for key, value in about.items() if value}
+    fields |= {key: without_secrets(value) if redact else value for key, value in about.items() if value}
     fields |= {"tags": [], SOURCE_FIELD: file.shown, STATE_FIELD: state.written()}
     head = render(Transcript("", "", "", "", "", fields, ())).encode()
     result = replace(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import DocumentError
-from engine.redaction.detect import redacted
+from engine.redaction.detect import redacted, without_secrets
 from engine.store.documents import edit_header
 from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
@@ -374,11 +374,10 @@ def _header_changes(
     known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
     if reader.topic and (reader.renamed or not header.get("topic")):
-        named = redacted(reader.topic) if log.redact else reader.topic
-        fields["topic"] = one_line(named, TITLE_LIMIT)
+        fields["topic"] = one_line(reader.topic, TITLE_LIMIT)
     if reader.tokens_in or reader.tokens_out:
         fields |= {"tokens_in": reader.tokens_in, "tokens_out": reader.tokens_out}
-    return fields
+    return without_secrets(fields) if log.redact else fields
 
 
 def _is_idle(log: SessionLog, clock: Callable[[], float]) -> bool:
