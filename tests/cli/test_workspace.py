@@ -73,6 +73,7 @@ def test_the_sample_needs_an_empty_folder(apo: Command, tmp_path: Path) -> None:
 def test_today_sets_the_last_day_of_the_sample(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     assert apo("init", "--sample", root, "--today", "2031-01-02").code == 0
+    assert "In force: told to agents (2)" in apo("-C", root, "rules").out, "it has learned its rules"
     assert (root / "knowledge" / "journal" / "2031-01-02.md").is_file()
     assert not [path for path in root.rglob("*2026-0*") if ".git" not in path.parts]
     assert apo("-C", root, "doctor").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from tui.cli.base import emit, emit_problems, verb
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.workspace.initialise import InitialiseReport
 
 SAMPLE_MESSAGE = "Can you review the PR that just came in?"
 
@@ -34,14 +36,12 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     Otherwise prints the activation trace and the prompt outline of one message.
     """
     from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
-    from engine.workspace.initialise import initialise, replay_sample  # noqa: PLC0415
+    from engine.workspace.initialise import replay_sample  # noqa: PLC0415
 
     root = (directory or Path("autopoiesis-sample")).expanduser()
     if not (root / "memory-config.yaml").exists():
         emit(f"creating the sample workspace in {root}")
-        initialise(root, sample=True)
-        with Engine.open(root) as engine:
-            engine.rules.learn()  # as after an import, so that there are rules to look at
+        make_sample(root)
     with Engine.open(root) as engine:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _headless(engine)
@@ -56,6 +56,17 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
             return run_workbench(engine)
         finally:
             stop.set()
+
+
+def make_sample(root: Path, today: date | None = None) -> InitialiseReport:
+    """Create the sample workspace and learn its rules, as after an import; ``today`` is its last day."""
+    from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
+    from engine.workspace.initialise import initialise  # noqa: PLC0415
+
+    report = initialise(root, sample=True, today=today)
+    with Engine.open(root) as engine:
+        engine.rules.learn()
+    return report
 
 
 def _headless(engine: Engine) -> int:

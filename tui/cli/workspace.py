@@ -35,12 +35,16 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bool) -> None:
     """Create a workspace in DIRECTORY: folders, settings, and a git repository with hooks."""
     from engine.workspace.initialise import initialise, renew_hooks  # noqa: PLC0415 — the engine is needed only now
+    from tui.cli.demo import make_sample  # noqa: PLC0415
 
     if hooks and (sample or today is not None):
         raise click.UsageError("--hooks takes no other options")
     root = directory or invocation().workspace
     day = None if today is None else today.date()
-    report = renew_hooks(root) if hooks else initialise(root, sample=sample, today=day)
+    if hooks:
+        report = renew_hooks(root)
+    else:
+        report = make_sample(root, day) if sample else initialise(root)
     for line in report.lines:
         emit(line)
     emit_problems(report.problems)
