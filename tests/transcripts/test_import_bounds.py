@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -27,6 +30,38 @@ def test_lines_have_their_offsets_for_any_block_size() -> None:
     assert [next(iter(record)) for line in lines for record in line.records] == ["a", "b", "c"]
     assert [line.start for line in read_lines(io.BytesIO(data), lines[1].start)] == [
         line.start for line in lines[1:]
+    ]
+
+
+WHOLE = '{"type": "user", "text": "\\"quoted\\" {\\\\", "list": [{"a": {}}]}'
+
+
+@pytest.mark.parametrize(
+    ("line", "types"),
+    [
+        ('{"type": "torn", "text": "some words ' + WHOLE, ["user"]),
+        ('{"type": "torn", "text": "ends with a backslash \\\\' + WHOLE, ["user"]),
+        ('{"type": "torn", "a": {"part": "inner"}' + WHOLE, ["user"]),
+        ('{"type": "torn", "a": ' + WHOLE, ["user"]),
+        ("\0" * 5000 + WHOLE, ["user"]),
+        (WHOLE + "\0" * 5000, ["user"]),
+        ("\0" * 9 + WHOLE + '{"type": "torn", "a": tr' + WHOLE, ["user"] * 2),
+        ('{"type": "first"}{"type": "torn", "a": [1, ' + WHOLE + WHOLE, ["first", "user", "user"]),
+        ('{"type": "torn", "a": {"b": "c"}', []),
+        ('{"type": "torn", "a": [{"b": {}}, {}', []),
+        ('{"type": "torn"' + "}" * 9, ["torn"]),
+        ("}}}}" + WHOLE, ["user"]),
+        ('not a record: "{}"', []),
+    ],
+)
+def test_whole_records_beside_a_torn_one_are_read(line: str, types: list[str]) -> None:
+    data = f"{line}\n{WHOLE}\n".encode()
+    torn, whole = read_lines(io.BytesIO(data))
+    assert [record["type"] for record in torn.records] == types
+    assert torn.odd
+    assert torn.end == whole.start
+    assert [record for record in torn.records if record["type"] == "user"] == [
+        json.loads(WHOLE) for each in types if each == "user"
     ]
 
 
