@@ -13,11 +13,13 @@ from typing import Any, BinaryIO
 
 from engine.errors import ImportFailed
 from engine.startup.records import dataclass
+from engine.transcripts.importers.long_line import LongLine
 
 Record = dict[str, Any]
 
 LINE_LIMIT = 8 * 1024 * 1024
-"""Length in bytes of the longest line read; longer ones are skipped and counted."""
+"""Length in bytes of the longest line read as it is. From longer ones data such as images is dropped; those
+that are still longer are skipped and counted."""
 
 _CHUNK = 1024 * 1024
 _DECODER = json.JSONDecoder()
@@ -70,27 +72,20 @@ def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> 
     read starts at the ``end`` of the last line yielded.
 
     ``stream`` is unbuffered; ``start`` is the offset at which a line begins; lines longer than ``limit``
-    bytes are not read.
+    bytes are read without data, see ``LongLine``.
     """
     stream.seek(start)
-    held: list[bytes] = []
-    size = 0
+    line = LongLine(limit)
     while chunk := stream.read(_CHUNK):
         place = 0
         while (newline := chunk.find(b"\n", place)) >= 0:
-            size += newline - place
-            whole = None if size > limit else b"".join((*held, chunk[place:newline]))
-            yield _line(start, start + size + 1, whole)
-            start += size + 1
-            held.clear()
-            size, place = 0, newline + 1
-        size += len(chunk) - place
-        if size <= limit:
-            held.append(chunk[place:])
-        else:
-            held.clear()
-    if held:
-        last = _line(start, start + size, b"".join(held))
+            line.add(chunk[place:newline])
+            yield _line(start, start + line.size + 1, line.content())
+            start += line.size + 1
+            line, place = LongLine(limit), newline + 1
+        line.add(chunk[place:])
+    if line.size:
+        last = _line(start, start + line.size, line.content())
         if not last.odd and last.records:
             yield last
 
