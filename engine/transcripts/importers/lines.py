@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from engine.errors import ImportFailed
 from engine.startup.records import dataclass
 from engine.transcripts.importers.long_line import LongLine
+from engine.transcripts.importers.packed import SUFFIX, unpacked
 
 Record = dict[str, Any]
 
@@ -40,10 +41,11 @@ class Line:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; a pipe or device is refused instead of blocking.
+    """Open a regular file for reading, unpacked if its name ends with ``.zst``; a pipe or device is refused
+    instead of blocking.
 
     Raises:
-        ImportFailed: It is not a regular file, or cannot be opened or read.
+        ImportFailed: It is not a regular file, or cannot be opened, unpacked or read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -56,7 +58,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise ImportFailed(
             "is not a regular file", where=str(path), hint="give the path of a session's .jsonl file"
         )
-    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+    with contextlib.ExitStack() as stack:
+        stream: BinaryIO = stack.enter_context(os.fdopen(descriptor, "rb", buffering=0))
+        if path.suffix == SUFFIX:
+            stream = stack.enter_context(unpacked(stream, path))
         try:
             yield stream
         except OSError as error:
