@@ -15,6 +15,7 @@ from engine.errors import ImportFailed
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.run import discover, log_folder
 from engine.transcripts.importers.session import json_in, object_of
 from engine.transcripts.importers.state import shown_source
@@ -125,7 +126,10 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
 
 
 def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "") -> Found | None:
-    """Describe a file from its beginning and end; ``None`` if it is unreadable or empty."""
+    """Describe a file from its beginning and end; ``None`` if it is empty or not a regular file.
+
+    One that cannot be read is described without its contents, so that the import says why.
+    """
     try:
         with opened(path) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -133,7 +137,9 @@ def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "")
             stream.seek(max(size - _TAIL_BYTES, 0))
             tail = stream.read(_TAIL_BYTES) or b""
     except ImportFailed:
-        return None
+        if not path.is_file():
+            return None
+        return Found(agent, path, project or shown_source(path.parent), path.stat().st_size, "", "", "new")
     if not size:
         return None
     pattern = _STAMPS["specstory" if agent == "specstory" else "json"]
@@ -150,7 +156,7 @@ def _import_status(path: Path, size: int, head: bytes, known: KnownSessions) -> 
     entries = known.sources.get(shown_source(path))
     if entries:
         return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
-    named, inside = _UUID.search(path.stem), _SESSION.search(head)
+    named, inside = _UUID.search(plain_path(path).stem), _SESSION.search(head)
     session_id = named[1] if named else (inside[1] or inside[2]).decode() if inside else ""
     return "second" if session_id.lower() in known.transcripts else "new"
 

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from engine.transcripts.chats.read import read_chat
-from engine.transcripts.turn import Transcript
+from engine.transcripts.chats.read import read_chat, read_chats
+from engine.transcripts.importers.drafts import title_of
+from engine.transcripts.turn import Attachment, Text, Transcript
+from engine.transcripts.typed import typed_in
 from tests.cases import each_case
 
 SPECSTORY = """\
@@ -623,6 +625,57 @@ def test_specstory_commands_are_read_as_typed() -> None:
         ("system", "", "[Request interrupted by user]"),
         ("user", "", "! ls p3"),
     ]
+
+
+def test_a_paste_in_claude_ai_is_a_quoted_turn() -> None:
+    def message(sender: str, text: str, *attachments: dict[str, str], **fields: object) -> dict[str, object]:
+        return {"sender": sender, "text": text, "attachments": attachments, **fields}
+
+    paste = {"file_name": "", "extracted_content": "p1\r\nAlways use tabs.\n```\ncode\n```\n"}
+    notes = {"file_name": "notes.txt", "extracted_content": "p3"}
+    messages = [
+        message("human", "", paste),
+        message("assistant", "Read."),
+        message("human", "p2 Never use tabs.", notes, files=[{"file_name": "red.png"}]),
+    ]
+    found = read("conversations.json", json.dumps([{"uuid": "c1", "chat_messages": messages}]))
+    assert [(turn.role, turn.kind, turn.blocks) for turn in found.turns] == [
+        ("user", "", (Text("````\np1\nAlways use tabs.\n```\ncode\n```\n````"),)),
+        ("agent", "", (Text("Read."),)),
+        ("user", "", (Text("p2 Never use tabs."), Attachment("red.png"))),
+        ("user", "", (Text("```\np3\n```"), Attachment("notes.txt"))),
+    ]
+    assert [typed_in(turn) for turn in found.turns] == ["", "", "p2 Never use tabs.", ""]
+    (chat,) = read_chats(json.dumps([{"uuid": "c1", "chat_messages": messages}]).encode(), "c.json")
+    assert title_of(chat.opening) == "p1"
+
+
+def _node(parent: str, role: str, text: str, at: float | None = None) -> dict[str, object]:
+    content = {"content_type": "text", "parts": [text]}
+    return {"parent": parent, "message": {"author": {"role": role}, "content": content, "create_time": at}}
+
+
+def test_a_reply_of_chatgpt_stands_behind_its_question() -> None:
+    tree = {
+        "a3": _node("q3", "assistant", "a3", 1.0),
+        "a1": _node("q1", "assistant", "a1", 1.0),
+        "q1": _node("root", "user", "q1", 5.0),
+        "q3": _node("a1", "user", "q3"),
+        "q2": _node("a1", "user", "q2, before it was edited", 9.0),
+        "a2": _node("q2", "assistant", "a2", 2.0),
+        "root": {"message": None, "children": ["q1"]},
+    }
+
+    def texts(**fields: object) -> list[str]:
+        export = json.dumps([{"title": "Trees", "mapping": tree, **fields}])
+        return [turn.text for turn in read("chatgpt.json", export).turns]
+
+    abandoned = ["q2, before it was edited", "a2"]
+    assert texts(current_node="a3") == ["q1", "a1", *abandoned, "q3", "a3"]
+    assert texts(current_node="a2") == ["q1", "a1", "q3", "a3", *abandoned]
+    tree["root"] = {"message": None, "parent": "a3"}
+    looped = texts(current_node="a3")
+    assert sorted(looped) == sorted(["q1", "a1", *abandoned, "q3", "a3"])
 
 
 def test_an_export_of_claude_code_keeps_plans_answers_and_rejections() -> None:

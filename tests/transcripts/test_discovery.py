@@ -74,3 +74,13 @@ def test_unreadable_logs_are_skipped(workspace: Workspace, home: Path) -> None:
     (home / "gemini" / "tmp" / "x").mkdir(parents=True)
     (home / "gemini" / "projects.json").write_text("[[[")
     assert discovered(workspace, home).found == ()
+
+
+def test_a_log_that_cannot_be_read_is_listed_so_that_the_import_says_why(
+    workspace: Workspace, home: Path
+) -> None:
+    log = home / "codex" / "archived_sessions" / "rollout-x.jsonl.zst"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"not packed")
+    (found,) = discovered(workspace, home).found
+    assert (found.path, found.size, found.first, found.news) == (log, 10, "", "new")

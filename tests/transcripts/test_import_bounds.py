@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import sys
@@ -10,11 +11,15 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.importers.lines import read_lines
+from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.run import import_file
-from tests.transcripts.logs import SESSION, ClaudeCode, dump, read_transcript
+from engine.transcripts.turn import Attachment
+from tests.transcripts.logs import SESSION, ClaudeCode, dump, read_transcript, write
 
 ROOT = Path(__file__).parents[2]
 MB = 1_000_000
@@ -30,8 +35,40 @@ def test_lines_have_their_offsets_for_any_block_size() -> None:
     ]
 
 
+WHOLE = '{"type": "user", "text": "\\"quoted\\" {\\\\", "list": [{"a": {}}]}'
+
+
+@pytest.mark.parametrize(
+    ("line", "types"),
+    [
+        ('{"type": "torn", "text": "some words ' + WHOLE, ["user"]),
+        ('{"type": "torn", "text": "ends with a backslash \\\\' + WHOLE, ["user"]),
+        ('{"type": "torn", "a": {"part": "inner"}' + WHOLE, ["user"]),
+        ('{"type": "torn", "a": ' + WHOLE, ["user"]),
+        ("\0" * 5000 + WHOLE, ["user"]),
+        (WHOLE + "\0" * 5000, ["user"]),
+        ("\0" * 9 + WHOLE + '{"type": "torn", "a": tr' + WHOLE, ["user"] * 2),
+        ('{"type": "first"}{"type": "torn", "a": [1, ' + WHOLE + WHOLE, ["first", "user", "user"]),
+        ('{"type": "torn", "a": {"b": "c"}', []),
+        ('{"type": "torn", "a": [{"b": {}}, {}', []),
+        ('{"type": "torn"' + "}" * 9, ["torn"]),
+        ("}}}}" + WHOLE, ["user"]),
+        ('not a record: "{}"', []),
+    ],
+)
+def test_whole_records_beside_a_torn_one_are_read(line: str, types: list[str]) -> None:
+    data = f"{line}\n{WHOLE}\n".encode()
+    torn, whole = read_lines(io.BytesIO(data))
+    assert [record["type"] for record in torn.records] == types
+    assert torn.odd
+    assert torn.end == whole.start
+    assert [record for record in torn.records if record["type"] == "user"] == [
+        json.loads(WHOLE) for each in types if each == "user"
+    ]
+
+
 def test_a_line_over_the_limit_is_skipped_and_counted() -> None:
-    data = b'{"a": 1}\n' + b'{"b": "' + b"x" * 5000 + b'"}\n' + b'{"c": 3}\n'
+    data = b'{"a": 1}\n' + b'{"b": "' + b"words " * 1000 + b'"}\n' + b'{"c": 3}\n'
     lines = list(read_lines(io.BytesIO(data), limit=4000))
     assert [(line.odd, bool(line.records)) for line in lines] == [(False, True), (True, False), (False, True)]
     assert lines[-1].end == len(data)
@@ -42,16 +79,57 @@ def test_an_unfinished_line_over_the_limit_waits() -> None:
     assert [line.end for line in read_lines(io.BytesIO(data), limit=4000)] == [9]
 
 
-def test_a_line_of_twenty_megabytes_is_imported(tmp_path: Path, workspace: Workspace, files: Files) -> None:
+@pytest.mark.parametrize("chunk", [1000, 4097, 9999, 1 << 20])
+def test_data_is_dropped_from_a_line_over_the_limit(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr("engine.transcripts.importers.lines._CHUNK", chunk)
+    kept = ["three screenshots", "A" * 4095, "a\nb\\c\u4f60 " * 300]
+    data = ["A" * 20_000, "b+/=" * 2500, "-_09" * 1024]
+    escaped = ["\n" + data[0], "\u4f60" + data[1], '"\\' + data[2] + '"']
+    records = [{"kept": kept, "data": data}, {"kept": kept, "escaped": escaped}]
+    lines = list(read_lines(io.BytesIO(dump(*records)), limit=30_000))
+    assert [line.odd for line in lines] == [False, False]
+    notes = [f"[{len(each)} bytes of data]" for each in data]
+    first, second = (record for line in lines for record in line.records)
+    assert first == {"kept": kept, "data": notes}
+    assert [data_length(note) for note in notes] == [20_000, 10_000, 4096]
+    assert second["kept"] == kept
+    assert second["escaped"][:2] == ["\n" + notes[0], "\u4f60" + notes[1]]
+
+
+@pytest.mark.parametrize("size", [10, 3000, 4096, 9000, 20_000])
+@pytest.mark.parametrize("start", ["\\", "\\\\", "\\u", "\\n", '\\"', "\n", '"', "\x00", "\x1f", "你"])
+def test_a_line_over_the_limit_is_read_right_or_not_at_all(start: str, size: int) -> None:
+    for before in range(8):
+        record = {"a": "words " * 2000 + "." * before + start + "a" * size, "b": start + "0" * size}
+        (line,) = read_lines(io.BytesIO(dump(record)), limit=13_000)
+        if line.odd:
+            assert not line.records
+        else:
+            (read,) = line.records
+            assert [_restored(read[key]) for key in "ab"] == [record[key] for key in "ab"]
+
+
+def _restored(text: str) -> str:
+    """A text with its data back, whose characters are those of its kind."""
+    if (noted := re.search(r"\[(\d+) bytes of data\]$", text)) is None:
+        return text
+    return text[: noted.start()] + ("a" if text.startswith("words") else "0") * int(noted[1])
+
+
+def test_words_beside_screenshots_of_twenty_megabytes_are_imported(
+    tmp_path: Path, workspace: Workspace, files: Files
+) -> None:
     log = ClaudeCode()
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 600_000}
+    images = [{"type": "image", "source": source}] * 3
     path = tmp_path / f"{SESSION}.jsonl"
-    with path.open("wb") as stream:
-        stream.write(dump(log.user("before")))
-        stream.write(b'{"type": "user", "message": {"content": "' + b"x" * 20_000_000 + b'"}}\n')
-        stream.write(dump(log.user("after")))
+    text = {"type": "text", "text": "Why is this red?"}
+    write(path, log.user("before"), log.user([*images, text]), log.user("after"))
     result = import_file("claude-code", path, workspace, files)
-    assert (result.turns_total, result.odd_lines) == (2, 1)
-    assert [turn.text for turn in read_transcript(files, result.target).turns] == ["before", "after"]
+    assert (result.turns_total, result.odd_lines) == (3, 0)
+    turns = read_transcript(files, result.target).turns
+    assert [turn.text for turn in turns] == ["before", "Why is this red?", "after"]
+    assert turns[1].blocks[-3:] == (Attachment("image/png (4834 KB, not kept)"),) * 3
 
 
 SCRIPT = """
@@ -109,6 +187,21 @@ def test_fifty_megabytes_are_imported_in_little_memory(memory_folder: Path) -> N
     outcome = import_in_subprocess(memory_folder, path)
     assert outcome.turns == 2 * outcome.odd > 400
     assert outcome.peak < 60 * MB
+
+
+def test_a_line_of_two_hundred_megabytes_is_imported_in_little_memory(memory_folder: Path) -> None:
+    (memory_folder / "memory-config.yaml").write_bytes(b"")
+    path = memory_folder / f"{SESSION}.jsonl"
+    log = ClaudeCode()
+    start, end = dump(log.user("hello @")).split(b"@")
+    with path.open("wb") as stream:
+        stream.write(start)
+        for _ in range(200):
+            stream.write(b"x" * MB)
+        stream.write(end + dump(log.says("hi")))
+    outcome = import_in_subprocess(memory_folder, path)
+    assert (outcome.turns, outcome.odd) == (2, 0)
+    assert outcome.peak < 80 * MB
 
 
 def write_dialogue(path: Path, size: int) -> None:

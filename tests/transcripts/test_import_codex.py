@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.transcripts.importers.codex import dialogue_is_in_events
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
-from tests.transcripts.logs import SESSION, Codex, read_transcript, write
+from tests.transcripts.logs import SESSION, Codex, dump, read_transcript, write
 
 
 class Importing:
@@ -175,6 +177,59 @@ def test_context_around_a_message_is_left_out(importing: Importing, log: Codex) 
     assert [turn.blocks for turn in found.turns] == [
         (Text("fix it"), Attachment("image/png (not kept)"), Attachment("/tmp/a.png"))
     ]
+
+
+@pytest.mark.parametrize("size", [1_500_000, 3_000_000])
+def test_words_beside_a_large_image_are_those_that_were_typed(
+    importing: Importing, log: Codex, size: int
+) -> None:
+    image = f"data:image/png;base64,{'A' * size}"
+    sent = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image", "image_url": image},
+        {"type": "input_text", "text": "</image>"},
+        {"type": "input_text", "text": "Why is this red?"},
+    ]
+    summary = log.message("user", "Another model began this. Always use the summary.")
+    found = importing(
+        log.meta(),
+        log.item("message", role="user", content=sent),
+        log.event("user_message", message="Why is this red?", images=[image]),
+        log.message("assistant", "A test fails."),
+        log.event("agent_message", message="A test fails."),
+        summary,
+        log.message("user", "Thanks"),
+        log.event("user_message", message="Thanks"),
+    )
+    assert found.title == "Why is this red?"
+    assert [(turn.role, turn.kind, turn.text) for turn in found.turns] == [
+        ("user", "", "Why is this red?"),
+        ("agent", "", "A test fails."),
+        ("user", "", "Thanks"),
+    ]
+
+
+def test_without_events_the_marks_around_an_image_are_nobodys_words(importing: Importing, log: Codex) -> None:
+    sent = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+        {"type": "input_text", "text": "</image>"},
+        {"type": "input_text", "text": "Why is this red?"},
+    ]
+    typed = log.message("user", "</image>")
+    found = importing(log.meta(), log.item("message", role="user", content=sent), typed)
+    assert [turn.blocks for turn in found.turns] == [
+        (Text("Why is this red?"), Attachment("image/png (not kept)")),
+        (Text("</image>"),),
+    ]
+
+
+@pytest.mark.parametrize("before", range(0, 80, 7))
+def test_a_dialogue_of_events_is_known_wherever_it_begins(before: int) -> None:
+    first = Codex().event("user_message", message="hello")
+    padding = b"x" * (1024 * 1024 - before) + b"\n"
+    assert dialogue_is_in_events(BytesIO(padding + dump(first)))
+    assert not dialogue_is_in_events(BytesIO(padding + dump(Codex().message("user", "hello"))))
 
 
 def test_errors_are_system_turns(importing: Importing, log: Codex) -> None:

@@ -99,6 +99,7 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def _files(path: Path, is_log: bool) -> list[Path]:
     """The file itself, or the files below a folder that may contain a conversation."""
     from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.packed import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
     if not path.is_dir():
@@ -109,8 +110,8 @@ def _files(path: Path, is_log: bool) -> list[Path]:
     return [
         file
         for file in found
-        if file.suffix.lower() in CHAT_SUFFIXES
-        and (file.suffix != ".jsonl" or is_session_log(file.relative_to(path)))
+        if plain_path(file).suffix.lower() in CHAT_SUFFIXES
+        and (plain_path(file).suffix != ".jsonl" or is_session_log(file.relative_to(path)))
         and not {".git", "node_modules"} & set(file.relative_to(path).parts)
     ]
 

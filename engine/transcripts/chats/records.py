@@ -6,6 +6,7 @@ This includes exports of ChatGPT (``conversations.json``, each a tree of message
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -42,7 +43,9 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     for record, line in records:
         listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
         if isinstance(tree := record.get("mapping"), dict):
-            yield from _conversation(record, _tree_messages(tree), line, "chatgpt")
+            yield from _conversation(
+                record, _tree_messages(tree, text_of(record, "current_node")), line, "chatgpt"
+            )
         elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
             yield from _conversation(record, _copilot_messages(requests), line, "copilot")
         elif listed is not None and role_of(record) is None:
@@ -71,18 +74,43 @@ def _conversation(record: Record, messages: Iterable[Record], line: int, name: s
         yield found
 
 
-def _tree_messages(tree: Record) -> list[Record]:
-    """The messages of a tree in the order they were written, including abandoned branches."""
-    every = [object_of(node, "message") for node in tree.values()]
-    found = [
-        message
-        for message in every
-        if message and object_of(message, "metadata").get("is_visually_hidden_from_conversation") is not True
-    ]
-    times = [message.get("create_time") for message in found]
-    if all(isinstance(time, int | float) for time in times):
-        return sorted(found, key=lambda message: message["create_time"])
-    return found
+def _tree_messages(tree: Record, current: str) -> Iterator[Record]:
+    """The messages of a tree, each after the one it answers, including abandoned branches.
+
+    Where the conversation branches, the branch with the ``current`` node comes last, as it was written last.
+    """
+    listed = {
+        child: name
+        for name, node in tree.items()
+        for child in list_of(node, "children")
+        if isinstance(child, str)
+    }
+    parents = {name: text_of(node, "parent") or listed.get(name, "") for name, node in tree.items()}
+    chosen: set[str] = set()
+    while current in tree and current not in chosen:
+        chosen.add(current)
+        current = parents[current]
+    # Times are often missing or, after a regeneration, out of order; they only order what has no links.
+    order = sorted(tree, key=lambda name: (name in chosen, _time(tree[name])))
+    children: dict[str, list[str]] = {}
+    for name in reversed(order):
+        children.setdefault(parents[name] if parents[name] in tree else "", []).append(name)
+    left = [*reversed(order), *children.get("", ())]  # after the tree, whatever hangs on no root
+    seen: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        left += children.get(name, ())
+        message = object_of(tree[name], "message")
+        if message and object_of(message, "metadata").get("is_visually_hidden_from_conversation") is not True:
+            yield message
+
+
+def _time(node: Any) -> float:
+    at = object_of(node, "message").get("create_time")
+    return at if isinstance(at, int | float) else 0
 
 
 def _copilot_messages(requests: list[Any]) -> Iterator[Record]:
@@ -138,10 +166,31 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
         parts = [text_of(body, "text")]
     kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
+    _attachments(chat, message, role, at, line)
     for call in body.get("tool_calls") or ():
         if function := object_of(call, "function"):
             name = one_line(text_of(function, "name"), 80) or "tool"
             chat.call(name, summary_of(name, function.get("arguments")), at=at, line=line)
+
+
+def _attachments(chat: ChatBuilder, message: Record, role: Role, at: datetime | None, line: int) -> None:
+    """Add what a message of Claude.ai brings along: files by name, and pastes and texts, which anybody may
+    have written, quoted in turns of their own.
+    """
+    listed = [*list_of(message, "attachments"), *list_of(message, "files")]
+    texts = [text_of(each, "extracted_content") for each in listed]
+    for each, text in zip(listed, texts, strict=True):
+        if not text.strip() and (name := one_line(text_of(each, "file_name"))):
+            chat.attach(role, name, at, line=line)
+            chat.drop("images")
+    for each, text in zip(listed, texts, strict=True):
+        if text.strip():
+            longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
+            fence = "`" * (longest + 1)
+            text = text.replace("\r\n", "\n").strip("\n")
+            chat.say(role, f"{fence}\n{text}\n{fence}", at, line=line)
+            if name := one_line(text_of(each, "file_name")):
+                chat.attach(role, name, at)
 
 
 def _parts(content: Any, chat: ChatBuilder, at: datetime | None = None) -> Iterator[str]:

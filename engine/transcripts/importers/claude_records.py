@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.turn import Attachment
 
@@ -186,7 +187,7 @@ def attachment_of(part: Record) -> Attachment:
     if address:
         return Attachment(one_line(address))
     kind = text_of(source, "media_type") or text_of(part, "type")
-    number = len(text_of(source, "data")) * 3 // 4
+    number = data_length(text_of(source, "data")) * 3 // 4
     size = f"{number} B" if number < 1024 else f"{number / 1024:.0f} KB"
     return Attachment(one_line(f"{text_of(part, 'title') or kind} ({size}, not kept)"))
 

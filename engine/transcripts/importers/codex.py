@@ -23,7 +23,8 @@ from engine.transcripts.importers.session import (
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
 from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
-_HEAD_BYTES = 1024 * 1024
+_CHUNK = 1024 * 1024
+_LONGEST_MARK = 256
 _DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
 _CONTEXT_TAGS = expression(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
@@ -32,6 +33,7 @@ _CONTEXT_TAGS = expression(
     re.DOTALL,
 )
 _INSTRUCTIONS = expression(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
+_IMAGE_MARK = expression(r"</image>|<image(?: name=[^>\n]*)?>")
 _REQUEST = expression(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 _EXIT_CODE = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = expression(r"^Output:\n", re.MULTILINE)
@@ -56,10 +58,15 @@ def dialogue_is_in_events(stream: BinaryIO) -> bool:
 
     If so, the response items repeat it, mixed with injected context and the model's own summaries of the
     session. Events are messages or, where the history is paginated, completed items, never both. Logs of the
-    first versions have only response items.
+    first versions have only response items. The first event can be megabytes into the log, behind images.
     """
     stream.seek(0)
-    return _DIALOGUE.search(stream.read(_HEAD_BYTES)) is not None
+    edge = b""  # a mark can span two chunks
+    while chunk := stream.read(_CHUNK):
+        if _DIALOGUE.search(edge + chunk):
+            return True
+        edge = chunk[-_LONGEST_MARK:]
+    return False
 
 
 class CodexReader(SessionReader):
@@ -264,6 +271,11 @@ class CodexReader(SessionReader):
             for text in texts:
                 self._agent_message(text)
         elif item.get("role") == "user":
+            images = [
+                _image(part.get("image_url")) for part in parts if text_of(part, "type") == "input_image"
+            ]
+            if images:  # each stands between two marks, in parts of their own
+                texts = [text for text in texts if not _IMAGE_MARK.fullmatch(text)]
             blocks: list[Block] = [
                 Text(_without_context(text)) for text in texts if not _INSTRUCTIONS.match(text)
             ]
@@ -271,9 +283,7 @@ class CodexReader(SessionReader):
                 "injected",
                 sum(map(bool, texts)) - sum(bool(_without_context(text).strip()) for text in texts),
             )
-            blocks += [
-                _image(part.get("image_url")) for part in parts if text_of(part, "type") == "input_image"
-            ]
+            blocks += images
             self._user_message(blocks)
 
 

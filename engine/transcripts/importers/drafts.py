@@ -331,8 +331,12 @@ def sibling_note(first: object, added: int) -> str:
 
 
 def title_of(opening: str) -> str:
-    """The title of a session that starts with ``opening``: its first line without Markdown markers."""
-    return opening.strip().partition("\n")[0].lstrip("#>*•- ")
+    """The title of a session that starts with ``opening``: its first line without Markdown markers, in which
+    a fence is none.
+    """
+    lines = opening.strip().split("\n")
+    first = next((line for line in lines if not line.startswith("```")), "")
+    return first.lstrip("#>*•- ")
 
 
 def _changed(header: Mapping[str, object], changes: Mapping[str, object | None]) -> dict[str, object | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +13,20 @@ from typing import Any, BinaryIO
 
 from engine.errors import ImportFailed
 from engine.startup.records import dataclass
+from engine.transcripts.importers.long_line import LongLine
+from engine.transcripts.importers.packed import SUFFIX, unpacked
 
 Record = dict[str, Any]
 
 LINE_LIMIT = 8 * 1024 * 1024
-"""Length in bytes of the longest line read; longer ones are skipped and counted."""
+"""Length in bytes of the longest line read as it is. From longer ones data such as images is dropped; those
+that are still longer are skipped and counted."""
 
 _CHUNK = 1024 * 1024
 _DECODER = json.JSONDecoder()
+_FIRST_KEY = re.compile(r'\{\s*"[^"\\]*"')
+_BLANK = " \t\r\n\0"
+_BEFORE_PART = (":", ",", "[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +35,17 @@ class Line:
 
     start: int  # byte offset of its first byte
     end: int  # byte offset after its line end
-    records: tuple[Record, ...]  # the JSON objects on it; several if two writers collided
+    records: tuple[Record, ...]  # the JSON objects on it; several if two writers collided or one was torn
     odd: bool  # whether part of it could not be read
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; a pipe or device is refused instead of blocking.
+    """Open a regular file for reading, unpacked if its name ends with ``.zst``; a pipe or device is refused
+    instead of blocking.
 
     Raises:
-        ImportFailed: It is not a regular file, or cannot be opened or read.
+        ImportFailed: It is not a regular file, or cannot be opened, unpacked or read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,7 +58,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise ImportFailed(
             "is not a regular file", where=str(path), hint="give the path of a session's .jsonl file"
         )
-    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+    with contextlib.ExitStack() as stack:
+        stream: BinaryIO = stack.enter_context(os.fdopen(descriptor, "rb", buffering=0))
+        if path.suffix == SUFFIX:
+            stream = stack.enter_context(unpacked(stream, path))
         try:
             yield stream
         except OSError as error:
@@ -66,27 +77,20 @@ def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> 
     read starts at the ``end`` of the last line yielded.
 
     ``stream`` is unbuffered; ``start`` is the offset at which a line begins; lines longer than ``limit``
-    bytes are not read.
+    bytes are read without data, see ``LongLine``.
     """
     stream.seek(start)
-    held: list[bytes] = []
-    size = 0
+    line = LongLine(limit)
     while chunk := stream.read(_CHUNK):
         place = 0
         while (newline := chunk.find(b"\n", place)) >= 0:
-            size += newline - place
-            whole = None if size > limit else b"".join((*held, chunk[place:newline]))
-            yield _line(start, start + size + 1, whole)
-            start += size + 1
-            held.clear()
-            size, place = 0, newline + 1
-        size += len(chunk) - place
-        if size <= limit:
-            held.append(chunk[place:])
-        else:
-            held.clear()
-    if held:
-        last = _line(start, start + size, b"".join(held))
+            line.add(chunk[place:newline])
+            yield _line(start, start + line.size + 1, line.content())
+            start += line.size + 1
+            line, place = LongLine(limit), newline + 1
+        line.add(chunk[place:])
+    if line.size:
+        last = _line(start, start + line.size, line.content())
         if not last.odd and last.records:
             yield last
 
@@ -99,23 +103,76 @@ def _line(start: int, end: int, data: bytes | None) -> Line:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        records = tuple(_leading_objects(data.decode("utf-8", "surrogateescape")))
-        return Line(start, end, records, True)
+        return Line(start, end, tuple(_whole_objects(data.decode("utf-8", "surrogateescape"))), True)
     if isinstance(value, dict):
         return Line(start, end, (value,), False)
     return Line(start, end, (), True)
 
 
-def _leading_objects(text: str) -> Iterator[Record]:
-    """The JSON objects at the beginning of a text that is not valid JSON as a whole."""
+def _whole_objects(text: str) -> list[Record]:
+    """The JSON objects at the beginning and at the end of a line that is not valid JSON as a whole.
+
+    A program that was interrupted leaves the beginning of a record, or zeros, and no line end; the next
+    record is written behind it.
+    """
+    first: list[Record] = []
     place = 0
-    while place < len(text):
-        try:
-            value, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(value, dict):
-            yield value
-        place = end
-        while place < len(text) and text[place].isspace():
-            place += 1
+    while (found := _object_at(text, place := _next_place(text, place))) is not None:
+        first.append(found[0])
+        place = found[1]
+    torn = _FIRST_KEY.match(text, place)
+    last: list[Record] = []
+    end = _last_place(text, place, len(text))
+    while (start := _start_of_object(text, place, end)) is not None:
+        found = _object_at(text, start)
+        if found is None or found[1] != end:
+            break
+        end = _last_place(text, place, start)
+        # Here stands a part of the torn record, or a record if that was torn just before one of its parts.
+        if text[end - 1 : end] in _BEFORE_PART and torn and not text.startswith(torn[0], start):
+            break
+        last.append(found[0])
+    return first + last[::-1]
+
+
+def _object_at(text: str, place: int) -> tuple[Record, int] | None:
+    """The JSON object that begins at a place, and where it ends."""
+    try:
+        value, end = _DECODER.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        return None
+    return (value, end) if isinstance(value, dict) else None
+
+
+def _start_of_object(text: str, floor: int, end: int) -> int | None:
+    """Where the JSON object begins that ends at a place; ``None`` if none does."""
+    depth = 0
+    while end > floor:
+        quote = text.rfind('"', floor, end)
+        for place in range(end - 1, max(quote, floor - 1), -1):
+            depth += (text[place] == "}") - (text[place] == "{")
+            if depth <= 0:
+                return place if text[place] == "{" else None
+        end = quote
+        while (end := text.rfind('"', floor, max(end, floor))) > floor and _is_escaped(text, end):
+            pass
+    return None
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    before = place
+    while before and text[before - 1] == "\\":
+        before -= 1
+    return (place - before) % 2 == 1
+
+
+def _next_place(text: str, place: int) -> int:
+    while place < len(text) and text[place] in _BLANK:
+        place += 1
+    return place
+
+
+def _last_place(text: str, floor: int, end: int) -> int:
+    while end > floor and text[end - 1] in _BLANK:
+        end -= 1
+    return end

@@ -13,6 +13,7 @@ from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
 from engine.transcripts.importers.lines import read_lines
+from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.turn import Turn
@@ -52,7 +53,7 @@ class SessionLog:
 
     def session_id(self) -> str:
         """The session's id: from the file name, which the agent derives from it, or else from the lines."""
-        named = _UUID_AT_END.search(self.path.stem)
+        named = _UUID_AT_END.search(plain_path(self.path).stem)
         if named:
             return named[1].lower()
         reader = self.reader(lambda turn: None, Checkpoint())

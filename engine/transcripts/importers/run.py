@@ -23,6 +23,7 @@ from engine.transcripts.importers.drafts import Draft, ImportResult, first_impor
 from engine.transcripts.importers.existing import ExistingTranscript, TranscriptChanged
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
+from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.places import find_session
 
 _ATTEMPTS = 5
@@ -49,12 +50,15 @@ def discover(kind: Kind, home: Path | None = None) -> list[Path]:
     if kind == "claude-code":
         return sorted(path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-"))
     archived = folder.parent / "archived_sessions"
-    return [*sorted(folder.glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
+    found = (folder.glob("*/*/*/rollout-*.jsonl*"), archived.rglob("rollout-*.jsonl*"))
+    logs = [path for paths in found for path in sorted(paths) if is_session_log(path)]
+    # While Codex packs or unpacks a log, there are both.
+    return [path for path in logs if (plain := plain_path(path)) == path or not plain.exists()]
 
 
 def is_session_log(path: Path) -> bool:
     """Whether a file in a log folder is a session's own log, not a sub-agent's log or a tool's output."""
-    if path.suffix != ".jsonl" or path.name.startswith("agent-"):
+    if plain_path(path).suffix != ".jsonl" or path.name.startswith("agent-"):
         return False
     return not {"subagents", "tool-results"} & set(path.parts)
 

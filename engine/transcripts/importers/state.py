@@ -17,7 +17,7 @@ from engine.transcripts.importers.session import Checkpoint
 SOURCE_FIELD = "imported_from"
 STATE_FIELD = "import_state"
 
-READER = 2
+READER = 3
 """Current version of the log readers."""
 
 _EDGE = 4096
