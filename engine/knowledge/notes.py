@@ -8,8 +8,8 @@ exists, its content and ``st_dev:st_ino`` are used to find it again:
 - Anything less is a question for the person, and until it is answered the notes belong to neither file: the
   same inode with other content (inodes are reused at once), the same content with another inode or in several
   copies, similar content, or another file at the path while the old one exists elsewhere.
-- A file at its own path is the same file, whatever its inode and content: editors, ``git restore`` and
-  checkouts change both.
+- A file at its own path is the same file, whatever its inode: editors, ``git restore`` and checkouts change
+  it. If most lines changed too, another file with most of the old ones may be the old one.
 
 A missing file is searched for in its repository, or else in its own folder: at most 20,000 names and 64
 contents (``engine.knowledge.whereabouts``), without hidden folders and tool folders. If the search hits these

@@ -84,20 +84,29 @@ class Whereabouts:
         return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
 
     def originals(self, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
-        """Files with the content that a path had before another file replaced it."""
+        """The files that a path's file may have become when another one, such as a stub, took its place: with
+        its content, or with most of its lines where the path has few of them.
+        """
         then = seen.identity
         if now.fingerprint == then.fingerprint or (now.device, now.inode) == (then.device, then.inode):
             return []
-        return [
+        exact = [
             Candidate(found.key, str(found.absolute), "this is the original file; another one is at its path")
             for path, identity in Search(place).of_size(then.size)
             if identity.fingerprint == then.fingerprint
             and is_same_file(then, identity)
             and (found := place_of_file(self._workspace, path)) is not None
         ]
+        if exact or not then.sketch or in_common(then, now) >= SIMILAR:
+            return exact
+        return [candidate for weight, candidate in self._like(seen, place) if weight >= 1.0]
 
     def candidates(self, seen: Sighting, place: Place) -> Iterator[Candidate]:
         """Possible matches for a missing file, likeliest first."""
+        yield from (candidate for _, candidate in self._like(seen, place))
+
+    def _like(self, seen: Sighting, place: Place) -> list[tuple[float, Candidate]]:
+        """The candidates with their weights, from 1 on for most of the content, heaviest first."""
         found: list[tuple[float, Candidate]] = []
         for path, identity in Search(place).like(place.absolute, seen.identity):
             target = place_of_file(self._workspace, path)
@@ -115,8 +124,8 @@ class Whereabouts:
                 weight, why = 0.2, "the same name, but other content"
             else:
                 continue
-            found.append((-weight, Candidate(target.key, str(target.absolute), why)))
-        yield from (candidate for _, candidate in sorted(found, key=lambda each: (each[0], each[1].path)))
+            found.append((weight, Candidate(target.key, str(target.absolute), why)))
+        return sorted(found, key=lambda each: (-each[0], each[1].path))
 
 
 class Search:

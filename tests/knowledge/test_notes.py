@@ -122,6 +122,32 @@ def test_a_different_file_at_a_noted_path_gets_no_note(notes: NoteFiles, reposit
     assert found is not None and notes.questions() == () and notes.of(path) is None
 
 
+def test_a_stub_in_the_place_of_a_file_that_was_moved_and_edited_gets_no_note(
+    notes: NoteFiles, repository: Path
+) -> None:
+    path, moved = repository / "ingest/pull.py", repository / "ingest/core.py"
+    notes.add(path, "n")
+    path.rename(moved)
+    moved.write_text(BODY.replace("line 7 ", "line seven "))
+    path.write_text("from ingest.core import *\n")
+    assert notes.of(path) is None
+    question = notes.question(path)
+    assert question is not None and question.candidates[0].path == "tidemark/ingest/core.py"
+    notes.rebind(question.path, moved)
+    found = notes.of(moved)
+    assert found is not None and notes.of(path) is None
+
+
+def test_a_file_rewritten_in_its_place_keeps_its_notes(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    path.unlink()
+    path.write_text("another way to do it\n" * 12)
+    (repository / "ingest/other.py").write_text("nothing alike\n" * 12)
+    found = notes.of(path)
+    assert found is not None and notes.questions() == ()
+
+
 def test_two_copies_cause_a_question(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")

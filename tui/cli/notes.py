@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,14 +39,19 @@ def notes(path: str | None, text: str | None, target: str | None, as_json: bool)
         if path is None:
             return _print_all(found, as_json)
         if target is not None:
-            moved = found.rebind(path, target)
+            moved = found.rebind(path, _from_here(target))
             emit(f"{moved.notes}: now the notes of {moved.path}")
             _commit(engine, moved.notes, f"the notes of {path} belong to {moved.path}")
         if text is not None:
-            done = found.add(path, text)
+            done = found.add(_from_here(path), text)
             emit(f"{done.path}:{done.line}")
             _commit(engine, done.path, f"a note about {path}")
         return 0 if text is not None or target is not None else _print_one(found, path, as_json)
+
+
+def _from_here(path: str) -> str:
+    """A path as the shell means it; otherwise it is relative to the workspace, or as in the notes."""
+    return str(Path(path).absolute()) if Path(path).is_file() else path
 
 
 def _commit(engine: Engine, path: str, what: str) -> None:
@@ -78,8 +84,8 @@ def _print_all(found: NoteFiles, as_json: bool) -> int:
 
 
 def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
-    known = found.of(path)
-    question = found.question(path) if known is None else None
+    known = found.of(_from_here(path))
+    question = found.question(_from_here(path)) if known is None else None
     if as_json:
         emit_json({"notes": known, "question": question})
     elif question is not None:
