@@ -1,5 +1,5 @@
-"""Git's lock files: the index lock is held while a commit is applied, and any lock that a dead git left behind
-is cleared (G1).
+"""Git's lock files: the index lock is held while a commit is applied, and any that a dead git left behind is
+cleared (G1).
 
 Like git, a commit moves the branch first and replaces the index second, both under ``index.lock``. Our lock
 names the commit, and its index is prepared next to it, so that the next commit can complete or roll back an
