@@ -296,6 +296,14 @@ class Repository:
         """A git setting of this repository; empty if not set."""
         return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
 
+    def configured(self, name: str) -> str:
+        """A git setting as the person's own git sees it here, from any file; empty if not set."""
+        output = self.git.run("config", "--show-scope", "--get-all", name, accept=(0, 1)).text
+        lines = (line.partition("\t") for line in output.splitlines())
+        # The scope "command" is what we pass to every git command ourselves.
+        values = [value for scope, _, value in lines if scope != "command"]
+        return values[-1] if values else ""
+
     def set_up(self, name: str, value: str) -> None:
         """Set a git setting of this repository."""
         self.git.run("config", "--local", name, value, reading=False)
