@@ -111,3 +111,27 @@ def test_commits_that_are_not_signed_though_the_person_signs_are_said(
         file.write("[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = false\n")
     said = apo("-C", root, "doctor")
     assert said.code == 0 and said.out.count("commit.gpgSign is on") == 1
+
+
+def test_a_file_that_is_too_large_is_left_out_and_named_and_all_else_is_committed(
+    apo: Command, tmp_path: Path
+) -> None:
+    root, bare = tmp_path / "memory", tmp_path / "bare.git"
+    apo("init", root)
+    git(tmp_path, "init", "-q", "--bare", str(bare))
+    git(root, "remote", "add", "origin", str(bare))
+    apo("-C", root, "config", "set", "git.remote", "origin")
+    video, facts = root / "attachments/video.mp4", root / "knowledge/facts.md"
+    with video.open("wb") as file:
+        file.truncate(64 * 1024**2 + 1)
+    why = "attachments/video.mp4 is left out of every commit: it is larger than 64 MiB; move it out"
+    assert why in apo("-C", root, "doctor").out
+    facts.write_text("# Facts\n\n- The mast is 12 m high.\n")
+    ran = apo("-C", root, "commit")
+    assert ran.code == 1 and "left out: attachments/video.mp4: it is larger than 64 MiB" in ran.err
+    assert "The mast" in git(root, "show", "HEAD:knowledge/facts.md")
+    facts.write_text("# Facts\n\n- The quay is 80 m long.\n")
+    synced = apo("-C", root, "sync")
+    assert synced.code == 0 and "attachments/video.mp4: it is larger than 64 MiB" in synced.err
+    assert "The quay" in git(bare, "show", "main:knowledge/facts.md")
+    assert video.exists()
