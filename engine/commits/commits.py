@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.gathering import gather, is_transcript
-from engine.commits.kinds import OWN, FileChange, kind_of
+from engine.commits.kinds import ASIDE, LOGS, OWN, FileChange, kind_of
 from engine.commits.report import CommitReport, LeftOut, MadeCommit
 from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
@@ -56,8 +56,8 @@ class Commits:
         ask: bool = True,
         by_hand: bool = True,
     ) -> CommitReport:
-        """Commits the given paths in one commit; without paths, all knowledge in one commit and transcripts
-        of ended sessions in others.
+        """Commits the given paths in one commit; without paths, all knowledge with the logs in one commit
+        and transcripts of ended sessions in others. Logs alone are committed only ``by_hand``.
 
         Args:
             paths: Workspace-relative files and folders.
@@ -80,7 +80,9 @@ class Commits:
             if not dry_run:
                 self.recover()
             repository.require()
-            wanted = paths or (*OWN, FOLDER)
+            # The logs of a branch that may be dropped would be merged as if they were of the main line.
+            logs = () if repository.branch().startswith(ASIDE) else (LOGS,)
+            wanted = paths or (*OWN, *logs, FOLDER)
             changes, left = gather(engine.files, repository, wanted, now=engine.clock(), quiet_s=quiet_s)
         groups = [changes] if paths else _grouped(changes)
         made: list[MadeCommit] = []
@@ -89,6 +91,8 @@ class Commits:
             groups = [[each for each in group if each not in imported] for group in groups]
             made += self._imported(imported, left, dry_run, by_hand)
         for group in filter(None, groups):
+            if not (paths or by_hand) and all(each.path.startswith(f"{LOGS}/") for each in group):
+                continue
             text = "" if not paths and is_transcript(group[0].path) else message
             made.append(self._commit_group(group, text, ask=ask and not dry_run, dry_run=dry_run))
         return CommitReport(tuple(each for each in made if dry_run or each.revision), tuple(left))

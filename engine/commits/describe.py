@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from engine.commits.kinds import FileChange
+from engine.commits.kinds import LOGS, FileChange
 from engine.context.fixed import DIGEST, IDENTITY, JOURNAL, PROJECTS, SYSTEM
 from engine.context.sources import MEMORY
 from engine.knowledge.bindings import bound_path
@@ -52,13 +52,15 @@ _FOLDERS = (
     ("attachments/", "attachment"),
 )
 _DERIVED = frozenset({LEDGER, DIGEST})
-"""Files that change along with others; like hidden files they are named only if nothing else changed."""
+"""Files that change along with others; like logs and hidden files, named only if nothing else changed."""
 
 
 def summary_of(changes: Sequence[FileChange], kind: CommitType) -> str:
     """The changes in one line that fits the subject: ``3 facts, 1 decision; tidemark context``."""
     named = [
-        change for change in changes if change.path not in _DERIVED and "/." not in change.path
+        change
+        for change in changes
+        if change.path not in _DERIVED and not change.path.startswith(f"{LOGS}/") and "/." not in change.path
     ] or changes
     counts: Counter[str] = Counter()
     notes: list[str] = []

@@ -19,12 +19,24 @@ OWN = (
     "probes.yaml",
 )
 """Paths committed at intervals. Transcripts are committed when their session ends, conversations when they
-are harvested, and logs together with what they record."""
+are harvested. Logs go with other changes, since every message adds to them."""
 
+LOGS = "logs"
+ASIDE = ("explore/", "extract/")
+"""Branches beside the main line."""
 TALK = ("raw/", "conversations/")
 IDENTITY = "knowledge/identity/"
 ARCHIVES = ("archive/", "knowledge/archive/")
-_UPKEEP = (*ARCHIVES, "topics/", "presets/", ".library/", "memory-config.yaml", "probes.yaml", ".git")
+_UPKEEP = (
+    *ARCHIVES,
+    f"{LOGS}/",
+    "topics/",
+    "presets/",
+    ".library/",
+    "memory-config.yaml",
+    "probes.yaml",
+    ".git",
+)
 """Paths that organise memory rather than being part of it; includes ``.gitignore`` and ``.gitattributes``."""
 
 
@@ -47,12 +59,10 @@ def kind_of(changes: Sequence[FileChange], branch: str = "") -> CommitType:
 
     ``explore`` or ``extract`` on such a branch; ``conversation`` if only conversations changed; ``identity``
     if only ``knowledge/identity/`` changed; ``maintenance`` if only the archive (including files moved
-    there), topics, presets, skills, settings or probes changed; otherwise ``memory``.
+    there), topics, presets, skills, settings, probes or logs changed; otherwise ``memory``.
     """
-    if branch.startswith("explore/"):
-        return "explore"
-    if branch.startswith("extract/"):
-        return "extract"
+    if branch.startswith(ASIDE):
+        return "explore" if branch.startswith("explore/") else "extract"
     paths = [change.path for change in changes]
     if all(path.startswith(TALK) for path in paths):
         return "conversation"

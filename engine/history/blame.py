@@ -12,6 +12,7 @@ from engine.history.model import Blame, BlamedLine, Entry
 from engine.history.teachers import Teachers
 from engine.store.files import READ_LIMIT, Files
 from engine.store.git import Git
+from engine.store.git_folder import repository_folder
 from engine.store.paths import shown, split_relative
 from engine.store.revisions import ENVIRONMENT
 
@@ -37,7 +38,14 @@ def blame(
     # Clear the repository's own list of revisions to ignore.
     fixed = ("--porcelain", "--encoding=UTF-8", "--ignore-revs-file=")
     options = (*fixed, *span, *([revision] if revision else []))
-    answer = git.run("blame", *options, paths=[name], environment=ENVIRONMENT, accept=(0, 128))
+    # A person's own list of revisions to ignore cannot be cleared, and fails where it does not exist. Without
+    # their settings git would not accept the folder of another owner, unless it is named.
+    alone = {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_DIR": str(repository_folder(git.root)),
+    }
+    answer = git.run("blame", *options, paths=[name], environment={**ENVIRONMENT, **alone}, accept=(0, 128))
     if answer.code:
         if revision or not _is_new(git, name):
             raise RepositoryError(answer.message or "git cannot blame it", where=shown(name))

@@ -11,6 +11,7 @@ from engine.errors import RepositoryError
 from engine.redaction.detect import secrets_in
 from engine.store.faults import reach
 from engine.store.git import Git
+from engine.store.git_folder import SNAPSHOTS
 from engine.store.paths import shown
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
@@ -20,7 +21,6 @@ SnapshotKind = Literal["milestone", "before", "extract", "daily", "weekly"]
 NAMED: tuple[SnapshotKind, ...] = get_args(SnapshotKind)[:3]
 """The kinds the user names; the others are named by date."""
 
-_ROOT = "refs/tags/memory"
 _NAME = re.compile(r"[^\W_](?:[\w.+-]{0,98}[\w+-])?")
 _MAX_BYTES = 200
 _FORMAT = "%(refname)%00%(objectname)%00%(*objectname)%00%(committerdate:unix)%00%(*committerdate:unix)"
@@ -45,7 +45,7 @@ def snapshots(git: Git) -> tuple[Snapshot, ...]:
     Raises:
         RepositoryError: Git failed.
     """
-    listed = git.run("for-each-ref", f"--format={_FORMAT}{_SEPARATED}", f"{_ROOT}/", environment=ENVIRONMENT)
+    listed = git.run("for-each-ref", f"--format={_FORMAT}{_SEPARATED}", SNAPSHOTS, environment=ENVIRONMENT)
     fields = listed.output.decode("utf-8", "replace").split("\0")
     found: list[Snapshot] = []
     for place in range(0, len(fields) - 7, 7):

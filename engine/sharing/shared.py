@@ -273,7 +273,7 @@ class Sharing:
         remote = Remote(source.name, address, address, source.branch)
         if not source.branch:
             remote = replace(remote, branch=transport.default_branch(inner, remote, clock))
-        found = transport.fetch(inner, remote, clock)
+        found = transport.fetch(inner, remote, clock).newest
         where = f"{source.name} ({remote.shown})"
         if found is None:
             raise RepositoryError(f"has no branch {remote.branch}", where=where, hint="give another --branch")

@@ -89,6 +89,9 @@ def commit(
         refusal = put_in_place(git, workspace, entries, revision, parent, text.partition("\n")[0])
         if not refusal:
             return revision
+    if lock := git_lock.in_the_way(git_folder.repository_folder(workspace.root)):
+        why, hint = git_lock.explained(lock, workspace.root)
+        raise RepositoryError(why, where=str(git.root), hint=hint)
     raise RepositoryError(
         f"the branch was not moved: {refusal}",
         where=str(git.root),

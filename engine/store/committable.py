@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from engine.errors import PathRefused, RepositoryError
+from engine.errors import DocumentError, PathRefused, RepositoryError
 from engine.store import crypt, descriptors, git_folder
 from engine.store.encrypted import stored
 from engine.store.files import READ_LIMIT
@@ -41,6 +41,10 @@ def read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
                 os.close(descriptor)
     except FileNotFoundError:
         return None
+    except DocumentError as error:
+        what = f"was not committed: it is larger than {READ_LIMIT // 1024**2} MiB"
+        hint = "move it out of the workspace, or commit it with git itself"
+        raise RepositoryError(what, where=shown(name), hint=hint) from error
     except NotADirectoryError as error:
         above = [workspace.root.joinpath(*parents[: depth + 1]) for depth in range(len(parents))]
         if not any(place.is_symlink() for place in above):

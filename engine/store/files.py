@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly, WriteFailed
 from engine.store import descriptors, file_steps
 from engine.store.faults import reach
-from engine.store.paths import INDEX_PREFIX, TEMP_PREFIX, Workspace, shown, split_relative
+from engine.store.paths import TEMP_PREFIX, Workspace, shown, split_relative
 from engine.store.sparse import refuse_elsewhere
 
 if TYPE_CHECKING:
@@ -324,12 +324,8 @@ def sweep_temps(workspace: Workspace) -> int:
     removed = 0
     horizon = time.time() - _STALE_TEMP_S
     for folder, folders, names in os.walk(workspace.root):
-        in_git = ".git" in folders
         folders[:] = [name for name in folders if name != ".git"]
-        left = [Path(folder, name) for name in names if name.startswith(TEMP_PREFIX)]
-        if in_git:
-            left += Path(folder, ".git").glob(f"{INDEX_PREFIX}*")
-        for path in left:
+        for path in (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX)):
             with contextlib.suppress(OSError):
                 found = path.lstat()
                 if stat.S_ISREG(found.st_mode) and found.st_mtime < horizon:

@@ -31,6 +31,11 @@ _SETTINGS = {
     "core.editor": "true",
     "core.fsync": "committed,reference",
     "core.quotePath": "false",
+    # What a person set for all repositories: files to ignore or filter here would be left out without a word.
+    "core.excludesFile": os.devnull,
+    "core.attributesFile": os.devnull,
+    "diff.orderFile": os.devnull,
+    "log.showRoot": "true",
     "commit.gpgSign": "false",
     "tag.gpgSign": "false",
     "log.showSignature": "false",

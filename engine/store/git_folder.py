@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+SNAPSHOTS = "refs/tags/memory/"
+"""Where the tags of snapshots are."""
 _ELSEWHERE = "refs/heads/.invalid"
 _LINE_BYTES = 4096
 _CONFIG_BYTES = 64 * 1024

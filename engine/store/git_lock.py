@@ -1,4 +1,5 @@
-"""Git's index lock: held while a commit is applied, and cleared when a dead git left it behind (G1).
+"""Git's lock files: the index lock is held while a commit is applied, and any that a dead git left behind is
+cleared (G1).
 
 Like git, a commit moves the branch first and replaces the index second, both under ``index.lock``. Our lock
 names the commit, and its index is prepared next to it, so that the next commit can complete or roll back an
@@ -16,11 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.store import programs
-from engine.store.git_folder import REVISION
+from engine.store.git_folder import REVISION, common_folder, head, reference_file
 from engine.store.paths import INDEX_PREFIX
 
 LOCK = "index.lock"
+HEAD_LOCK = "HEAD.lock"
+_SHARED = ("packed-refs.lock", "config.lock", "reftable/tables.list.lock")
+"""Locks that linked work trees share, besides those of branches and tags."""
 STALE_S = 600.0
+"""Seconds after which a lock without a running git counts as left behind."""
 PATIENCE_S = 0.5
 """Seconds to wait for another git: many take the lock briefly to refresh the index."""
 POLL_S = 0.01
@@ -28,12 +33,44 @@ _OURS = "autopoiesis "
 _MOST_BYTES = 200
 
 
-def age_s(folder: Path) -> float | None:
-    """Seconds since the lock was taken; ``None`` if it is not held."""
+def age_s(lock: Path) -> float | None:
+    """Seconds since a lock was taken, or until then if the clock was set back; ``None`` if it is not held."""
     try:
-        return max(0.0, time.time() - (folder / LOCK).lstat().st_mtime)
+        return abs(time.time() - lock.lstat().st_mtime)
     except OSError:
         return None
+
+
+def locks(folder: Path) -> list[Path]:
+    """Every lock of the index, HEAD, branches, tags and settings that is held."""
+    common = common_folder(folder)
+    places = [folder / LOCK, folder / HEAD_LOCK, *(common / name for name in _SHARED)]
+    refs = common / "refs"
+    for below, _, names in () if refs.is_symlink() else os.walk(refs):
+        places += [Path(below, name) for name in names if name.endswith(".lock")]
+    return [place for place in places if os.path.lexists(place)]
+
+
+def in_the_way(folder: Path) -> Path | None:
+    """A lock that prevents a commit, unless it is ours."""
+    branch = head(folder)
+    places = [folder / HEAD_LOCK]
+    if branch.startswith("refs/"):
+        places.append(Path(f"{reference_file(folder, branch)}.lock"))
+    if left_by_us(folder) is None:
+        places.insert(0, folder / LOCK)
+    return next((place for place in places if os.path.lexists(place)), None)
+
+
+def explained(lock: Path, root: Path) -> tuple[str, str]:
+    """What a lock means, in one clause, and a hint."""
+    name = lock.relative_to(root) if lock.is_relative_to(root) else lock
+    age = age_s(lock) or 0.0
+    shown_age = f"{int(age)} s" if age < 120 else f"{int(age / 60)} min"
+    return (
+        f"another git is running or has crashed: {name} is {shown_age} old",
+        f"wait for it; if no git is running, the first commit after {STALE_S / 60:.0f} min removes {name}",
+    )
 
 
 @contextlib.contextmanager
@@ -135,19 +172,26 @@ def recover(folder: Path, newest: str | None) -> None:
         leftover.unlink(missing_ok=True)
 
 
+def leftovers(folder: Path) -> list[Path]:
+    """Locks and temporary index files that are old enough to be left behind by a dead process."""
+    found = [*locks(folder), *folder.glob(f"{INDEX_PREFIX}*")]
+    return [place for place in found if (age_s(place) or 0.0) >= STALE_S]
+
+
 def clear_stale(folder: Path, root: Path) -> bool:
-    """Remove a lock older than ten minutes if no git is running in the repository.
+    """Remove locks and temporary index files older than ten minutes if no git is running in the repository.
 
     Returns:
-        Whether one was removed.
+        Whether any was removed.
 
     Raises:
-        OSError: It could not be removed.
+        OSError: One could not be removed.
     """
-    age = age_s(folder)
-    if age is None or age < STALE_S or _git_at_work(folder, root):
+    left = leftovers(folder)
+    if not left or _git_at_work(folder, root):
         return False
-    (folder / LOCK).unlink(missing_ok=True)
+    for place in left:
+        place.unlink(missing_ok=True)
     return True
 
 

@@ -192,7 +192,6 @@ class Repository:
     def _committing(self) -> Iterator[None]:
         """Hold the lock if a commit is possible; disk errors become ``RepositoryError``."""
         with Files(self.workspace).lock():
-            self.recover()
             self.require()
             try:
                 yield
@@ -201,34 +200,39 @@ class Repository:
                 raise RepositoryError(why, where=str(self.workspace.root), hint=hint) from error
 
     def require(self) -> None:
-        """Check that a commit is possible, waiting for a running git to finish.
+        """Check that a commit is possible, after recovery, waiting for a running git to finish.
 
         Raises:
             RepositoryError: It is not; says why and what to do.
+            WriteFailed, ReadOnly: As for ``recover``.
         """
+        self.recover()
         state = self._awaited()
         if not state.can_commit:
             raise RepositoryError(state.why, where=str(self.workspace.root), hint=state.hint)
 
     def recover(self) -> None:
-        """Complete or roll back an interrupted commit, and clear the lock of a dead git.
+        """Complete or roll back an interrupted commit, and clear what a dead git left behind.
 
         Raises:
             WriteFailed, ReadOnly: The workspace lock cannot be taken.
         """
-        if git_lock.age_s(self.folder) is None:
+        folder = self.folder
+        if not os.path.lexists(folder / git_lock.LOCK) and not git_lock.leftovers(folder):
             return
         with Files(self.workspace).lock(), contextlib.suppress(OSError):  # the state says it is there
-            git_lock.recover(self.folder, self.revision())
-            git_lock.clear_stale(self.folder, self.workspace.root)
+            git_lock.recover(folder, self.revision())
+            git_lock.clear_stale(folder, self.workspace.root)
 
     def _awaited(self) -> RepositoryState:
         """The state, after waiting for another git process that holds the lock."""
         until = time.monotonic() + git_lock.PATIENCE_S
         while True:
             state = self.state(count=False)
-            age = git_lock.age_s(self.folder) if state.kind == "locked" else None
-            if age is None or age > git_lock.PATIENCE_S or time.monotonic() > until:
+            if state.kind != "locked" or time.monotonic() > until:
+                return state
+            lock = git_lock.in_the_way(self.folder)
+            if lock and (git_lock.age_s(lock) or 0.0) > git_lock.PATIENCE_S:
                 return state
             time.sleep(git_lock.POLL_S)
 
@@ -291,6 +295,14 @@ class Repository:
     def setting(self, name: str) -> str:
         """A git setting of this repository; empty if not set."""
         return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
+
+    def configured(self, name: str) -> str:
+        """A git setting as the person's own git sees it here, from any file; empty if not set."""
+        output = self.git.run("config", "--show-scope", "--get-all", name, accept=(0, 1)).text
+        lines = (line.partition("\t") for line in output.splitlines())
+        # The scope "command" is what we pass to every git command ourselves.
+        values = [value for scope, _, value in lines if scope != "command"]
+        return values[-1] if values else ""
 
     def set_up(self, name: str, value: str) -> None:
         """Set a git setting of this repository."""
@@ -355,13 +367,9 @@ class Repository:
                 return RepositoryState(kind, why=f"{what} is in progress", hint="finish or abort it with git")
         if git_folder.REVISION.fullmatch(git_folder.head(folder)):
             return RepositoryState("detached", why="HEAD is detached", hint="run: git switch main")
-        age = git_lock.age_s(folder)
-        if age is not None and git_lock.left_by_us(folder) is None:
-            return RepositoryState(
-                "locked",
-                why=f"another git is running or has crashed: .git/index.lock is {int(age)} s old",
-                hint="wait for it; if no git is running, delete .git/index.lock",
-            )
+        if lock := git_lock.in_the_way(folder):
+            why, hint = git_lock.explained(lock, root)
+            return RepositoryState("locked", why=why, hint=hint)
         return None
 
     def _without_identity(self) -> RepositoryState | None:

@@ -20,7 +20,7 @@ from engine.knowledge.session_notes import place_of
 from engine.rules import rulebook
 from engine.settings.file import CONFIG_FILE, load
 from engine.store.documents import parse
-from engine.sync import entries, ledgers, lines, rules, state_files, transcripts
+from engine.sync import entries, ledgers, lines, rules, settings, state_files, transcripts
 from engine.sync.model import Hunk, Side
 
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ class ContentMerger:
         if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MAX_BYTES:
             return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
         code, merged = self._by_git(base, ours, theirs, f"--{take}" if take else "--diff3")
+        if path == CONFIG_FILE and (code or take):
+            found = settings.merged(base, ours, theirs, take)
+            if found is not None:
+                return self._unless_invalid(path, found, base, ours, theirs, take)
         if code and not take:
             return MergedFile(ours, True, self._hunks(merged), reason="both sides changed the same lines")
         return self._unless_invalid(path, merged, base, ours, theirs, take)

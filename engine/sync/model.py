@@ -70,6 +70,8 @@ class Report:
     notes: tuple[str, ...] = ()  # automatic resolutions worth knowing about
     conflicts: tuple[Conflict, ...] = ()
     sent: int = 0  # commits pushed
+    snapshots_taken: int = 0  # made or moved here
+    snapshots_sent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

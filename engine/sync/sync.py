@@ -7,7 +7,7 @@ rewound remote branch can be distinguished from one that is merely behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -19,7 +19,7 @@ from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
 from engine.store.paths import shown
-from engine.sync import address, outgoing, plan, state, transport
+from engine.sync import address, outgoing, plan, snapshots, state, transport
 from engine.sync.arrival import BranchMoved, apply_commit, resume
 from engine.sync.contents import ContentMerger
 from engine.sync.model import Report, Side, Status, Uncommitted
@@ -89,7 +89,8 @@ class Sync:
                 report = replace(report, committed=(*report.committed, *committed), left=left)
             self._decide(remote, take)
             take = ()
-            theirs = transport.fetch(self.repository, remote, clock)
+            fetched = transport.fetch(self.repository, remote, clock, snapshots=True)
+            theirs = fetched.newest
             self._note_seen(remote, theirs, rewound=rewound)
             ours = self.repository.revision()
             if ours is None:
@@ -102,9 +103,10 @@ class Sync:
                 return report
             ours = self.repository.revision() or ours
             try:
-                return self._push(report, remote, ours, theirs, clock)
+                report = self._push(report, remote, ours, theirs, clock)
             except transport.Rejected:
                 continue
+            return self._exchange(report, remote, fetched.snapshots, ours, clock)
         raise RepositoryError(
             "the local or remote branch kept moving",
             where=f"remote {remote.name}",
@@ -141,7 +143,8 @@ class Sync:
             return Status("", why=self._without_remote().what)
         remote = self._remote(name)
         if fetch:
-            self._note_seen(remote, transport.fetch(self.repository, remote, transport.Clock(self.total_s)))
+            fetched = transport.fetch(self.repository, remote, transport.Clock(self.total_s))
+            self._note_seen(remote, fetched.newest)
         known = state.read(self.files, remote.seen)
         found = Status(remote.name, remote.shown, remote.branch, synced=known.synced, checked=known.checked)
         repository_state = self.repository.state(count=False)
@@ -290,6 +293,19 @@ class Sync:
         )
         is_done = sent or report.outcome == "done" or report.committed
         return replace(report, outcome="done" if is_done else "equal", sent=sent)
+
+    def _exchange(
+        self, report: Report, remote: Remote, theirs: Mapping[str, str], ours: str, clock: transport.Clock
+    ) -> Report:
+        """Takes and sends snapshots; a failure is a note, because the memory itself is in sync."""
+        made = snapshots.exchange(self.repository, remote, theirs, ours, clock)
+        return replace(
+            report,
+            outcome="done" if made.here or made.there else report.outcome,
+            snapshots_taken=len(made.here.keys() & theirs.keys()),
+            snapshots_sent=len(made.there),
+            notes=(*report.notes, *made.notes),
+        )
 
     def _commit_local(self) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
         """Commits the workspace's changed files, except those that may not be committed.

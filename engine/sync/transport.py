@@ -12,14 +12,15 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
 from engine.store.faults import reach
 from engine.store.git import Git, GitResult
+from engine.store.git_folder import SNAPSHOTS
 from engine.sync.address import Remote, is_local, without_password
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 TOTAL_S = 300.0
 """Total time limit for the remote in one sync, in seconds."""
 
+_AT_ONCE = 400
+"""References in one push, so that they fit on a command line."""
 _IGNORED = ("core.sshcommand", "credential.", "http.", "url.", "include", "core.gitproxy", "core.askpass")
 _QUIET = "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c core.fsmonitor=false \
 -c receive.autogc=false -c gc.auto=0"
@@ -53,11 +56,19 @@ class Clock:
         return max(0.1, self._until - time.monotonic())
 
 
-def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
-    """Fetches the remote's branch without changing any local branch or file.
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a remote has."""
 
-    Returns:
-        Its newest commit; ``None`` if the remote has no such branch yet.
+    newest: str | None  # the newest commit of the branch; ``None`` if there is no such branch yet
+    snapshots: Mapping[str, str] = field(default_factory=dict)  # commits by reference
+
+
+def fetch(repository: Repository, remote: Remote, clock: Clock, *, snapshots: bool = False) -> Fetched:
+    """Fetches the remote's branch without changing any local reference or file.
+
+    Args:
+        snapshots: Also fetch its snapshots.
 
     Raises:
         RepositoryError: It did not answer, or refused.
@@ -65,22 +76,31 @@ def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
     reach("sync:fetch")
     with isolated(repository, remote.seen, remote.tracking) as (git, environment):
         # With a pattern, a missing branch is not an error.
-        wanted = f"+{remote.reference}*:refs/fetched/{remote.branch}*"
+        wanted = [f"+{remote.reference}*:refs/fetched/{remote.branch}*"]
+        if snapshots:
+            wanted.append(f"+{SNAPSHOTS}*:{SNAPSHOTS}*")
         options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]
         if is_local(remote.fetched_from):
             options.append(f"--upload-pack={_QUIET} upload-pack")
         done = git.network(
-            "fetch", *options, "--", remote.fetched_from, wanted,
+            "fetch", *options, "--", remote.fetched_from, *wanted,
             deadline_s=clock.left_s, environment=environment,
         )  # fmt: skip
         if done.code:
             raise _failed(repository, remote, "fetch", done.message)
-        name = f"refs/fetched/{remote.branch}"
-        found = git.run(
-            "for-each-ref", "--format=%(objectname) %(refname)", name, environment=environment
-        ).text
-        names = dict(line.split(" ", 1)[::-1] for line in found.splitlines())
-        return names.get(name)
+        newest = commits_of(git, f"refs/fetched/{remote.branch}", environment=environment)
+        found = commits_of(git, SNAPSHOTS, environment=environment) if snapshots else {}
+        return Fetched(newest.get(f"refs/fetched/{remote.branch}"), found)
+
+
+def commits_of(
+    git: Git, below: str, *options: str, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The commits that references point to, also through tag objects; other references are left out."""
+    form = "%(refname) %(objecttype) %(objectname) %(*objecttype) %(*objectname)"
+    listed = git.run("for-each-ref", f"--format={form}", *options, below, environment=environment).text
+    lines = (line.split(" ") for line in listed.splitlines())
+    return {line[0]: line[place + 1] for line in lines for place in (1, 3) if line[place] == "commit"}
 
 
 def default_branch(repository: Repository, remote: Remote, clock: Clock) -> str:
@@ -107,20 +127,53 @@ def push(repository: Repository, remote: Remote, revision: str, clock: Clock) ->
         RepositoryError: It did not answer, or refused.
     """
     reach("sync:push")
-    with isolated(repository, remote.seen, remote.tracking) as (git, environment):
-        options = ["--porcelain", "--no-verify", "--no-recurse-submodules", "--no-signed"]
-        if is_local(remote.pushed_to):
-            options.append(f"--receive-pack={_QUIET} receive-pack")
-        done: GitResult = git.network(
-            "push", *options, "--", remote.pushed_to, f"{revision}:{remote.reference}",
-            deadline_s=clock.left_s, environment=environment,
-        )  # fmt: skip
+    done = _push(repository, remote, [f"{revision}:{remote.reference}"], clock)
     if not done.code:
         return
     refused = next((line for line in done.text.splitlines() if line.startswith("!")), "")
     if "[rejected]" in refused or "cannot lock ref" in refused or "failed to update ref" in refused:
         raise Rejected
     raise _failed(repository, remote, "push", refused.rpartition("\t")[2] if refused else done.message)
+
+
+def push_references(
+    repository: Repository, remote: Remote, wanted: Mapping[str, tuple[str, str]], clock: Clock
+) -> dict[str, str]:
+    """Creates or moves references on the remote, each only if it is still as expected.
+
+    Args:
+        wanted: By reference, the commit and the one it is expected to have; empty for none.
+
+    Returns:
+        Why references were refused.
+
+    Raises:
+        RepositoryError: It did not answer.
+    """
+    refused: dict[str, str] = {}
+    names = list(wanted)
+    for place in range(0, len(names), _AT_ONCE):
+        group = names[place : place + _AT_ONCE]
+        leases = [f"--force-with-lease={name}:{wanted[name][1]}" for name in group]
+        done = _push(repository, remote, [f"{wanted[name][0]}:{name}" for name in group], clock, *leases)
+        lines = [line.split("\t") for line in done.text.splitlines() if line.startswith("!")]
+        if done.code and not lines:
+            raise _failed(repository, remote, "push", done.message)
+        refused |= {line[1].partition(":")[2]: line[2] for line in lines if len(line) == 3}
+    return refused
+
+
+def _push(
+    repository: Repository, remote: Remote, refspecs: Sequence[str], clock: Clock, *more: str
+) -> GitResult:
+    with isolated(repository, remote.seen, remote.tracking) as (git, environment):
+        options = ["--porcelain", "--no-verify", "--no-recurse-submodules", "--no-signed", *more]
+        if is_local(remote.pushed_to):
+            options.append(f"--receive-pack={_QUIET} receive-pack")
+        return git.network(
+            "push", *options, "--", remote.pushed_to, *refspecs,
+            deadline_s=clock.left_s, environment=environment,
+        )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from engine.store.repository import Repository
 from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
+from engine.workspace.git_state import git_findings
 from engine.workspace.project_state import project_findings
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
@@ -67,7 +68,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     return (
         Finding("ok", f"workspace {workspace.root}"),
         *_config(files),
-        *_git(repository),
+        *git_findings(repository),
         *_hooks(files, repository),
         *_raw(files, repository, Comparison(repository.git, has_commits=repository.has_commits)),
         *_documents(_all_documents(workspace), files.read),
@@ -132,15 +133,6 @@ def _config(files: Files) -> Iterator[Finding]:
         )
 
 
-def _git(repository: Repository) -> Iterator[Finding]:
-    state = repository.state()
-    if state.kind == "ok":
-        yield Finding("ok", f"git: on {state.branch}, {_plural(state.dirty, 'uncommitted file')}")
-    else:
-        effect = "files are still written, but there is no history and no undo"
-        yield Finding("warning", f"git: {state.why}", "; ".join(filter(None, (effect, state.hint))))
-
-
 def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
     from engine.workspace.hooks import FOLDER, faults  # noqa: PLC0415 — not needed for --staged
 
@@ -169,7 +161,7 @@ def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator
     try:
         altered = compared.altered("raw")
     except AutopoiesisError:
-        return  # reported by _git
+        return  # reported by git_findings
     for path in altered:
         if not path.endswith(".md"):
             continue

@@ -67,7 +67,7 @@ def install(files: Files, repository: Repository) -> tuple[list[str], list[Probl
         for path in _foreign_files(files)
     ]
     try:
-        configured = _configured_folder(repository)
+        configured = repository.configured(_HOOKS_PATH)
         if configured == IN_THE_WORK_TREE and not foreign_files:
             repository.forget(_HOOKS_PATH)  # set by an earlier version
         elif configured:
@@ -91,7 +91,7 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
     """What keeps the hooks from working, each with a hint. Runs no configured program."""
     again = f"run: autopoiesis init --hooks {shlex.quote(str(files.workspace.root))}"
     try:
-        configured, interpreter = _configured_folder(repository), repository.setting(INTERPRETER)
+        configured, interpreter = repository.configured(_HOOKS_PATH), repository.setting(INTERPRETER)
     except AutopoiesisError:
         return  # a missing repository is reported elsewhere
     for path in _foreign_files(files):
@@ -136,15 +136,6 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
 
 def text_of(name: str) -> bytes:
     return resources.files("engine").joinpath("starter", "hooks", name).read_bytes()
-
-
-def _configured_folder(repository: Repository) -> str:
-    """The folder of hooks set in git's configuration; empty if none is."""
-    output = repository.git.run("config", "--show-scope", "--get-all", _HOOKS_PATH, accept=(0, 1)).text
-    lines = (line.partition("\t") for line in output.splitlines())
-    # The scope "command" is what we pass to every git command ourselves.
-    values = [value for scope, _, value in lines if scope != "command"]
-    return values[-1] if values else ""
 
 
 def _write_hooks(files: Files, repository: Repository) -> tuple[list[str], list[str]]:

@@ -146,3 +146,23 @@ def test_the_first_commit_of_a_repository(desk: Desk, tmp_path: Path) -> None:
     report = desk.engine.commits.commit()
     assert report.commits[0].paths == ("knowledge/facts.md", "memory-config.yaml")
     assert report.commits[0].message.startswith("memory: 1 fact; settings")
+
+
+def test_logs_are_committed_with_other_changes_and_alone_only_by_hand(desk: Desk) -> None:
+    desk.write(".gitignore", "scratch/\nmemory.db*\n")
+    desk.engine.commits.commit([".gitignore"])
+    log = "logs/decisions/2026-06.jsonl"
+    desk.write(log, '{"id":"a"}\n')
+    assert desk.engine.commits.commit(by_hand=False).commits == ()
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- Two.\n")
+    (made,) = desk.engine.commits.commit(by_hand=False).commits
+    assert made.paths == ("knowledge/facts.md", log)
+    assert made.message.splitlines()[0] == "memory: 1 fact"
+    desk.write(log, '{"id":"a"}\n{"id":"b"}\n')
+    (made,) = desk.engine.commits.commit().commits
+    assert (made.kind, made.paths, made.message) == (
+        "maintenance",
+        (log,),
+        f"maintenance: 2026-06.jsonl\n\n{log}: 1 line added",
+    )
+    assert desk.git("status", "--porcelain", "--untracked-files=all") == ""

@@ -181,20 +181,77 @@ def test_a_broken_repository_is_refused(repository: Repository, root: Path) -> N
     assert_refused(repository, "broken")
 
 
-def test_a_recent_lock_is_respected(repository: Repository, root: Path) -> None:
-    (root / ".git/index.lock").write_bytes(b"")
-    assert_refused(repository, "locked")
-    assert "index.lock" in repository.state().why
-    assert (root / ".git/index.lock").exists()
+STOPPING = ("index.lock", "HEAD.lock", "refs/heads/main.lock")
+"""Locks without which no commit can be made."""
+OTHERS = ("packed-refs.lock", "config.lock", "refs/tags/memory/daily/2026-05-01.lock")
 
 
-def test_an_old_lock_without_an_owner_is_removed(repository: Repository, root: Path) -> None:
-    lock = root / ".git/index.lock"
+def locked(root: Path, name: str, age_s: float) -> Path:
+    """A lock left behind by a git that was killed."""
+    lock = root / ".git" / name
+    lock.parent.mkdir(parents=True, exist_ok=True)
     lock.write_bytes(b"")
-    os.utime(lock, (time.time() - 3600,) * 2)
+    os.utime(lock, (time.time() - age_s,) * 2)
+    return lock
+
+
+@pytest.mark.parametrize("name", STOPPING)
+def test_a_recent_lock_is_respected(repository: Repository, root: Path, name: str) -> None:
+    lock = locked(root, name, 30)
+    assert_refused(repository, "locked")
+    state = repository.state()
+    assert f".git/{name} is 3" in state.why
+    assert f".git/{name}" in state.hint
+    assert lock.exists()
+
+
+@pytest.mark.parametrize("name", (*STOPPING, *OTHERS))
+def test_an_old_lock_without_an_owner_is_removed(repository: Repository, root: Path, name: str) -> None:
+    lock = locked(root, name, 3600)
     Files(repository.workspace).append("knowledge/facts.md", b"x\n")
     assert repository.commit(["knowledge/facts.md"], "memory: after a crash")
     assert not lock.exists()
+
+
+def test_a_lock_from_before_the_clock_was_set_back_is_removed(repository: Repository, root: Path) -> None:
+    lock = locked(root, "HEAD.lock", -86400)
+    repository.require()
+    assert not lock.exists()
+
+
+def test_an_index_left_by_a_killed_commit_is_removed_once_it_is_old(
+    repository: Repository, root: Path
+) -> None:
+    old, young = locked(root, "autopoiesis-index-ab", 3600), locked(root, "autopoiesis-index-cd.lock", 1)
+    repository.recover()
+    assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_files_that_are_no_locks_of_git_are_kept(repository: Repository, root: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "project"
+    elsewhere.mkdir()
+    kept = elsewhere / "yarn.lock"
+    kept.write_bytes(b"")
+    os.utime(kept, (0, 0))
+    (root / ".git/refs/linked").symlink_to(elsewhere)
+    repository.recover()
+    assert kept.exists()
+    (root / ".git/refs").rename(root / ".git/old-refs")
+    (root / ".git/refs").symlink_to(elsewhere)
+    repository.recover()
+    assert kept.exists()
+
+
+def test_a_lock_taken_while_a_commit_is_made_is_named(
+    repository: Repository, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "engine.store.commits.reach",
+        lambda point: locked(root, "HEAD.lock", 0) if point == "commit:object" else None,
+    )
+    Files(repository.workspace).append("knowledge/facts.md", b"x\n")
+    with pytest.raises(RepositoryError, match=r"has crashed: \.git/HEAD\.lock is"):
+        repository.commit(["knowledge/facts.md"], "memory: not now")
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs to see other processes")

@@ -134,6 +134,7 @@ def test_a_killed_process_leaves_the_old_or_the_new_content(
     for path in root.rglob("*"):
         os.utime(path, (time.time() - 7200,) * 2, follow_symlinks=False)
     sweep_temps(files.workspace)
+    Repository(files.workspace).recover()
     assert strays(root) == []
 
 

@@ -261,13 +261,13 @@ def test_temporary_files_of_dead_processes_are_removed_after_an_hour(workspace: 
     (workspace.root / "knowledge").mkdir()
     (workspace.root / ".git").mkdir()
     old, young = workspace.root / "knowledge" / ".tmp-old", workspace.root / ".tmp-young"
-    index, other = workspace.root / ".git" / "autopoiesis-index-ab.lock", workspace.root / ".git" / ".tmp-git"
+    other = workspace.root / ".git" / ".tmp-git"
     mine = workspace.root / "knowledge" / "tmp-mine.md"
-    for path in (old, young, index, other, mine):
+    for path in (old, young, other, mine):
         path.write_bytes(b"")
-    for path in (old, index, other, mine):
+    for path in (old, other, mine):
         os.utime(path, (time.time() - 4000,) * 2)
     (workspace.root / ".tmp-folder").mkdir()
     os.utime(workspace.root / ".tmp-folder", (0, 0))
-    assert sweep_temps(workspace) == 2
-    assert [path.exists() for path in (old, young, index, other, mine)] == [False, True, False, True, True]
+    assert sweep_temps(workspace) == 1
+    assert [path.exists() for path in (old, young, other, mine)] == [False, True, True, True]

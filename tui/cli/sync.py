@@ -129,6 +129,10 @@ def _print_report(report: Report, *, dry_run: bool) -> None:
         emit(f"merged as {report.merge[:8]}")
     if report.sent:
         emit(f"{plural(report.sent, 'commit')} {would}pushed to {report.remote} ({report.address})")
+    if report.snapshots_taken:
+        emit(f"{plural(report.snapshots_taken, 'snapshot')} taken from {report.remote}")
+    if report.snapshots_sent:
+        emit(f"{plural(report.snapshots_sent, 'snapshot')} sent to {report.remote}")
     if report.outcome == "equal" or not (report.changed or report.sent):
         emit(f"up to date with {report.remote} ({report.address})")
 
