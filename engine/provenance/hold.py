@@ -16,7 +16,7 @@ from typing import Literal
 
 from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
-from engine.provenance.instructions import is_hostile_act, is_instruction
+from engine.provenance.instructions import is_hostile_act, is_instruction, is_takeover
 from engine.provenance.voices import (
     REPEATED_SHARE,
     VoiceIndex,
@@ -102,7 +102,7 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
     whole = f"{path} {text}"
     if redact(whole)[1]:
         return SECRET
-    if is_instruction(text) and not may_order:
+    if not may_order and (is_takeover(text) or (is_instruction(text) and not _may_order(text, voices))):
         return INSTRUCTION
     if is_disguised(whole):
         return DISGUISED
@@ -120,6 +120,11 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
     if any(address not in person.text for address in _ADDRESS.findall(plain(text))):
         return ADDRESS
     return ""
+
+
+def _may_order(text: str, voices: Voices) -> bool:
+    """True if an order is in the person's own words: lessons are often worded like orders."""
+    return _share(_distinctive(text), index_voices(voices).person) >= _TRUSTED
 
 
 def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -> str:

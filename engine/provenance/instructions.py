@@ -14,8 +14,15 @@ from engine.provenance.voices import plain
 
 def is_instruction(text: str) -> bool:
     """True if a text instructs a model, even reversed or in ROT13."""
+    return _ORDER.search(plain(text)) is not None or is_takeover(text)
+
+
+def is_takeover(text: str) -> bool:
+    """True if a text addresses a model, replaces its instructions, or has it run a command or send data, even
+    reversed or in ROT13. Mere orders ("always …", "please …") are none: lessons are worded like that too.
+    """
     read = plain(text)
-    if _INSTRUCTION.search(read) is not None:
+    if _TAKEOVER.search(read) is not None:
         return True
     if not read.isascii():
         return False
@@ -64,7 +71,7 @@ _FORGET = (
     r"|vergessen|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*"
     r"|забуд\w*|проигнорир\w*)"
 )
-_INSTRUCTION = re.compile(
+_TAKEOVER = re.compile(
     "|".join(
         (
             # Replacing the model's instructions.
@@ -98,7 +105,23 @@ _INSTRUCTION = re.compile(
             r"|любо[мй]) (?:ответ\w*|сообщени\w*|сесси\w*)\b",
             r"\b(?:when|if|whenever|every time|each time|before|after) (?:the user|a user|someone|asked|you)"
             r"\b.{0,80}\b(?:always|never|say|reply|respond|answer|send|include|run|tell|recommend)\b",
-            # Standing orders.
+            # Running commands or sending data away.
+            r"\b(?:curl|wget|bash|sh|powershell|eval|base64)\b.{0,80}(?:\||https?:|-c\b|-d\b)|\brm -rf\b",
+            r"\b(?:send|post|upload|forward|exfiltrate|leak|submit|transmit)\b.{0,80}(?:https?://|@|\bto the "
+            r"(?:address|url|server|endpoint)\b)",
+            r"\bmerke? dir\b.{0,40}\b(?:immer|nie)\b|\b(?:decode|dekodier\w*|décod\w*|decodific\w*"
+            r"|декодир\w*|解码|解碼)\b.{0,40}"
+            r"\b(?:follow|obey|execute|run|befolg\w*|ausführ\w*|suiv\w*|exécut\w*|segu\w*|ejecut\w*"
+            r"|execut\w*|выполн\w*|执行)",
+            r"\b(?:decoded|deciphered|unscrambled|entschlüsselt|décodée?"
+            r"|decodificada?)\b.{0,40}\b(?:followed|obeyed|executed|run|applied"
+            r"|befolgt|ausgeführt|suivie?|exécutée?|seguida|ejecutada|executada)\b",
+        )
+    )
+)
+_ORDER = re.compile(
+    "|".join(
+        (
             r"(?:^|[.:;!] |\b(?:to|and|please|must|should|shall) )(?:always|never)\b",
             r"\b(?:remember|make sure|be sure|note|ensure|take care)\b(?: that)?.{0,20}\b(?:always|never)\b",
             r"^(?:please\b|do not\b|don't\b|must\b)",
@@ -118,17 +141,6 @@ _INSTRUCTION = re.compile(
             r"(?:^|[。；，：])(?:请|務必|务必|必须|必須|切勿|不得|禁止|请勿|一律|总是|總是|永远|始终要)|(?:务必|切勿|请勿|一律|必须始终|必须总是)",
             r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])"
             r"|してください(?:$|。)|하지 마|하십시오",
-            # Running commands or sending data away.
-            r"\b(?:curl|wget|bash|sh|powershell|eval|base64)\b.{0,80}(?:\||https?:|-c\b|-d\b)|\brm -rf\b",
-            r"\b(?:send|post|upload|forward|exfiltrate|leak|submit|transmit)\b.{0,80}(?:https?://|@|\bto the "
-            r"(?:address|url|server|endpoint)\b)",
-            r"\bmerke? dir\b.{0,40}\b(?:immer|nie)\b|\b(?:decode|dekodier\w*|décod\w*|decodific\w*"
-            r"|декодир\w*|解码|解碼)\b.{0,40}"
-            r"\b(?:follow|obey|execute|run|befolg\w*|ausführ\w*|suiv\w*|exécut\w*|segu\w*|ejecut\w*"
-            r"|execut\w*|выполн\w*|执行)",
-            r"\b(?:decoded|deciphered|unscrambled|entschlüsselt|décodée?"
-            r"|decodificada?)\b.{0,40}\b(?:followed|obeyed|executed|run|applied"
-            r"|befolgt|ausgeführt|suivie?|exécutée?|seguida|ejecutada|executada)\b",
         )
     )
 )

@@ -338,15 +338,14 @@ def test_another_version_adds_only_what_is_new(space: Space) -> None:
     first = rows(decisions=[{"decision": DECIDED}])
     space.run(Provider(first), extractors=[SHIPPED["decisions"]])
     later = replace(SHIPPED["decisions"], version="2")  # type: ignore[type-var]
-    both = rows(
-        decisions=[{"decision": DECIDED}, {"decision": "Never compare a rollup with a half day again."}]
-    )
+    order = "The agent must never compare a rollup with a half day again."
+    both = rows(decisions=[{"decision": DECIDED}, {"decision": order}])
     report = space.run(Provider(both), extractors=[later])
     assert [len(record.items) for record in report.results[0].records] == [
         0
     ]  # it is an instruction to a model
     assert space.text("decisions.md").count(DECIDED) == 1
-    assert [text for _, text, _ in space.waiting()] == ["Never compare a rollup with a half day again."]
+    assert [text for _, text, _ in space.waiting()] == [order]
     page = space.root / "knowledge/decisions.md"
     page.write_text("# Decisions\n")  # the person removes it
     space.run(Provider(both), extractors=[replace(later, version="3")])  # type: ignore[type-var]
