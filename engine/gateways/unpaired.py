@@ -1,7 +1,7 @@
 """Replaces halves of characters in JSON, such as half an emoji that a client cut a text in.
 
-JSON may write them as escapes, but they are no text: parsers refuse the whole message, so that a request would
-never be answered.
+JSON may write them as escapes, but they are no text: parsers refuse the whole message, so that a request
+would never be answered.
 """
 
 from __future__ import annotations
