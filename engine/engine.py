@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.errors import AutopoiesisError, IndexBusy, Problem, TopicError
 from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
 from engine.settings import trust
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from engine.search.results import SearchResult
     from engine.topics.library import TopicsDelta
     from engine.topics.model import Topic
+
+
+_INDEX_WAIT_S = 1.0
+"""Seconds that a search waits for another writer of the index."""
 
 
 class Engine(Parts):
@@ -300,19 +304,41 @@ class Engine(Parts):
         )
 
     def refresh_index(
-        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        paths: Iterable[str] | None = None,
+        *,
+        wait_s: float | None = None,
     ) -> IndexReport | None:
-        """Updates the index; a read-only workspace keeps its current one."""
+        """Updates the index; a read-only workspace keeps its current one.
+
+        ``wait_s`` is as for ``SearchIndex.refresh``.
+        """
         if self.files.read_only:
             return None
-        return self.index.refresh(progress, paths)
+        return self.index.refresh(progress, paths, wait_s=wait_s)
 
-    def catch_up_index(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Updates the index before a search; on failure the files are searched directly."""
+    def catch_up_index(
+        self, progress: Callable[[int, int], None] | None = None, *, wait_s: float = _INDEX_WAIT_S
+    ) -> str:
+        """Updates the index before a search.
+
+        On failure the files are searched directly. While another writer is at work, what it has committed is
+        searched.
+
+        Args:
+            wait_s: Seconds to wait for another writer.
+
+        Returns:
+            What another writer is doing, in one clause; ``""`` if the index is up to date or failed.
+        """
         try:
-            self.refresh_index(progress)
+            self.refresh_index(progress, wait_s=wait_s)
+        except IndexBusy as error:
+            return error.what
         except AutopoiesisError as error:
             self.report_error(f"{error}; searching the files directly instead")
+        return ""
 
     def seed_index(self, database: Path) -> None:
         """Starts a missing index from a copy of another workspace's."""

@@ -95,6 +95,10 @@ class IndexFailed(AutopoiesisError):
     """The search index cannot be opened, built or read."""
 
 
+class IndexBusy(IndexFailed):
+    """Another writer of the search index was not done in time."""
+
+
 class EmbeddingFailed(AutopoiesisError):
     """An embedding model could not answer: not installed, no key, timeout, refusal or invalid reply."""
 

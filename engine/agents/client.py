@@ -15,12 +15,27 @@ import socket
 import sys
 import time
 
-from engine.agents.wire import DONE, GREETING, MAX_BYTES, SECONDS, is_private, socket_folder, socket_path
+from engine.agents.wire import (
+    DONE,
+    GREETING,
+    HERE,
+    MAX_BYTES,
+    SECONDS,
+    is_private,
+    socket_folder,
+    socket_path,
+)
 
 SWITCH = "AUTOPOIESIS_HOOKS"
 """``off`` in the environment disables the hooks, including for agents that we run ourselves."""
 
 _GRACE_S = 0.02
+_HERE_PART = 0.2
+"""The part of the time within which a program that listens says so; one that was stopped never does."""
+_ALONE_PART = 0.3
+"""The part of the time that is kept for doing the work here, should the program that listens be too slow."""
+_OLDEST_S = 60.0
+"""An age of this process beyond this is not believed: not every kernel tells when a process was started."""
 
 
 def main() -> None:
@@ -35,7 +50,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + SECONDS - _age()
     if os.environ.get(SWITCH) == "off" or not arguments:
         return
     agent, folder = arguments[0], _workspace(arguments[1:])
@@ -43,7 +58,7 @@ def _run(arguments: list[str]) -> None:
     if not payload:
         return
     try:
-        answer = _request(folder, agent, payload, until)
+        answer = _request(folder, agent, payload, until - _ALONE_PART * SECONDS)
     except OSError:
         answer = None
     if answer is None and time.monotonic() < until:
@@ -53,6 +68,17 @@ def _run(arguments: list[str]) -> None:
     if answer:
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
+
+
+def _age() -> float:
+    """Seconds since this process was started, most of them spent on loading Python; 0 if unknown."""
+    try:
+        with open("/proc/self/stat", "rb") as stream:  # noqa: PTH123 — importing pathlib takes too long here
+            started = int(stream.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+    return age if 0 < age < _OLDEST_S else 0.0
 
 
 def _workspace(arguments: list[str]) -> str:
@@ -93,17 +119,22 @@ def _is_json(data: bytes) -> bool:
 
 
 def _request(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:
-    """The reply of the program that has the workspace open; ``None`` if there is none."""
+    """The reply of the program that has the workspace open; ``None`` if there is none.
+
+    Raises:
+        OSError: It cannot be asked, or does not answer in time.
+    """
     address = socket_path(workspace)
     if not is_private(socket_folder()):
         return None
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(max(0.1, until - time.monotonic()))
+        connection.settimeout(_HERE_PART * SECONDS)
         connection.connect(address)
-        connection.sendall(GREETING + agent.encode() + b"\n" + payload)
+        left = max(0, round((until - time.monotonic()) * 1000))
+        connection.sendall(GREETING + f"{agent} {left}\n".encode() + payload)
         connection.shutdown(socket.SHUT_WR)
-        parts: list[bytes] = []
+        answer = b""
         while part := connection.recv(1 << 16):
-            parts.append(part)
-    answer = b"".join(parts)
-    return answer[len(DONE) :] if answer.startswith(DONE) else None
+            answer += part
+            connection.settimeout(max(0.001, until - time.monotonic()))
+    return answer.removeprefix(HERE + DONE) if answer.startswith(HERE + DONE) else None

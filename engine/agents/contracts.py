@@ -52,6 +52,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Off:
+    """A setting that turns all hooks off."""
+
+    keys: tuple[str, ...]
+    """From the root of the settings to its value."""
+
+    off: bool
+    """The value that turns them off."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """One agent's contract."""
 
@@ -99,6 +110,13 @@ class Contract:
     inject_each_start: bool = False
     """Whether a resumed session needs the standing context again, because its log does not keep it."""
 
+    off: tuple[Off, ...] = ()
+    """The settings that turn all its hooks off."""
+
+    off_files: tuple[str, ...] = ()
+    """Where it looks for them, the ones that count most first: a path from the root, in the project if it
+    starts with ``./``, or else in its folder."""
+
     trust_file: str = ""
     """The file in its folder that lists the trusted hooks; empty if it runs any."""
 
@@ -140,6 +158,14 @@ CLAUDE_CODE = Contract(
     mcp=Place("~/.claude.json", ".mcp.json"),
     mcp_key="mcpServers",
     note="Restart running sessions to load the hooks.",
+    off=(Off(("disableAllHooks",), off=True),),
+    off_files=(
+        "/etc/claude-code/managed-settings.json",
+        "/Library/Application Support/ClaudeCode/managed-settings.json",
+        "./.claude/settings.local.json",
+        "./.claude/settings.json",
+        "settings.json",
+    ),
 )
 
 _TRUST_CODEX = "start codex, which asks, or run /hooks in it"
@@ -167,6 +193,8 @@ CODEX = Contract(
         "and `codex --no-daemon`; the hooks of its TUI run in a daemon that keeps the environment it was "
         "first started with: use `hook off` there."
     ),
+    off=(Off(("features", "hooks"), off=False), Off(("features", "codex_hooks"), off=False)),
+    off_files=("./.codex/config.toml", "config.toml"),
     trust_file="config.toml",
     trust_hint=_TRUST_CODEX,
 )
@@ -191,6 +219,17 @@ GEMINI = Contract(
     mcp_key="mcpServers",
     note="Gemini CLI warns once about a project's hooks, and escapes < and > in injected text.",
     ticks=1_000,
+    off=(
+        Off(("hooksConfig", "enabled"), off=False),
+        Off(("hooks", "enabled"), off=False),  # older versions
+        Off(("tools", "enableHooks"), off=False),
+    ),
+    off_files=(
+        "/etc/gemini-cli/settings.json",
+        "/Library/Application Support/GeminiCli/settings.json",
+        "./.gemini/settings.json",
+        "settings.json",
+    ),
     compacts_silently=True,
     silence="{}",  # with empty stdout it reads stderr
 )

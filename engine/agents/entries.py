@@ -43,6 +43,7 @@ class Section:
     read: Callable[[str], Entries]  # our entries in a text
     add: Callable[[str, Entries], str]  # to a text without any
     remove: Callable[[str], str]
+    kept: Callable[[str], dict[str, Any]] = lambda _text: {}  # what the person added to our entry
 
 
 def sections(contract: Contract) -> tuple[Section, Section]:
@@ -53,7 +54,12 @@ def sections(contract: Contract) -> tuple[Section, Section]:
     key = contract.mcp_key
     if contract.mcp.user.endswith(".toml"):
         return hooks, Section(
-            "MCP server", _toml, partial(_our_server, _toml, key), _add_table, _remove_table
+            "MCP server",
+            _toml,
+            partial(_our_server, _toml, key),
+            _add_table,
+            _remove_table,
+            partial(_added_to_server, _toml, key),
         )
     return hooks, Section(
         "MCP server",
@@ -61,6 +67,7 @@ def sections(contract: Contract) -> tuple[Section, Section]:
         partial(_our_server, _json, key),
         partial(_add_server, key),
         partial(_remove_server, key),
+        partial(_added_to_server, _json, key),
     )
 
 
@@ -115,7 +122,8 @@ def parse_command(command: str) -> list[str]:
 
 
 def with_entries(text: str, section: Section, entries: Entries) -> str:
-    """The text with exactly these entries of ours; unchanged if it already has them.
+    """The text with exactly these entries of ours; unchanged if it already has them. What the person added to
+    an entry stays in it.
 
     Raises:
         JsonError, CannotEdit: It cannot be parsed, or our entries cannot be changed alone.
@@ -123,11 +131,12 @@ def with_entries(text: str, section: Section, entries: Entries) -> str:
     if section.read(text) == entries:
         return text
     try:
-        made = section.remove(text)
-        made = section.add(made, entries) if entries else made
-        if section.read(made) == entries and _without_ours(section.tree(made)) == _without_ours(
-            section.tree(text)
-        ):
+        made, kept = section.remove(text), section.kept(text) if entries else {}
+        if entries:
+            made = section.add(made, {name: {**entry, **kept} for name, entry in entries.items()})
+        if (section.read(made), section.kept(made)) == (entries, kept) and _without_ours(
+            section.tree(made)
+        ) == _without_ours(section.tree(text)):
             return made
     except (CannotEdit, JsonError) as error:
         raise CannotEdit(f"cannot change our {section.what}: {error}") from None
@@ -274,6 +283,14 @@ def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> E
     return {SERVER: {name: ours[name] for name in _SERVER_KEYS if name in ours}}
 
 
+def _added_to_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> dict[str, Any]:
+    servers = tree(text).get(key)
+    ours = servers.get(SERVER) if isinstance(servers, dict) else None
+    if not isinstance(ours, dict):
+        return {}
+    return {name: value for name, value in ours.items() if name not in _SERVER_KEYS}
+
+
 def _add_server(key: str, text: str, entries: Entries) -> str:
     return _add(text, key, SERVER, entries[SERVER])
 
@@ -305,10 +322,32 @@ def _toml(text: str) -> dict[str, Any]:
 def _add_table(text: str, entries: Entries) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[mcp_servers.{SERVER}]"]
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries[SERVER].items()]
+    lines += [f"{_toml_key(key)} = {_toml_of(value)}" for key, value in entries[SERVER].items()]
     if text and not text.endswith("\n"):
         return text + newline * 2 + newline.join(lines)
     return text + (newline if text else "") + "".join(line + newline for line in lines)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _toml_of(value: object) -> str:
+    """A value in one line of TOML.
+
+    Raises:
+        CannotEdit: It is a date, which JSON lacks.
+    """
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml_key(key)} = {_toml_of(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_of, value)) + "]"
+    if not isinstance(value, str | int | float):
+        raise CannotEdit("our server has a date")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _remove_table(text: str) -> str:

@@ -27,6 +27,7 @@ from engine.agents.injected_text import injected_text
 from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
+from engine.context.compiled import SEARCH_FAILED
 from engine.conversations.turns import Before
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
@@ -41,8 +42,14 @@ MAX_NEW_TURNS = 200
 _FIT_ATTEMPTS = 3
 _SESSIONS_AT_START = 10
 """New sessions up to which rules are learned at once; more of them wait for the hourly job."""
-_INDEX_S = 0.4 * SECONDS
-"""Seconds after the start of a hook at which indexing is cut short."""
+_INDEX_PART = 0.4
+"""The part of the time left after which indexing is cut short."""
+_WAIT_S = 0.2
+"""Seconds that a hook waits for another writer of the index."""
+_SEARCH_PART = 0.9
+"""The part of the time left after which a search is given up; what follows it is quick."""
+_BUSY_PART = 0.1
+"""The same while another program writes the index: each new state of it is read anew."""
 
 
 class _OutOfTimeError(Exception):
@@ -68,9 +75,14 @@ class Hooks:
         self._import_guard = threading.Lock()
         self._recent: dict[tuple[str, ...], float] = {}
 
-    def answer(self, agent: str, payload: bytes) -> str:
-        """The output of the hook; may be empty. Never raises an ``AutopoiesisError``."""
+    def answer(self, agent: str, payload: bytes, until: float | None = None) -> str:
+        """The output of the hook; may be empty. Never raises an ``AutopoiesisError``.
+
+        Args:
+            until: When the agent stops waiting, by the monotonic clock; by default ``SECONDS`` from now.
+        """
         started = time.monotonic()
+        until = started + SECONDS if until is None else until
         try:
             call = read_call(agent, payload)
         except AutopoiesisError as error:
@@ -89,7 +101,7 @@ class Hooks:
             elif call.event.moment in WAITED_FOR and self._is_duplicate(call):
                 run = replace(run, said=DUPLICATE)
             elif call.event.moment in WAITED_FOR:
-                run, text = self._inject(call, run, started)
+                run, text = self._inject(call, run, until)
                 answer = call.contract.answer(call.event.name, text)
             else:
                 self._forget_recent(call)
@@ -116,29 +128,42 @@ class Hooks:
             recent = self._recent.items()
             self._recent = {key: at for key, at in recent if key[1] != call.session_id}
 
-    def _catch_up(self, started: float) -> bool:
-        """Updates the index as far as time permits; returns whether it is up to date."""
-        if self._engine.files.read_only:
-            return True
+    def _catch_up(self, until: float) -> tuple[str, str]:
+        """Updates the index as far as time permits.
+
+        Returns:
+            Why a search lacks the latest changes, and why the index cannot be searched at all, each in one
+            clause; ``""`` if it does not, or can.
+        """
+        engine = self._engine
+        if engine.files.read_only:
+            return "", ""
+        now = time.monotonic()
+        cut = now + _INDEX_PART * (until - now)
 
         def progress(_done: int, _of: int) -> None:
-            if time.monotonic() - started > _INDEX_S:
+            if time.monotonic() > cut:
                 raise _OutOfTimeError
 
         try:
-            self._engine.catch_up_index(progress)
+            busy = engine.catch_up_index(progress, wait_s=_WAIT_S)
         except _OutOfTimeError:
             # Progress is kept; the next run resumes from there.
-            self._later(self._engine.catch_up_index)
-            return False
-        return True
+            self._later(self._catch_up_later)
+            busy = "there is more than can be indexed in time"
+        if not busy:
+            return "", ""
+        return f"the latest changes were not searched: {busy}", engine.index.why_not_ready()
+
+    def _catch_up_later(self) -> None:
+        self._engine.catch_up_index()
 
     # Injection.
 
-    def _inject(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+    def _inject(self, call: HookCall, run: HookRun, until: float) -> tuple[HookRun, str]:
         if call.event.moment == "session_start":
             return self._inject_standing(call, run)
-        return self._inject_relevant(call, run, started)
+        return self._inject_relevant(call, run, until)
 
     def _inject_standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """The standing context of a session; a resumed session already has it."""
@@ -174,7 +199,7 @@ class Hooks:
             return known.announced is not None and known.has_ended
         return is_compressed_since(call, known.announced.at)
 
-    def _inject_relevant(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+    def _inject_relevant(self, call: HookCall, run: HookRun, until: float) -> tuple[HookRun, str]:
         """Whatever is relevant to a prompt."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
         call = replace(call, prompt=typed_prompt(call))
@@ -195,7 +220,9 @@ class Hooks:
         message, before = self._message(call)
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
-        can_search = self._catch_up(started)
+        behind, unsearched = self._catch_up(until)
+        now = time.monotonic()
+        search_until = now + (_BUSY_PART if behind else _SEARCH_PART) * (until - now)
         known_sections = known.sections | engine.injections.seen(call.session_id, known.since)
 
         def compiled(tokens: int) -> Compiled:
@@ -209,15 +236,20 @@ class Hooks:
                 agent=call.contract.agent,
                 injected=known_sections,
                 held_from=known.line or None,
-                search=can_search,
+                unsearched=unsearched,
+                until=search_until,
             )
 
         made, text = self._fit(
             "prompt", call.contract.max_bytes - len(standing_again.encode()), budget, compiled
         )
+        left_out = next((each for each in made.problems if each.startswith(SEARCH_FAILED)), behind)
+        run = replace(run, said=left_out)
+        if not text and standing_again:
+            return run, standing_again
         if not text:
-            return (run, standing_again) if standing_again else (replace(run, said="nothing relevant"), "")
-        if time.monotonic() - started > SECONDS:
+            return replace(run, said=f"nothing relevant{left_out and f'; {left_out}'}"), ""
+        if time.monotonic() > until:
             return replace(run, said="too late: the agent has stopped waiting", failed=True), ""
         noted = engine.injections.record(
             made,

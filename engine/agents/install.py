@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from engine.agents.contracts import Contract, Place
+from engine.agents.disabled import setting_off
 from engine.agents.entries import (
     HOOK,
     CannotEdit,
@@ -101,6 +102,16 @@ class Where:
             folder = folder if self.variables.get(contract.variable) else self.home
         return _or_jsonc(folder / place.user.removeprefix("~/"))
 
+    def off_files(self, contract: Contract) -> list[Path]:
+        """The settings that may turn all hooks off, the ones that count most first."""
+        found = []
+        for each in contract.off_files:
+            if not each.startswith("./"):
+                found.append(self.folder(contract) / each)
+            elif self.project is not None:
+                found.append(self.project / each)
+        return found
+
 
 def _or_jsonc(path: Path) -> Path:
     """opencode reads both ``.json`` and ``.jsonc``: whichever the person has."""
@@ -158,7 +169,7 @@ class Change:
             remove_named(self.old_backup)
 
 
-State = Literal["installed", "untrusted", "differs", "stale", "no", "unreadable"]
+State = Literal["installed", "off", "untrusted", "differs", "stale", "no", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +241,10 @@ def install_state(
     now = (None, None) if programs is None else desired(contract, programs.folder, programs.workspace)
     hooks, server = sections(contract)
     state = _state_of(contract, where, contract.hooks, hooks, now[0])
+    if state.state == "installed" and contract.trust_file:
+        state = _with_trust(contract, where, state)
     return (
-        _with_trust(contract, where, state) if state.state == "installed" and contract.trust_file else state,
+        state if state.state in ("no", "unreadable") else _unless_off(contract, where, state),
         _state_of(contract, where, contract.mcp, server, now[1]),
     )
 
@@ -257,6 +270,16 @@ def _state_of(
     if now is not None and ours != now:
         return InstallState("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
     return InstallState("installed", path)
+
+
+def _unless_off(contract: Contract, where: Where, state: InstallState) -> InstallState:
+    """The state, or ``off`` if a setting keeps the agent from running any hook."""
+    found = setting_off(contract.off, where.off_files(contract))
+    if found is None:
+        return state
+    path, setting = found
+    why = f"{shown(str(path))}: {contract.title} runs no hooks, because {setting}"
+    return replace(state, state="off", why=why, hint="remove that setting, then start a new session")
 
 
 def _with_trust(contract: Contract, where: Where, state: InstallState) -> InstallState:

@@ -17,7 +17,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from engine.agents.hooks import Hooks
-from engine.agents.wire import DONE, GREETING, LEAVE, MAX_BYTES, is_private, socket_folder, socket_path
+from engine.agents.wire import (
+    DONE,
+    GREETING,
+    HERE,
+    LEAVE,
+    MAX_BYTES,
+    is_private,
+    socket_folder,
+    socket_path,
+)
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -179,15 +188,19 @@ class Listener:
         try:
             # A client that has disconnected in the meantime needs no answer.
             with connection, contextlib.suppress(OSError):
+                self.used = asked = time.monotonic()
                 connection.settimeout(_REQUEST_S)
+                with contextlib.suppress(OSError):  # one that asks to leave does not wait for anything
+                    connection.sendall(HERE)
                 request = _read(connection)
-                agent, found, payload = request.removeprefix(GREETING).partition(b"\n")
-                self.used = time.monotonic()
+                head, found, payload = request.removeprefix(GREETING).partition(b"\n")
+                agent, _, left = head.decode("utf-8", "replace").partition(" ")
                 if request == LEAVE:
                     if self._lingers:
                         self._leaving.set()
                 elif found and request.startswith(GREETING):
-                    answer = self._hooks.answer(agent.decode("utf-8", "replace"), payload)
+                    until = asked + int(left) / 1000 if left.isdecimal() else None
+                    answer = self._hooks.answer(agent, payload, until)
                     connection.sendall(DONE + answer.encode("utf-8", "replace"))
         finally:
             self._slots.release()

@@ -43,8 +43,13 @@ class HookRun:
     injection: str = ""  # id in the injection log
     line: int = 0  # of a compaction: the first transcript line that stays in the agent's context
     keeps_prompt: bool = False  # of a compaction: the last prompt, not answered yet, stays in the context
-    said: str = ""  # why nothing was injected, or what was captured
+    said: str = ""  # why nothing was injected, what was not searched, or what was captured
     failed: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """What was injected, and what was said of it."""
+        return "; ".join(filter(None, (", ".join(self.labels), self.said)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def answer_standalone(agent: str, workspace: str, payload: bytes, seconds: float
         return b""
     if call is None:
         return b""
+    until = time.monotonic() + seconds
     is_waited_for = call.event.moment in WAITED_FOR
     parent = os.getpid()
     gc.disable()  # the process is short-lived; collection would take a twentieth of its time
@@ -56,7 +57,7 @@ def answer_standalone(agent: str, workspace: str, payload: bytes, seconds: float
 
         with _opened(workspace, call) as engine, tokens.remembering():
             # The background process does the rest.
-            return _answer(engine, call, payload, lambda _job: None)
+            return _answer(engine, call, payload, lambda _job: None, until)
     except AutopoiesisError as error:
         note_failure(f"{call.contract.agent} {call.event.moment}: {error}")
         return call.contract.silence.encode()
@@ -75,10 +76,12 @@ def _opened(workspace: str, call: HookCall) -> Engine:
     return engine
 
 
-def _answer(engine: Engine, call: HookCall, payload: bytes, later: Later) -> bytes:
+def _answer(
+    engine: Engine, call: HookCall, payload: bytes, later: Later, until: float | None = None
+) -> bytes:
     from engine.agents.hooks import Hooks  # noqa: PLC0415 — loads the engine
 
-    return Hooks(engine, later).answer(call.contract.agent, payload).encode()
+    return Hooks(engine, later).answer(call.contract.agent, payload, until).encode()
 
 
 def _detach(parent: int, seconds: float) -> None:

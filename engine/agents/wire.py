@@ -9,14 +9,21 @@ import os
 import stat
 
 SECONDS = 5.0
-"""Maximum time for a hook, after which the agent continues in any case."""
+"""Maximum time for a hook from the start of its process, after which the agent continues in any case."""
 
 MAX_BYTES = 16 * 1024 * 1024
 """Maximum size of an event; more is not read."""
 
-GREETING = b"autopoiesis-hook 1 "
+GREETING = b"autopoiesis-hook 2 "
+"""Followed by the agent, a space, the milliseconds left for the answer, a line break and the event."""
+
+HERE = b"here\n"
+"""Sent at once by a program that listens: one that was stopped accepts connections as well."""
+
 DONE = b"ok\n"
-LEAVE = GREETING + b"leave"
+"""Followed by the output of the hook."""
+
+LEAVE = b"autopoiesis-hook 1 leave"
 """Sent by a program that wants to listen itself."""
 
 _OTHER_USERS = 0o077

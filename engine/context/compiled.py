@@ -20,6 +20,9 @@ SlotName = Literal[
     "message",
 ]
 
+SEARCH_FAILED = "search failed, nothing was retrieved"
+"""How a problem begins that left out everything a search would have found."""
+
 LAYERS: dict[int, str] = {
     1: "role",
     2: "function schema",

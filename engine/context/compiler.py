@@ -26,7 +26,7 @@ from engine.context import catalog, fixed, recaps, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
-from engine.context.compiled import Compiled, LeftOut
+from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
@@ -392,7 +392,7 @@ class _Compile:
             try:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
-                self.notes.append(f"search failed, nothing was retrieved: {error}")
+                self.notes.append(f"{SEARCH_FAILED}: {error}")
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
         if request.history and is_vague(request.message):

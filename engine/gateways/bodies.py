@@ -16,6 +16,7 @@ _Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")]
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Line = Annotated[str, Field(max_length=1_000)]
 _Text = Annotated[str, Field(max_length=60_000)]
+_Long = Annotated[str, Field(max_length=4_000_000)]
 
 
 class _Body(BaseModel):
@@ -26,13 +27,13 @@ class TurnBody(_Body):
     """A message, or with ``tool`` a tool call; repeating one with the same ``key`` adds nothing."""
 
     role: Literal["user", "agent", "system"]
-    text: _Text
+    text: _Long
     kind: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,40}$")] = ""
     at: _At | None = None
     key: _Line = ""
     attachments: Annotated[list[_Line], Field(max_length=50)] = []
     tool: _Line = ""
-    result: _Text = ""
+    result: _Long = ""
 
 
 class MessageBody(TurnBody):

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.redaction.detect import redacted
 
-MAX_BYTES = 64 * 1024
-"""Of a request's body."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Of a request's body: a turn with the output of its tools may have some megabytes."""
 MAX_HOOK_BYTES = 1024 * 1024
 """Of a webhook's body: GitHub sends whole descriptions, and every commit of a push."""
 HOOKS = "/hooks/"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from engine.context.compiler import CompileRequest
 from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
+from engine.errors import IndexFailed
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -73,7 +76,8 @@ class Prompts:
         agent: str = "",
         injected: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
-        search: bool = True,
+        unsearched: str = "",
+        until: float | None = None,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -83,7 +87,9 @@ class Prompts:
             budget: Tokens for prompt and reply reserve; by default the workspace's setting.
             tools, part, agent, injected, held_from: As in ``CompileRequest``; topics in ``injected`` are
                 left out.
-            search: Whether to search the memory.
+            unsearched: Why not to search the memory, in one clause; ``""`` to search it.
+            until: When to give up searching, by the monotonic clock. What cannot be searched is left out,
+                and ``problems`` says why.
             project: The names of the project; by default that of the conversation.
 
         Raises:
@@ -94,7 +100,7 @@ class Prompts:
         known = {path for path, _ in injected}
         today = local_day(self._clock(), self._zone())
 
-        def retrieve(asked: Query) -> list[SearchResult]:
+        def search(asked: Query) -> list[SearchResult]:
             found = self._index().search(
                 asked.text,
                 limit=asked.limit,
@@ -111,6 +117,11 @@ class Prompts:
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
             return [*told, *(each for each in found if _is_beside(each, before.path))]
 
+        def retrieve(asked: Query) -> list[SearchResult]:
+            if unsearched:
+                raise IndexFailed(unsearched)
+            return search(asked) if until is None else _in_time(lambda: search(asked), until)
+
         return self._compiler().compile(
             CompileRequest(
                 message=text,
@@ -118,7 +129,7 @@ class Prompts:
                 topics=tuple(topic for topic in topics if topic.path not in known),
                 trace=trace,
                 history=before.turns,
-                retrieve=retrieve if search else None,
+                retrieve=retrieve,
                 budget=budget,
                 tools=tools,
                 session_id=before.session_id,
@@ -142,3 +153,30 @@ def _is_beside(result: SearchResult, conversation: str) -> bool:
     if result.category == "conversation":
         return result.path == conversation
     return not is_recap(result)
+
+
+def _in_time(search: Callable[[], list[SearchResult]], until: float) -> list[SearchResult]:
+    """The results of a search; one that takes too long goes on in the background.
+
+    Raises:
+        IndexFailed: It takes too long.
+    """
+    found: list[list[SearchResult]] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(search())
+        except BaseException as error:  # noqa: BLE001 — raised below
+            failed.append(error)
+
+    left = until - time.monotonic()
+    if left > 0:
+        thread = threading.Thread(target=run, name="autopoiesis-search", daemon=True)
+        thread.start()
+        thread.join(left)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise IndexFailed("it takes too long")
+    return found[0]

@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import apsw
 
-from engine.errors import AutopoiesisError, IndexFailed, ReadOnly
+from engine.errors import AutopoiesisError, IndexBusy, IndexFailed, ReadOnly
 from engine.search.filesystem import is_shared
 from engine.search.reports import State
 from engine.startup.records import dataclass
 
-READ_WAIT_MS = 1000
-WRITE_WAIT_MS = 15_000
+READ_WAIT_MS = 500
+WRITE_WAIT_S = 15.0
 _READ_CACHE_KB = 32_000
 _WRITE_CACHE_KB = 32_000
 _LOG_BYTES = 16 * 1024 * 1024
@@ -78,7 +78,7 @@ def user_error(error: BaseException, path: Path) -> AutopoiesisError:
             "the search index cannot be written", where=where, hint="check the permissions of its folder"
         )
     if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return IndexFailed(
+        return IndexBusy(
             "another program is writing to it", where=where, hint="try again when it has finished"
         )
     hint = "check the disk" if not is_damage(error) else "run: autopoiesis index --rebuild"
@@ -163,8 +163,11 @@ def remove(path: Path) -> None:
             ) from error
 
 
-def open_writer(path: Path) -> apsw.Connection:
+def open_writer(path: Path, wait_s: float = WRITE_WAIT_S) -> apsw.Connection:
     """Open a connection that may write, creating the file if it is missing. Changes nothing in it yet.
+
+    Args:
+        wait_s: Seconds that a statement waits for another program's.
 
     Raises:
         IndexFailed: The file or one of its journals is a symlink or not a regular file.
@@ -179,7 +182,7 @@ def open_writer(path: Path) -> apsw.Connection:
         str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
     )
     try:
-        _prepare(connection, WRITE_WAIT_MS)
+        _prepare(connection, round(wait_s * 1000))
         connection.pragma("cache_size", -_WRITE_CACHE_KB)
     except FAULTS:
         connection.close()
@@ -208,7 +211,8 @@ def open_reader(path: Path) -> apsw.Connection:
     """Open a read-only connection.
 
     Raises:
-        Unavailable: The file is missing; or it or one of its journals is a symlink or not a regular file.
+        Unavailable: The file is missing; it or one of its journals is a symlink or not a regular file; or a
+            program that was killed left a change in it half done, which only a writer can take back.
         apsw.Error: The file cannot be opened, or is not a database.
     """
     if problem := file_problem(path):
@@ -216,29 +220,27 @@ def open_reader(path: Path) -> apsw.Connection:
     if identity(path) is None:
         raise Unavailable("missing", "there is no search index")
     _refuse_foreign_journal(path)
+    try:
+        return _opened_for_reading(str(path))
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_ROLLBACK:
+            raise Unavailable("broken", "a change in the search index was left half done") from error
     # A reader of a write-ahead log has to write to its lock table. If that is not permitted, the last resort
     # is to open the file as immutable.
-    attempts = [(str(path), apsw.SQLITE_OPEN_READWRITE), (str(path), apsw.SQLITE_OPEN_READONLY)]
-    attempts.append(
-        (f"file:{quote(str(path))}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    )
-    for position, (name, flags) in enumerate(attempts, 1):
-        connection = None
-        try:
-            connection = apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
-            _prepare(connection, READ_WAIT_MS)
-            connection.pragma("query_only", True)
-            connection.pragma("cache_size", -_READ_CACHE_KB)
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        except FAULTS as error:
-            if connection is not None:
-                connection.close()
-            refused = isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError)
-            if position < len(attempts) and refused:
-                continue
-            raise
-        return connection
-    raise Unavailable("missing", "there is no search index")
+    return _opened_for_reading(f"file:{quote(str(path))}?immutable=1", apsw.SQLITE_OPEN_URI)
+
+
+def _opened_for_reading(name: str, flags: int = 0) -> apsw.Connection:
+    connection = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | flags)
+    try:
+        _prepare(connection, READ_WAIT_MS)
+        connection.pragma("query_only", True)
+        connection.pragma("cache_size", -_READ_CACHE_KB)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except FAULTS:
+        connection.close()
+        raise
+    return connection
 
 
 def _refuse_foreign_journal(path: Path) -> None:

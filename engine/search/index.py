@@ -52,7 +52,7 @@ class SearchIndex:
         without_vectors: Why there is no embedder, in one clause.
         references: Returns the number of useful references by path, which affects ranking.
         read_only: Never write, neither to index nor to repair.
-        lock_timeout_s: Seconds to wait for another process that is indexing.
+        lock_timeout_s: Seconds to wait for another writer, where nothing else is said.
     """
 
     def __init__(
@@ -200,7 +200,13 @@ class SearchIndex:
         except (Unavailable, schema.ForeignDatabase, *database.FAULTS):
             return []
 
-    def refresh(self, progress: Progress | None = None, paths: Iterable[str] | None = None) -> IndexReport:
+    def refresh(
+        self,
+        progress: Progress | None = None,
+        paths: Iterable[str] | None = None,
+        *,
+        wait_s: float | None = None,
+    ) -> IndexReport:
         """Bring the index up to date with the files.
 
         Unchanged files are not read. Work is written in batches: after an interruption the index is
@@ -210,12 +216,14 @@ class SearchIndex:
             progress: Called with the steps done and the total, from this thread.
             paths: Only these workspace-relative files and folders, whether they were added, changed or
                 removed; by default the whole workspace. An incomplete index is always completed.
+            wait_s: Seconds to wait for another writer; by default as long as the index was made to wait.
 
         Raises:
-            IndexFailed: The disk is full or fails, or another process is indexing.
+            IndexBusy: Another writer was not done within ``wait_s``.
+            IndexFailed: The disk is full or fails.
             ReadOnly: The workspace cannot be written.
         """
-        return self._maintenance.refresh(progress, None if paths is None else list(paths))
+        return self._maintenance.refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
 
     def seed(self, other: Path) -> None:
         """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
@@ -242,12 +250,21 @@ class SearchIndex:
 
     def status(self) -> IndexStatus:
         """The state of the index. Never raises or changes anything."""
+        return self._status_by(self._ready)
+
+    def why_not_ready(self) -> str:
+        """Why a search would read the files instead, in one clause; empty if the index can answer."""
+        return self._status_by(lambda _connection: IndexStatus("ready")).why
+
+    def _status_by(self, ready: Callable[[apsw.Connection], IndexStatus]) -> IndexStatus:
         try:
             with self._readers.borrow() as (connection, _):
                 self._require_ready(connection)
-                return self._ready(connection)
+                return ready(connection)
         except Unavailable as error:
             return IndexStatus(error.state, error.why, error=self._error)
+        except apsw.BusyError:
+            return IndexStatus("broken", "another program has locked the search index", error=self._error)
         except (*database.FAULTS, IndexFailed) as error:
             return IndexStatus("broken", f"the search index cannot be read ({error})", error=self._error)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from engine.errors import IndexFailed, ReadOnly
+from engine.errors import IndexBusy, IndexFailed, ReadOnly
 from engine.search import database, schema
 from engine.search.embeddings import as_slow
 from engine.search.reports import IndexReport, Skipped, VerifyReport
@@ -36,7 +36,7 @@ class Maintenance:
 
     Args:
         embedder: ``None`` for search by words alone.
-        lock_timeout_s: Seconds to wait for another process.
+        lock_timeout_s: Seconds to wait for another writer.
         stopping: Called between steps; returns whether to stop early.
     """
 
@@ -70,18 +70,24 @@ class Maintenance:
         self._threads = threading.RLock()
 
     def refresh(
-        self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
+        self,
+        progress: Progress | None,
+        paths: Sequence[str] | None,
+        *,
+        rebuild: str = "",
+        wait_s: float | None = None,
     ) -> IndexReport:
         """Bring the index up to date; the vectors of a slow model follow in the background.
 
         Args:
             paths: Files and folders to check; ``None`` for everything.
             rebuild: Why to delete the index first; ``""`` to keep it.
+            wait_s: As for ``SearchIndex.refresh``.
 
         Raises:
             IndexFailed, ReadOnly: As for ``SearchIndex.refresh``.
         """
-        report = self._refresh_index(progress, paths, rebuild=rebuild)
+        report = self._refresh_index(progress, paths, rebuild=rebuild, wait_s=wait_s)
         return report if self._backlog is None else self._backlog.follow(report)
 
     def finish_vectors(self, progress: Progress | None) -> str:
@@ -101,17 +107,22 @@ class Maintenance:
             self._slow.close()
 
     def _refresh_index(
-        self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
+        self,
+        progress: Progress | None,
+        paths: Sequence[str] | None,
+        *,
+        rebuild: str = "",
+        wait_s: float | None = None,
     ) -> IndexReport:
         started = time.monotonic()
-        with self._exclusive():
+        with self._exclusive(wait_s):
             reason = rebuild
             if rebuild:
                 database.remove(self._path)
             for attempt in range(1, _ATTEMPTS + 1):
                 existed = self._path.exists()
                 try:
-                    outcome, chunks, skipped = self._attempt(progress, paths)
+                    outcome, chunks, skipped = self._attempt(progress, paths, wait_s)
                 except schema.NewerSchema as error:
                     reason = f"it {error.what}"
                 except database.FAULTS as error:
@@ -143,12 +154,14 @@ class Maintenance:
             return VerifyReport(tuple(found), True, self._refresh_index(progress, None, rebuild=found[0]))
 
     def _attempt(
-        self, progress: Progress | None, paths: Sequence[str] | None
+        self, progress: Progress | None, paths: Sequence[str] | None, wait_s: float | None
     ) -> tuple[Outcome | None, int, tuple[Skipped, ...]]:
         from engine.search.verify import check_words  # noqa: PLC0415 — only writers check
         from engine.search.writer import Writer  # noqa: PLC0415 — imports the parsers, which a search never needs
 
-        connection = database.open_writer(self._path)
+        connection = database.open_writer(
+            self._path, database.WRITE_WAIT_S if wait_s is None else min(wait_s, database.WRITE_WAIT_S)
+        )
         try:
             opened = database.identity(self._path)
             schema.version_of(connection)  # raises for a foreign database, before anything in it is changed
@@ -202,36 +215,38 @@ class Maintenance:
             return [f"it is damaged ({error})"]
 
     @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _exclusive(self, wait_s: float | None = None) -> Iterator[None]:
         """Hold the write lock, which excludes other threads and processes; reentrant within a thread."""
         if self._read_only:
             raise ReadOnly("the workspace is read-only", where=self._path.name)
         from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
-        deadline = time.monotonic() + self._lock_timeout_s
-        with self._threads:
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        deadline = time.monotonic() + wait_s
+        with contextlib.ExitStack() as held:
+            while not self._threads.acquire(timeout=min(wait_s, _LOCK_SLICE_S)):
+                self._check_waiting(deadline, "this program is still indexing")
+            held.callback(self._threads.release)
             try:
                 lock = FileLock(lock_place(self._workspace, LOCK_NAME), is_singleton=True)
                 while True:
                     with contextlib.suppress(Timeout):
-                        lock.acquire(timeout=_LOCK_SLICE_S, poll_interval=0.02)
+                        lock.acquire(timeout=min(wait_s, _LOCK_SLICE_S), poll_interval=0.02)
                         break
-                    if self._stopping() or time.monotonic() > deadline:
-                        raise IndexFailed(
-                            "another program is indexing",
-                            where=self._path.name,
-                            hint="try again when it has finished",
-                        )
+                    self._check_waiting(deadline, "another program is indexing")
             except OSError as error:
                 raise ReadOnly(
                     f"the search index cannot be locked ({error.strerror})",
                     where=LOCK_NAME,
                     hint="check the permissions of the workspace",
                 ) from error
-            try:
-                yield
-            finally:
-                lock.release()
+            held.callback(lock.release)
+            yield
+
+    def _check_waiting(self, deadline: float, why: str) -> None:
+        """Raise ``IndexBusy`` unless there is time and reason to go on waiting for another writer."""
+        if self._stopping() or time.monotonic() > deadline:
+            raise IndexBusy(why, where=self._path.name, hint="try again when it has finished")
 
 
 def _report(

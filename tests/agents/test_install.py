@@ -11,6 +11,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -248,6 +249,64 @@ def test_entries_that_codex_adds_next_to_ours_are_kept(where: Where, programs: P
     assert all(each.is_noop for each in installation(CODEX, where, programs, mcp=True))
     uninstall(CODEX, where, mcp=True)
     assert path.read_text() == trusted
+
+
+OFF = [
+    (CLAUDE_CODE, ".claude/settings.json", {"disableAllHooks": True}),
+    (GEMINI, ".gemini/settings.json", {"hooksConfig": {"enabled": False}}),
+    (GEMINI, ".gemini/settings.json", {"tools": {"enableHooks": False}}),
+    (CODEX, ".codex/config.toml", {"features": {"hooks": False}}),
+]
+
+
+@pytest.mark.parametrize(("contract", "name", "setting"), OFF)
+def test_hooks_that_a_setting_turns_off_are_not_said_to_be_connected(
+    contract: Contract, name: str, setting: dict[str, Any], where: Where, programs: Programs
+) -> None:
+    path = where.home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[features]\nhooks = false\n" if path.suffix == ".toml" else json.dumps(setting))
+    assert install_state(contract, where, programs)[0].state == "no"
+    install(contract, where, programs, mcp=True)
+    hooks, server = install_state(contract, where, programs)
+    assert (hooks.state, server.state) == ("off", "installed")
+    assert hooks.why.startswith(f"{path}: {contract.title} runs no hooks, because ")
+
+
+def test_the_settings_that_count_most_decide_whether_hooks_are_off(
+    tmp_path: Path, where: Where, programs: Programs
+) -> None:
+    here = Where(where.home, {}, tmp_path)
+    install(CLAUDE_CODE, here, programs, mcp=False)
+    shared, local = tmp_path / ".claude/settings.json", tmp_path / ".claude/settings.local.json"
+    shared.write_text('{"disableAllHooks": true} // for all of us')
+    assert install_state(CLAUDE_CODE, here, programs)[0].state == "off"
+    local.write_text(local.read_text().replace("{", '{"disableAllHooks": false,', 1))
+    assert install_state(CLAUDE_CODE, here, programs)[0].state == "installed"
+    shared.write_text('{"disableAllHooks": tru')
+    assert install_state(CLAUDE_CODE, here, programs)[0].state == "installed"
+
+
+def test_what_a_person_added_to_our_server_survives_an_update(where: Where, programs: Programs) -> None:
+    codex, claude = where.home / ".codex/config.toml", where.home / ".claude.json"
+    codex.parent.mkdir(parents=True, exist_ok=True)
+    added = {"env": {"TOKEN": 'a "b"', "a.b": "x"}, "startup_timeout_sec": 20}
+    codex.write_text(
+        'model = "o"\n\n[mcp_servers.autopoiesis]\ncommand = "/old/autopoiesis"\nargs = ["mcp"]\n'
+        'startup_timeout_sec = 20\n\n[mcp_servers.autopoiesis.env]\nTOKEN = \'a "b"\'\n"a.b" = "x"\n'
+    )
+    claude.write_text(json.dumps({"mcpServers": {"autopoiesis": {"command": "/old/autopoiesis", **added}}}))
+    install(CODEX, where, programs, mcp=True)
+    install(CLAUDE_CODE, where, programs, mcp=True)
+    for server in (
+        tomllib.loads(codex.read_text())["mcp_servers"]["autopoiesis"],
+        json.loads(claude.read_text())["mcpServers"]["autopoiesis"],
+    ):
+        assert server.pop("command") == str(programs.folder / "autopoiesis")
+        assert {key: server[key] for key in added} == added
+    assert install_state(CODEX, where, programs)[1].state == "installed"
+    uninstall(CODEX, where, mcp=True)
+    assert tomllib.loads(codex.read_text()) == {"model": "o"}
 
 
 def test_a_plugin_and_its_server_are_installed_and_removed(

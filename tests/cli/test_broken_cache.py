@@ -25,7 +25,7 @@ def unreadable(root: Path, patch: pytest.MonkeyPatch) -> None:
     """Simulate a file of another user; root could read it."""
     (root / "memory.db").write_bytes(b"x")
 
-    def refuse(_path: Path) -> apsw.Connection:
+    def refuse(_path: Path, _wait_s: float = 0) -> apsw.Connection:
         raise apsw.CantOpenError("unable to open database file")
 
     patch.setattr("engine.search.database.open_writer", refuse)
@@ -33,7 +33,7 @@ def unreadable(root: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def a_full_disk(_root: Path, patch: pytest.MonkeyPatch) -> None:
-    def full(_path: Path) -> apsw.Connection:
+    def full(_path: Path, _wait_s: float) -> apsw.Connection:
         raise apsw.FullError("database or disk is full")
 
     patch.setattr("engine.search.database.open_writer", full)

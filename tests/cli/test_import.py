@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -304,3 +306,19 @@ def test_wrong_usage_exits_with_2(apo: Command, sample: Path, tmp_path: Path) ->
     missing = apo("-C", sample, "import", tmp_path / "missing.md")
     assert missing.code == 2 and "is neither a path nor an agent" in missing.err
     assert apo("-C", sample, "import", "--undo", tmp_path).code == 2
+
+
+def test_an_import_whose_reader_has_left_does_all_its_work(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    run = [sys.executable, "-m", "tui.cli", "-C", str(root)]
+    where = {"cwd": Path(__file__).parents[2], "check": True}
+    subprocess.run([*run, "init"], stdout=subprocess.DEVNULL, **where)  # type: ignore[call-overload]
+    (logs := home / "chats").mkdir()
+    log = claude_log(("user", "From now on, always run make lint before a commit."), ("assistant", "I will."))
+    (logs / f"{SESSION}.jsonl").write_text(log)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*run, "import", str(logs)], stdout=writer, stderr=subprocess.PIPE, **where)  # type: ignore[call-overload]
+    os.close(writer)
+    assert done.returncode == 0 and done.stderr == b""
+    assert "make lint" in (root / "knowledge/rules.md").read_text()

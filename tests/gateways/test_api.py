@@ -17,7 +17,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.gateways import stream
-from engine.gateways.guard import MAX_BYTES, MAX_HOOK_BYTES
+from engine.gateways.guard import MAX_HOOK_BYTES
 from engine.gateways.http import HookServer
 from engine.gateways.webhooks import SECRET, message_of
 from tests.cases import each_case
@@ -253,8 +253,15 @@ def test_a_webhook_without_githubs_signature_is_refused(
     assert len(served[0].signals.log.all()) == before
 
 
+def test_a_turn_with_the_long_output_of_a_tool_is_taken_in(client: httpx2.Client) -> None:
+    name, result = session(client, "ses_long"), "all is well\n" * 20_000
+    turn = {"role": "agent", "text": "make", "tool": "exec", "result": result}
+    answer = client.post(f"/api/sessions/{name}/turns", json={"turns": [turn] * 3})
+    assert (answer.status_code, answer.json()["written"]) == (201, [True] * 3)
+
+
 def test_webhooks_have_a_size_limit(client: httpx2.Client) -> None:
-    assert client.post("/hooks/mail/x", json={"text": "y" * 2 * MAX_BYTES}).status_code == 202
+    assert client.post("/hooks/mail/x", json={"text": "y" * 100_000}).status_code == 202
     assert client.post("/hooks/mail/x", json={"text": "y" * MAX_HOOK_BYTES}).status_code == 413
 
 

@@ -140,7 +140,7 @@ def test_a_long_body_is_refused_with_and_without_a_content_length(client: httpx2
     headers = {"Content-Type": "application/json"}
     whole = b" " * (MAX_BYTES + 1)
     assert client.post("/api/cache/ses_a/enable", content=whole, headers=headers).status_code == 413
-    parts = (b" " * 1024 for _ in range(MAX_BYTES // 1024 + 1))
+    parts = (b" " * 65_536 for _ in range(MAX_BYTES // 65_536 + 1))
     assert client.post("/api/cache/ses_a/enable", content=parts, headers=headers).status_code == 413
 
 

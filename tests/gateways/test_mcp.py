@@ -24,11 +24,13 @@ from mcp_types import CallToolResult, Implementation, TextContent
 from engine.engine import Engine
 from engine.errors import IndexFailed
 from engine.gateways import answers, memory
+from engine.gateways.guard import MAX_BYTES
 from engine.gateways.mcp import PATH, McpHttpServer, server_of
 from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
 from tui.cli import cli
 
 NOW = datetime(2026, 6, 12, 18, tzinfo=UTC)
+JSON = {"Content-Type": "application/json"}
 KEY = "sk-ant-api03-" + "a1B2c3D4e5F6g7H8" * 5
 PEM = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
 ODILE = "knowledge/people/odile-ferrand.md"
@@ -317,14 +319,16 @@ def _assert_access_control(address: str) -> None:
         ):  # fmt: skip
             answer = http.post(PATH, json=body, headers={**good, **headers})
             assert answer.status_code == status and ("recall" in answer.text) == (status == 200)
-        assert http.post(PATH, json={**body, "x": "x" * 70_000}, headers=good).status_code == 413
+        assert http.post(PATH, json={**body, "x": "x" * MAX_BYTES}, headers=good).status_code == 413
+        half = http.post(PATH, content=json.dumps({**body, "x": "\ud83d"}), headers={**good, **JSON})
+        assert half.status_code == 400 and "error" in half.json()
         assert http.get(PATH, headers=good).status_code == 405  # no server-sent stream is offered
         assert http.post("/api/cache", json=body, headers=good).status_code == 404
 
 
 def test_the_command_prints_only_protocol_messages_and_exits_at_end_of_input(root: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    call = {"name": "search", "arguments": {"query": "Odile"}}
+    call = {"name": "search", "arguments": {"query": "Odile \ud83d"}}  # half an emoji
     calls = [(1, "initialize", hello), (2, "tools/call", call)]
     lines = [
         json.dumps({"jsonrpc": "2.0", "id": id_, "method": name, "params": of}) for id_, name, of in calls

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import IndexFailed
-from engine.search import maintenance
+from engine.errors import IndexBusy, IndexFailed
+from engine.search import database, maintenance
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -35,6 +35,23 @@ HOLDING = """
 held = index._maintenance._exclusive()
 held.__enter__()
 print("held", flush=True)
+sys.stdin.readline()
+"""
+
+LOCKING = """
+import apsw
+connection = apsw.Connection(str(workspace.database))
+connection.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+HALF_DONE = """
+import apsw
+connection = apsw.Connection(str(workspace.database))
+connection.pragma("cache_size", 1)
+connection.execute("BEGIN IMMEDIATE; UPDATE chunks SET text = text || hex(randomblob(100000))")
+print("half done", flush=True)
 sys.stdin.readline()
 """
 
@@ -109,6 +126,64 @@ def test_a_refresh_waits_for_another_process_until_the_timeout(filled: Workspace
         open_index(filled, lock_timeout_s=0.1).refresh()
     process.communicate("\n", timeout=60)
     assert open_index(filled).refresh().added == len(FILES)
+
+
+@pytest.mark.parametrize("program", [HOLDING, LOCKING])
+def test_a_refresh_that_may_not_wait_leaves_the_index_to_its_writer(
+    program: str, filled: Workspace, open_index: Open
+) -> None:
+    index = open_index(filled)
+    index.refresh()
+    put(filled, "knowledge/reference/added.md", "# Added\n\nA marmalade of quinces.\n")
+    process = start(program, filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(IndexBusy):
+        index.refresh(wait_s=0)
+    assert index.why_not_ready() == "" and index.search("rye bread")[0].source == "index"
+    process.communicate("\n", timeout=60)
+    assert index.refresh().added == 1
+
+
+def test_a_thread_does_not_wait_for_another_that_indexes(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled)
+    refused: list[str] = []
+
+    def progress(_done: int, _of: int) -> None:
+        def refresh() -> None:
+            with pytest.raises(IndexBusy) as error:
+                index.refresh(wait_s=0)
+            refused.append(error.value.what)
+
+        thread = threading.Thread(target=refresh)
+        thread.start()
+        thread.join(60)
+
+    index.refresh(progress)
+    assert set(refused) == {"this program is still indexing"}
+
+
+def test_reading_opens_no_connection_that_writes(filled: Workspace, open_index: Open) -> None:
+    open_index(filled).refresh()
+    connection = database.open_reader(filled.database)
+    assert connection.readonly("main")
+    connection.close()
+
+
+def test_what_a_killed_writer_left_half_done_is_taken_back_by_a_writer_alone(
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "is_shared", lambda folder: True)  # with a rollback journal
+    index = open_index(filled)
+    index.refresh()
+    process = start(HALF_DONE, filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "half done\n"
+    process.kill()
+    process.communicate()
+    assert index.why_not_ready() == "a change in the search index was left half done"
+    assert index.search("rye bread")[0].source == "scan"
+    assert index.settle(60) and index.search("rye bread")[0].source == "index"
 
 
 def test_a_killed_process_releases_the_lock(filled: Workspace, open_index: Open) -> None:

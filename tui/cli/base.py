@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from engine.events import EngineEvent
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
+_FINISHES = "autopoiesis.finishes"
+"""The key in the context of a command that does all its work, whether or not anybody reads its output."""
 _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Raised when standard output is full or broken."""
 Function = Callable[..., Any]
@@ -179,8 +181,23 @@ def read_text(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
+def finish_quietly() -> None:
+    """Has the command do all its work even if the reader of its output closes the pipe (`| head`)."""
+    click.get_current_context().find_root().meta[_FINISHES] = True
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        context = click.get_current_context(silent=True)
+        if context is None or _FINISHES not in context.find_root().meta:
+            raise
+        _silence(sys.stdout.fileno())
+
+
 def emit_json(value: object) -> None:
-    click.echo(safe.json_text(plain(value), indent=2))
+    _print(safe.json_text(plain(value), indent=2))
 
 
 def visible(text: str) -> str:
@@ -190,7 +207,7 @@ def visible(text: str) -> str:
 
 def emit(text: str = "") -> None:
     """Prints text, made safe for a terminal."""
-    click.echo(visible(text))
+    _print(visible(text))
 
 
 def emit_raw(text: str) -> None:
@@ -211,7 +228,7 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
     for index, line in enumerate(lines):
         cells = [visible(cell).ljust(width) for cell, width in zip(line, widths, strict=True)]
         text = "  ".join(cells).rstrip()
-        click.echo(click.style(text, dim=True) if heads and index == 0 else text)
+        _print(click.style(text, dim=True) if heads and index == 0 else text)
 
 
 def emit_problems(problems: Iterable[object]) -> None:

@@ -82,7 +82,7 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
                 run.project or run.session_id[:8] or "–",
                 f"{run.tokens:,}" if run.tokens else "–",
                 f"{run.ms:,} ms",
-                ("failed: " if run.failed else "") + (run.said or ", ".join(run.labels)),
+                ("failed: " if run.failed else "") + run.outcome,
             ]
             for run in found
         ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, plain, table, verb
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, finish_quietly, plain, table, verb
 from tui.cli.install import agents_without
 from tui.cli.rules import told_summary
 from tui.cli.search import progress
@@ -61,6 +61,7 @@ def import_sessions(
     file or folder: chats in Markdown, text, JSON or JSON Lines are recognised by their content. Every import
     is one commit, without transcripts that contain a possible secret; --undo reverts it.
     """
+    finish_quietly()
     if is_undone:
         if what or dry_run:
             raise click.UsageError("--undo takes no other arguments; it undoes the last import")

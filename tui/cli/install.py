@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _STATES = {
     "installed": "installed",
+    "off": "turned off",
     "untrusted": "not trusted yet",
     "differs": "installed differently",
     "stale": "stale",
@@ -130,6 +131,9 @@ def _print_advice(contract: Contract, where: Where, is_here: bool) -> None:
     if where.project is not None:
         emit("the paths in these files are specific to this machine: do not commit them to the project")
     emit(contract.note)
+    from engine.agents.install import install_state  # noqa: PLC0415 — not for `--help`
+
+    _print_reasons(each for each in install_state(contract, where, None) if each.state == "off")
 
 
 def _offer_notes() -> None:
@@ -200,7 +204,7 @@ def agents_found() -> list[Finding]:
     found = []
     for name, contract in CONTRACTS.items():
         for each in install_state(contract, Where(Path.home(), os.environ), None):
-            if each.state in ("stale", "unreadable", "untrusted"):
+            if each.state in ("stale", "unreadable", "untrusted", "off"):
                 hint = each.hint or f"run: autopoiesis install {name}"
                 found.append(Finding("warning", f"{contract.title}: {each.why}", hint))
             elif each.state == "installed":

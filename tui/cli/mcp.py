@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -27,8 +28,11 @@ def mcp(engine: Engine, http: bool, port: int) -> None:
     from engine.gateways.mcp import PATH, McpHttpServer, server_of  # noqa: PLC0415 — takes most of a second
 
     if not http:
+        from engine.gateways.unpaired import requests_on  # noqa: PLC0415 — only for this transport
+
         # The thread that reads standard input would keep the process alive; exiting at once loses nothing.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        sys.stdin = requests_on(0)
         server_of(engine).run()
         return
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it

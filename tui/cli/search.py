@@ -42,7 +42,9 @@ def search(
 ) -> None:
     """Search all of memory for QUERY; every character is literal."""
     with progress("indexing") as report:
-        engine.catch_up_index(report)
+        behind = engine.catch_up_index(report)
+    if behind:
+        emit_problems([f"warning: {behind}; the latest changes may be missing"])
     results = engine.search(" ".join(query), category=category, limit=limit)
     if engine.index.without_vectors:
         emit_problems([f"warning: searched by words only: {engine.index.without_vectors}"])

@@ -51,7 +51,7 @@ def what_of(entry: AuditEntry) -> str:
             else ""
         )
     if entry.tokens:
-        return describe_labels(entry.run.labels)
+        return "; ".join(filter(None, (describe_labels(entry.run.labels), entry.run.said)))
     return f"{moment_of(entry.moment)}: {entry.run.said}".removeprefix(": ")
 
 
