@@ -14,12 +14,7 @@ from engine.transcripts.injected import strip_injected
 def typed_prompt(call: HookCall) -> str:
     """The text the person typed: Gemini prepends injected context to a session's first prompt, and Claude
     Code sends the result of a background task as a prompt."""
-    prompt = strip_injected(call.prompt)
-    if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
-        return prompt
-    from engine.transcripts.importers.claude_records import typed_text  # noqa: PLC0415 — rarely needed
-
-    return typed_text(prompt)
+    return strip_injected(call.prompt)
 
 
 def parent_session(call: HookCall) -> str:

@@ -7,22 +7,57 @@ import re
 from engine.startup.lazy import expression
 
 BY_PROGRAM = expression(
-    r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted"
-    r"|^(?:Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback)"
-    r"|^@agent Continue:"
-    r"|This session is being continued",
+    r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|system|tool|ide_)"
+    r"|\[Request interrupted"
+    r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
+    r"|@agent Continue:"
+    r"|This session is being continued)",
     re.MULTILINE,
 )
-"""Text that an agent's program wrote in the person's place: a notice, output of a command, a summary."""
+"""Text that an agent's program wrote in the person's place: a notice, output of a command, a summary.
+Programs begin a line with it; a person may mention it anywhere."""
 
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
-_ANGLE = r"system-reminder|hook_context|session_context|local-command-[a-z-]+|command-[a-z-]+"
 # A marker in backquotes is being discussed, not used.
-_MARKER = re.compile(
-    rf"(?<!`)(?:\{{(?P<curly_end>/?)(?P<curly>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}"
-    rf"|<(?P<angle_end>/?)(?P<angle>{_ANGLE})(?:[ \t][^<>\n]*)?>)(?!`)"
+_MARKER = re.compile(rf"(?<!`)\{{(?P<end>/?)(?P<name>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}(?!`)")
+
+# Where an agent's program writes its blocks. A person may write the same tags, so the place tells.
+_AROUND = (
+    # Claude Code: a part of a message, or on lines of its own above or below what was typed
+    r"system-reminder|user-prompt-submit-hook|post-tool-use-hook|new-diagnostics"
+    # Gemini CLI: below the prompt
+    r"|hook_context"
 )
+_ABOVE = (
+    # Claude Code in an editor, and with hooks
+    r"ide_[a-z_]+|session-start-hook"
+    # Claude Code: a command with its output, and in the first versions the text it stands for below it
+    r"|command-[a-z-]+|local-command-[a-z-]+"
+    # Gemini CLI: above a session's first prompt
+    r"|session_context"
+    # Codex: a part of a message, in the first versions above the prompt
+    r"|environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted"
+    r"|skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context"
+)
+_ALONE = (
+    # Claude Code: a message of its own; agent-notification from 2.0.64 to 2.1.0, then task-notification
+    r"bash-stdout|bash-stderr|agent-notification|task-notification|teammate-message|mcp-resource-update"
+    r"|mcp-polling-update|system-notification"
+)
+_EVERY = rf"{_AROUND}|{_ABOVE}|{_ALONE}"
+# A tag begins a block at the beginning of a line, and ends it at the end of one, or beside another block's.
+_TAG = expression(
+    rf"(?P<first>^[ \t]*|(?<=>))?<(?P<end>/?)(?P<name>{_EVERY})(?:[ \t][^<>\n]*)?>"
+    rf"(?P<last>(?=[ \t]*(?:$|<(?:{_EVERY})[ >])))?",
+    re.MULTILINE,
+)
+_IS_AROUND, _IS_ALONE = expression(_AROUND), expression(_ALONE)
+# Claude Code 2.1 writes this below a notification.
+_POINTER = expression(
+    r"\s*(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*"
+)
+
 # Labels of the marker lines above a prompt's sections; other comments belong to the author.
 _LABELS = (
     r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription"
@@ -34,33 +69,85 @@ _SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 def strip_injected(text: str) -> str:
-    """Remove injected blocks: retrieved knowledge, reminders and commands of the agent's program, and the
-    markers between the sections of a compiled prompt.
+    """Remove injected blocks: retrieved knowledge, blocks of the agent's program, and the markers between the
+    sections of a compiled prompt.
 
-    Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``{my-rules}``,
-    ``{autopoiesis}``, ``<system-reminder>``, ``<hook_context>``, ``<session_context>``, ``<command-…>`` and
-    ``<local-command-…>``, with or without attributes, nested or not. An unclosed block stays, because cutting
-    to the end of the message could remove the user's own text. A text without blocks is returned unchanged.
+    Our own ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``{my-rules}`` and
+    ``{autopoiesis}`` are removed anywhere. A program's ``<system-reminder>…</system-reminder>`` and the like
+    are removed only where programs write them: as the whole text, or on lines of their own at its beginning
+    or end. An unclosed block stays, because cutting to the end of the message could remove the user's own
+    text. A text without blocks is returned unchanged.
     """
-    if "{/" in text or "</" in text:
+    if "{/" in text:
         text = _without_blocks(text)
-    return _SECTION.sub("", text) if "<!-- " in text else text
+    if "<!-- " in text:
+        text = _SECTION.sub("", text)
+    return _without_program(text) if "</" in text else text
 
 
 def _without_blocks(text: str) -> str:
     spans: list[tuple[int, int]] = []
     open_at: dict[str, list[int]] = {}
     for match in _MARKER.finditer(text):
-        name = match["curly"] or match["angle"]
-        starts = open_at.setdefault(name, [])
-        if not (match["curly_end"] or match["angle_end"]):
+        starts = open_at.setdefault(match["name"], [])
+        if not match["end"]:
             starts.append(match.start())
         elif starts:
-            start = starts.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, match.end()))
+            _add_outer(spans, starts.pop(), match.end())
     return _without(text, spans) if spans else text
+
+
+def _without_program(text: str) -> str:
+    """A text without the blocks that an agent's program wrote above and below it, or instead of it."""
+    blocks = _program_blocks(text)
+    start = place = 0
+    is_above = True
+    for first, last in blocks:
+        if text[place:first].strip(_BLANKS):
+            break
+        place = last
+        if _IS_ALONE.fullmatch(_name_at(text, first)):
+            is_above = False
+            pointer = _POINTER.match(text, place)
+            place = pointer.end() if pointer is not None else place
+        start = place if is_above else start
+    if not text[place:].strip(_BLANKS):
+        return "" if place else text
+    end = len(text)
+    for first, last in reversed(blocks):
+        if text[last:end].strip(_BLANKS) or not _IS_AROUND.fullmatch(_name_at(text, first)):
+            break
+        end = first
+    text = text[:end].rstrip(_BLANKS) if end < len(text) else text
+    return text[start:].lstrip(_BLANKS) if start else text
+
+
+def _program_blocks(text: str) -> list[tuple[int, int]]:
+    """Start and end of each block on lines of its own, in order."""
+    spans: list[tuple[int, int]] = []
+    open_at: dict[str, list[int]] = {}
+    for tag in _TAG.finditer(text):
+        starts = open_at.setdefault(tag["name"], [])
+        if not tag["end"]:
+            if tag["first"] is not None:
+                starts.append(tag.start())
+        elif starts and tag["last"] is not None:
+            _add_outer(spans, starts.pop(), tag.end())
+        elif starts and text.find("\n", starts[-1], tag.start()) < 0:
+            starts.pop()  # a line that goes on mentions a block
+    return spans
+
+
+def _add_outer(spans: list[tuple[int, int]], start: int, end: int) -> None:
+    """Add a span instead of those inside it."""
+    while spans and spans[-1][0] > start:
+        spans.pop()
+    spans.append((start, end))
+
+
+def _name_at(text: str, start: int) -> str:
+    tag = _TAG.match(text, start)
+    return tag["name"] if tag is not None else ""
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:

@@ -175,11 +175,14 @@ def test_the_task_of_a_sub_agent_is_not_treated_as_a_prompt(hooks: Hooks, tmp_pa
     assert [moment for moment, _ in notes(hooks)] == ["session_start", "prompt", "stop"]
 
 
-def test_a_background_task_notification_is_not_treated_as_a_prompt(hooks: Hooks, agent: Agent) -> None:
+@pytest.mark.parametrize("tag", ["task-notification", "agent-notification"])
+def test_a_background_task_notification_is_not_treated_as_a_prompt(
+    hooks: Hooks, agent: Agent, tag: str
+) -> None:
     """The payload is what Claude Code 2.1 sends to the UserPromptSubmit hook."""
     agent.start()
-    ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
-    assert agent.fire("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
+    ended = f"<{tag}>\n<task-id>a1947a9</task-id>\n<result>{REVIEW}</result>\n</{tag}>"
+    assert agent.fire("UserPromptSubmit", prompt=ended) == ""
     assert notes(hooks)[-1] == ("prompt", "not a person's prompt")
     assert "topic:github-pr-review" in agent.fire("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 

@@ -791,3 +791,102 @@ def test_autopoiesis_transcripts_are_read_unchanged() -> None:
 def test_odd_texts_are_read_in_linear_time(text: str) -> None:
     # Rescanning the text for each of its lines would exceed the suite's time limit.
     read_chat(text.encode(), "x.md")
+
+
+@each_case("heading", ["_**{} (2026-01-16 15:23:32Z)**_", "## {}", "**{}:**"])
+def test_a_person_may_mention_what_a_program_writes(heading: str) -> None:
+    said = [
+        "Tag `<ide_selection>` leaks.\n\nIts middle matters.\n\nClosing `</ide_selection>` leaks too.",
+        "The viewer shows <bash-input>ls</bash-input> as raw XML. Fix that.",
+    ]
+    user, agent = heading.format("User"), heading.format("Agent" if "_" in heading else "Assistant")
+    text = "".join(f"{user}\n\n{each}\n\n{agent}\n\nFixed.\n\n" for each in said)
+    assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == said
+
+
+def test_a_command_in_a_chat_is_read_as_typed() -> None:
+    text = (
+        "## User\n\n<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+        "<command-args>the cart</command-args>\n\n## Assistant\n\nDone.\n\n"
+        "## User\n\n<bash-input>git status</bash-input>\n"
+    )
+    assert [(turn.role, turn.kind, turn.text) for turn in read("x.md", text).turns] == [
+        ("user", "command", "/review the cart"),
+        ("agent", "", "Done."),
+        ("user", "", "! git status"),
+    ]
+
+
+def test_a_conversation_on_one_line_with_a_session_id_is_not_a_log_of_claude_code() -> None:
+    session = {
+        "sessionId": "3c1f9c62-8b8e-4f0a-9d5c-0a8f7f0f6d11",
+        "title": "Cart",
+        "workspaceDirectory": "/home/robin/shop",
+        "history": [
+            {"message": {"role": "user", "content": [{"type": "text", "text": "make it faster"}]}},
+            {"message": {"role": "assistant", "content": "Done."}, "contextItems": []},
+        ],
+    }
+    found = read("session.json", json.dumps(session))
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "make it faster"),
+        ("agent", "Done."),
+    ]
+    assert found.session_id == session["sessionId"]
+
+
+def test_a_file_that_quotes_a_rejection_is_not_the_users_comment() -> None:
+    text = SPECSTORY.split("_**Agent", 1)[0] + (
+        "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n"
+        '<tool-use data-tool-type="read" data-tool-name="Read"><details>\n'
+        "<summary>Tool use: **Read**</summary>\n\n```text\n"
+        "To tell you how to proceed, the user said:\nnot said here\n```\n</details></tool-use>\n"
+    )
+    assert len([turn for turn in read("x.md", text).turns if turn.role == "user"]) == 1
+
+
+@each_case("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_a_chat_in_another_encoding_is_read(encoding: str) -> None:
+    text = "## User\n\nGrüße – café für 3 €\n\n## Assistant\n\nGern geschehen.\n"
+    found = read_chat(text.encode(encoding), "x.md")
+    assert found is not None
+    assert [turn.text for turn in found.turns] == ["Grüße – café für 3 €", "Gern geschehen."]
+
+
+def test_a_damaged_byte_does_not_change_the_encoding() -> None:
+    text = "## User\n\nGrüße, café, naïve\n\n## Assistant\n\nFertig.\n".encode()
+    found = read_chat(text.replace(b"Fertig", b"Ferti\xff"), "x.md")
+    assert found is not None and found.turns[0].text == "Grüße, café, naïve"
+
+
+SHELL = (
+    '<tool-use data-tool-type="shell" data-tool-name="Bash"><details>\n'
+    "<summary>Tool use: **Bash**</summary>\n\n```text\n{}\n```\n</details></tool-use>\n\n"
+)
+NOTICE = "<task-notification>\n<tool-use-id>toolu_01</tool-use-id>\n<result>{}</result>\n</task-notification>"
+
+
+@each_case(
+    ("first", "second"),
+    [
+        (NOTICE.format("no fence"), "p9"),
+        (NOTICE.format("begins with\n```text\ncut off"), NOTICE.format("begins with\n```\ncut off")),
+    ],
+)
+def test_a_notification_hides_no_turns(first: str, second: str) -> None:
+    user, agent = "_**User (2026-01-16 15:23:32Z)**_\n\n", "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n"
+    text = SPECSTORY.split("_**User", 1)[0] + (
+        f"{user}{first}\n\n---\n\n{agent}{SHELL.format('a')}{user}p7\n\n{agent}{SHELL.format('b')}"
+        f"{user}{second}\n\n---\n\n{agent}Done.\n\n---\n\n{user}p8\n"
+    )
+    said = [turn.text for turn in read("x.md", text).turns if turn.role == "user"]
+    assert said == ["p7", *(["p9"] if second == "p9" else []), "p8"]
+
+
+def test_tool_output_that_quotes_the_end_of_a_block_hides_no_turns() -> None:
+    user, agent = "_**User (2026-01-16 15:23:32Z)**_\n\n", "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n"
+    tool = SHELL.format("a block ends with </details></tool-use>")
+    text = SPECSTORY.split("_**User", 1)[0] + (
+        f"{user}p1\n\n{agent}{tool}{user}p2\n\n---\n\n{agent}{tool}{user}p3\n"
+    )
+    assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2", "p3"]

@@ -154,14 +154,14 @@ def test_invalid_roles_and_kinds_are_rejected(capture: ConversationCapture) -> N
 
 
 def test_injected_blocks_are_not_captured(capture: ConversationCapture, files: Files) -> None:
-    path = capture.start("a", title="<system-reminder>x</system-reminder>Tea")
+    path = capture.start("a", title="<system-reminder>x</system-reminder>\nTea")
     assert capture.message("a", "user", "{rag-context}\nold fact\n{/rag-context}\nhello")
     assert not capture.message("a", "user", "<system-reminder>only this</system-reminder>")
     assert not capture.message("a", "user", " \n ")
-    capture.tool_call("a", "sh", "cat x", "text <system-reminder>do</system-reminder> end")
+    capture.tool_call("a", "sh", "cat x", "text\n<system-reminder>do</system-reminder>")
     found = read(files, path)
     assert found.title == "Tea"
-    assert [turn.blocks for turn in found.turns] == [(Text("hello"),), (ToolCall("sh", "cat x", "text end"),)]
+    assert [turn.blocks for turn in found.turns] == [(Text("hello"),), (ToolCall("sh", "cat x", "text"),)]
 
 
 def test_any_message_is_read_back_unchanged(capture: ConversationCapture, files: Files) -> None:

@@ -344,3 +344,37 @@ def test_a_sub_agents_log_is_not_imported(importing: Importing, log: Codex) -> N
     write(importing.log, meta, log.event("user_message", message="Count the tides."))
     result = import_file("codex", importing.log, importing.workspace, importing.files)
     assert (result.status, result.target, result.why) == ("skipped", "", "it is a sub-agent's log")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remove <environment_context> from it.\nKeep the middle.\n</environment_context> too.",
+        "The parser looks for\n## My request for Codex:\nand cuts what is above it. Fix that.",
+        "# AGENTS.md instructions\n\nWrite them for this folder.",
+        "Show <user_shell_command> <command>ls</command> as `ls`.",
+    ],
+)
+@pytest.mark.parametrize("by_events", [True, False])
+def test_a_prompt_may_mention_what_the_program_writes(
+    importing: Importing, log: Codex, text: str, by_events: bool
+) -> None:
+    said = log.event("user_message", message=text) if by_events else log.message("user", text)
+    (turn,) = importing(log.meta(), said).turns
+    assert (turn.role, turn.text) == ("user", text)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "# Context from my IDE setup:\n\n## Active file: a.py\n\n",
+        "# In app browser:\n- The user has the in-app browser open.\n\n",
+        "<environment_context>\n<cwd>/home</cwd>\n</environment_context>\n# Files mentioned by the user:\n\n",
+    ],
+)
+def test_what_an_editor_writes_above_a_prompt_is_left_out(
+    importing: Importing, log: Codex, above: str
+) -> None:
+    prompt = f"{above}## My request for Codex:\nmake it faster"
+    (turn,) = importing(log.meta(), log.event("user_message", message=prompt)).turns
+    assert turn.text == "make it faster"

@@ -40,7 +40,7 @@ PLAN = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_
         ("odd", None, "null"),
         ("odd", [1, 2], "[1, 2]"),
         ("Bash", {"command": "x" * 500}, "x" * 199 + "…"),
-        ("Bash", {"command": "echo <system-reminder>no</system-reminder> ok"}, "echo ok"),
+        ("Bash", {"command": "echo {knowledge}no{/knowledge} ok"}, "echo ok"),
     ],
 )
 def test_calls_are_summarised(name: str, arguments: Any, expected: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from engine.transcripts.format import strip_injected
+from engine.transcripts.injected import BY_PROGRAM
 from tests.cases import each_case
 from tests.transcripts.strategies import nasty_text
 
@@ -21,9 +22,56 @@ def test_blocks_of_the_agents_program_are_removed(name: str) -> None:
     assert strip_injected(f"<{name}>x\ny</{name}>\nwhat I typed") == "what I typed"
 
 
-def test_a_block_inside_a_line_is_removed() -> None:
+@each_case("name", ["system-reminder", "hook_context", "user-prompt-submit-hook"])
+def test_blocks_above_and_below_a_prompt_are_removed(name: str) -> None:
+    block = f"<{name}>\nx\n</{name}>"
+    assert strip_injected(f"{block}\n\nwhat I typed\n\n{block}\n{block}\n") == "what I typed"
+
+
+@each_case(
+    "text",
+    [
+        "The viewer shows <bash-input>ls</bash-input> as raw XML. Fix that before the release.",
+        "<bash-input>ls</bash-input> is shown as raw XML. Fix that.",
+        "<command-name>/x</command-name> is shown as raw XML, and so is <command-name>/y</command-name>",
+        "Tag <ide_selection> leaks. Its middle matters. Closing </ide_selection> leaks too.",
+        "`<ide_selection>` and\n\nmuch between\n\n`</ide_selection>` leak",
+        "It ends with\n<system-reminder>x</system-reminder> and the like, see </system-reminder>",
+        "<system-reminder> opens a block.\n</system-reminder> closes it.",
+        "Why do I see <system-reminder>todo list is empty</system-reminder>",
+        "It printed\n<system-reminder>\nx\n</system-reminder>\nbetween my words, why?",
+        "<local-command-stdout> is not closed. Look at <local-command-stdout>x</local-command-stdout>.",
+        "<task-notification>\nx\n</task-notification>\nis what the viewer prints. Hide it.",
+        "<task-notification>x</task-notification> becomes a turn",
+        "In this log\n<task-notification>\nx\n</task-notification>",
+        "<environment_context> is told twice: </environment_context> ends the first",
+    ],
+)
+def test_a_person_may_mention_a_programs_tags(text: str) -> None:
+    assert strip_injected(text) == text
+
+
+@each_case(
+    "text",
+    [
+        "<agent-notification>\n<agent-id>ad9c6de</agent-id>\n<status>completed</status>\n"
+        "Read the output file to retrieve the full result.\n</agent-notification>",
+        "<task-notification>\n<task-id>b2</task-id>\n</task-notification>\n"
+        "Read the output file to retrieve the result: /tmp/claude/tasks/b2.output",
+        "<task-notification>\n<task-id>b2</task-id>\n</task-notification>\n"
+        "Full transcript available at: /tmp/claude/tasks/b2.output\n\n"
+        "<task-notification>\n<task-id>b3</task-id>\n</task-notification>",
+        "<bash-stdout>a\nb</bash-stdout><bash-stderr></bash-stderr>",
+        "<system-reminder>\n`</system-reminder>` ends a reminder\n</system-reminder>",
+        "<system-reminder>a</system-reminder>\n<bash-stdout>b</bash-stdout>",
+    ],
+)
+def test_a_message_that_a_program_wrote_becomes_empty(text: str) -> None:
+    assert strip_injected(text) == ""
+
+
+def test_knowledge_inside_a_line_is_removed() -> None:
     assert strip_injected("a {knowledge}x{/knowledge} b") == "a b"
-    assert strip_injected("a<system-reminder>x</system-reminder>b") == "ab"
 
 
 def test_several_and_nested_blocks_are_removed() -> None:
@@ -69,6 +117,30 @@ def test_nothing_injected_survives(before: str, after: str) -> None:
     assert strip_injected(stripped) == stripped
 
 
+@each_case(
+    "text",
+    [
+        "<system-reminder>\n" * 20_000,
+        "</system-reminder>\n" * 20_000,
+        "<system-reminder>\n" + "a</system-reminder>b\n" * 20_000,
+        f"{' ' * 20_000}\n" * 20,
+    ],
+)
+def test_unclosed_blocks_are_processed_quickly(text: str) -> None:
+    assert strip_injected(f"{text}x</b>") == f"{text}x</b>"
+
+
+def test_many_blocks_are_processed_quickly() -> None:
+    blocks = "<system-reminder>\nx\n</system-reminder>\n" * 20_000
+    assert strip_injected(f"{blocks}words\n{blocks}") == "words"
+
+
 def test_many_markers_are_processed_quickly() -> None:
     text = "{knowledge}" * 20_000 + "x" + "{/knowledge}" * 20_000
     assert strip_injected(text) == ""
+
+
+def test_a_text_that_mentions_what_a_program_writes_is_the_persons() -> None:
+    mention = "Hide <bash-input> and [Request interrupted by user] in the viewer"
+    assert BY_PROGRAM.search(mention) is None
+    assert BY_PROGRAM.search(f"hello\n  <agent-notification>\n{mention}")

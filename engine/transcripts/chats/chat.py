@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import day_to_write, following, moment
+from engine.transcripts.importers.claude_records import entries_of
 from engine.transcripts.importers.turns import TurnDraft, clean
 from engine.transcripts.turn import CORRECTION, Attachment, Role, Text, ToolCall, Turn
 
@@ -61,14 +62,18 @@ class ChatBuilder:
     ) -> None:
         """Add a text, unless nothing remains after injected blocks are removed.
 
+        A user's text without a kind may be as Claude Code records it: a command, a shell line, a summary.
+
         Args:
             text: With ``\\n`` line ends.
             at: A string is a time of day, as written in the file.
             line: The file line it begins on.
         """
-        text = clean(text)
-        if text:
-            self._draft(role, at, kind, line).add(Text(text))
+        text = text.replace("\r\n", "\n")
+        entered = entries_of(text) if (role, kind) == ("user", "") else [(role, text, kind)]
+        for role, text, kind in entered:
+            if text := clean(text):
+                self._draft(role, at, kind, line).add(Text(text))
 
     def call(
         self, name: str, summary: str, result: str = "", at: datetime | str | None = None, *, line: int = 0

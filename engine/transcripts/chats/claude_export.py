@@ -7,7 +7,6 @@ from itertools import takewhile
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder
-from engine.transcripts.importers.claude_records import typed_text
 from engine.transcripts.importers.tools import result_of
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN
 
@@ -68,7 +67,7 @@ def _person(chat: ChatBuilder, part: list[str], line: int) -> None:
     typed = [each for each in typed if not _FOLDED.match(each)]
     if len(typed) < len(part):
         chat.drop("system-records", sum(1 for each in part[len(typed) :] if each.strip()))
-    text = typed_text(_unpadded(typed))
+    text = _unpadded(typed)
     text = f"! {text}" if part[0][0] == "!" else text
     chat.say("user", text, line=line, kind=COMMAND if _is_command(typed[0]) else "")
 

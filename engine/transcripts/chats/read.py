@@ -13,6 +13,7 @@ from typing import Any
 from engine.store.header import BOM
 from engine.transcripts.chats import aider, claude_export, gemini, labelled, records, specstory
 from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.encoding import as_utf8
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Record, read_lines
@@ -37,6 +38,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
         ``None`` if **speakers cannot be told apart**, because nothing in the file names them; the caller
         keeps the file unchanged and reports it. An empty conversation is a transcript without turns instead.
     """
+    data = as_utf8(data)
     stream = BytesIO(data)
     kind = kind_of(stream)
     if kind is not None:
@@ -83,6 +85,7 @@ def is_chat(data: bytes, name: str) -> bool:
 
 
 def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
+    data = as_utf8(data)
     if b"\0" in data[:4096]:
         return ()
     if _is_own(data):

@@ -13,12 +13,9 @@ from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.escape import outside_code
 from engine.transcripts.importers.claude_records import (
     answers_of,
-    command_of,
     rejection_reason,
-    split_interruptions,
-    typed_text,
 )
-from engine.transcripts.importers.tools import result_of
+from engine.transcripts.importers.tools import is_rejection, result_of
 from engine.transcripts.turn import CORRECTION
 
 NAME = "specstory"
@@ -35,7 +32,7 @@ _SESSION = re.compile(
 _TITLE = re.compile(r"^#{1,2}[ \t]+(?!SpecStory$)(\S.{0,300})", re.MULTILINE)
 _TITLE_TIME = re.compile(r"[ \t]+\([^()]*\d:\d\d[^()]*\)$")
 _BLOCK = re.compile(
-    r"^<(?P<end>/?)(?P<tag>tool-use|think)\b[^>\n]*>|</(?P<late>tool-use|think)>[ \t]*$", re.MULTILINE
+    r"^<(?P<end>/?)(?P<tag>tool-use|think)(?:[ \t][^>\n]*)?>|</(?P<late>tool-use|think)>[ \t]*$", re.MULTILINE
 )
 _TOOL = re.compile(
     r'<tool-use\b[^>\n]*?data-tool-name="(?P<name>[^"\n]*)"[^>\n]*>(?P<body>.*)</tool-use>', re.DOTALL
@@ -45,15 +42,22 @@ _USED = re.compile(r"^Tool use: \*\*(?P<name>[^*\n]+)\*\*(?:[ \t]*•[ \t]*(?P<w
 _FENCED = re.compile(
     r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=run)[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
 )
+_FENCE = re.compile(r"\A\s*`{3,}[^\n]*\n")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _RULE = re.compile(r"(?:^|\n)[ \t]*---[ \t]*(?=\n|$)")
 _BARE_TOOL = re.compile(
     r"\A(?:Tool use: \*\*(?P<name>[^*\n]+)\*\*[ \t]*\n?|(?=<details>))(?P<body>.*)\Z", re.DOTALL
 )
+# The end of a block that tool output had seemed to end.
+_REST = re.compile(r"^`{3,}[ \t]*\n</details></tool-use>", re.MULTILINE)
+_NOTICE = re.compile(
+    r"^_\*\*User\b[^\n]*\n\s*"
+    r"(?P<notice><(?P<tag>task-notification|agent-notification)>(?:(?!^_\*\*).)*?</(?P=tag)>)",
+    re.MULTILINE | re.DOTALL,
+)
 _SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
 _QUESTION = "AskUserQuestion"
-_CONTINUED = "This session is being continued from a previous conversation"
 
 
 def looks_like(text: str) -> bool:
@@ -73,8 +77,10 @@ def read(text: str) -> Chat:
     if heading is not None and moment_in(title := _TITLE_TIME.sub("", heading[1].rstrip())) is None:
         chat.title = title
     blocks = list(_blocks(text))
-    # Tool output may contain an unbalanced fence, so blocks are blanked before looking for fenced code.
+    # A program's text may contain an unbalanced fence, so it is blanked before looking for fenced code.
     bare = _masked(text, blocks)
+    bare = _masked(bare, [(*match.span(), "") for match in _REST.finditer(bare)])
+    bare = _masked(bare, [(*match.span("notice"), "") for match in _NOTICE.finditer(bare)])
     marks = outside_code(bare, list(_HEADING.finditer(bare)))
     starts = [block[0] for block in blocks]
     role, counted, line = "", 0, 1
@@ -141,17 +147,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    message = _without_rule(_MESSAGE_ID.sub("", text)).strip()
-    marks, message = split_interruptions(message)
-    for mark in marks:
-        chat.say("system", mark, at, line=line)
-    command = command_of(message)
-    if message.startswith(_CONTINUED):
-        chat.say("system", message, at, kind="summary", line=line)
-    elif command is not None:
-        chat.say("user", f"{command.typed}\n\n{command.rest}", at, kind="command", line=line)
-    else:
-        chat.say("user", typed_text(message), at, line=line)
+    chat.say("user", _without_rule(_MESSAGE_ID.sub("", text)).strip(), at, line=line)
 
 
 def _agent(
@@ -230,10 +226,10 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     # The user's answers, and their comment on a rejected call, are only in the tool output.
     answers = answers_of(result.strip(), None, is_rejected=False) if name == _QUESTION else ""
     chat.say("user", answers, at, kind="answer", line=line)
-    if "user said:" in rest or "following reason for the rejection:" in rest:
-        # The comment is fenced or bare, and extends to the end of the block.
-        comment = rejection_reason(result if "user said:" in result else rest.partition("</details>")[0])
-        chat.say("user", comment.removesuffix("```"), at, kind=CORRECTION, line=line)
+    # The comment is fenced or bare, and extends to the end of the block.
+    outcome = result if is_rejection(result) else _FENCE.sub("", rest.partition("</details>")[0], 1)
+    if is_rejection(outcome):
+        chat.say("user", rejection_reason(outcome).removesuffix("```"), at, kind=CORRECTION, line=line)
 
 
 def _call_summary(text: str) -> str:

@@ -17,6 +17,7 @@ from engine.transcripts.importers.claude_records import (
     edited_plan,
     is_approval,
     is_plan,
+    is_summary,
     message_text,
     plan_of,
     rejection_reason,
@@ -34,20 +35,19 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
-from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
 _QUESTION_TAG = "qu"
 _QUESTION = "AskUserQuestion"
 _INTERVENING_TYPES = frozenset({"attachment", "progress", "system"})
-_CONTINUED = "This session is being continued from a previous conversation"
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
 
 
 def looks_like(record: Record) -> bool:
     """Whether Claude Code wrote a record."""
-    return "sessionId" in record or "leafUuid" in record or record.get("type") == "file-history-snapshot"
+    kind = text_of(record, "type")
+    return kind == "file-history-snapshot" or bool(kind and record.keys() & {"sessionId", "leafUuid"})
 
 
 class ClaudeCodeReader(PromptReader):
@@ -69,7 +69,7 @@ class ClaudeCodeReader(PromptReader):
 
     def remember(self, record: Record, offset: int) -> None:
         uuid = text_of(record, "uuid")
-        if uuid:
+        if uuid and (record.get("type") not in ("user", "assistant") or content_of(record)):
             self._seen[uuid] = offset
             self._recent.append((offset, uuid))
         while self._recent and self._recent[0][0] < offset - self.memory_bytes:
@@ -156,7 +156,7 @@ class ClaudeCodeReader(PromptReader):
             return
         elif record.get("isMeta") is True:
             self._leave_out("injected")
-        elif record.get("isCompactSummary") is True or text.startswith(_CONTINUED):
+        elif record.get("isCompactSummary") is True or is_summary(text):
             self.turns.add_message("system", blocks, "summary")
         elif (sender := sender_of(record)) == "program":
             self._leave_out("injected")
@@ -176,7 +176,7 @@ class ClaudeCodeReader(PromptReader):
             marks, rest = split_interruptions(text)
             for mark in marks:
                 self.turns.add_message("system", [Text(mark)])
-            typed = strip_injected(typed_text(rest)).strip()
+            typed = typed_text(rest).strip()
             kind = CORRECTION if marks else self._kind_of(typed)
             if typed != text.strip() and not marks:
                 self._leave_out("injected")

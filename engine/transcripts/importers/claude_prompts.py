@@ -82,7 +82,7 @@ class PromptReader(SessionReader):
         content = record.get("content")
         parts = content if isinstance(content, list) else []
         text = content if isinstance(content, str) else "\n\n".join(text_of(part, "text") for part in parts)
-        typed = strip_injected(typed_text(text)).strip()
+        typed = typed_text(text).strip()
         return Queued(typed or text, bool(typed), offset, moment(record.get("timestamp")))
 
     def _queue_operation(self, record: Record) -> None:
@@ -127,7 +127,7 @@ class PromptReader(SessionReader):
         prompt = attachment.get("prompt")
         parts = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
         text = "\n\n".join(filter(None, (text_of(part, "text") for part in parts)))
-        typed = strip_injected(typed_text(text)).strip()
+        typed = typed_text(text).strip()
         others: list[Block] = [
             attachment_of(part) for part in parts if text_of(part, "type") in ("image", "document")
         ]

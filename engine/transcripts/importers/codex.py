@@ -21,25 +21,27 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
+from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _CHUNK = 1024 * 1024
 _LONGEST_MARK = 256
 _DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
-_CONTEXT_TAGS = expression(
-    r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
-    r"skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context)>"
-    r".*?</\1>",
+_INSTRUCTIONS = expression(
+    r"\s*(?:# AGENTS\.md instructions for (?:[/~]|[A-Za-z]:)[^\n]*\n.*"
+    r"|(?:# AGENTS\.md instructions\s*)?<INSTRUCTIONS>.*</INSTRUCTIONS>|<skill>.*</skill>)\s*",
     re.DOTALL,
 )
-_INSTRUCTIONS = expression(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
 _IMAGE_MARK = expression(r"</image>|<image(?: name=[^>\n]*)?>")
-_REQUEST = expression(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+# An editor and the app write headings with a colon above the prompt.
+_REQUEST = expression(r"\s*# [^\n]+:[ \t]*\n.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 _EXIT_CODE = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = expression(r"^Output:\n", re.MULTILINE)
 _REJECTED = expression(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
 _PLAN = expression(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
-_SHELL = expression(r"\s*<user_shell_command>\s*<command>(.*?)</command>", re.DOTALL)
+_SHELL = expression(
+    r"\s*<user_shell_command>\s*<command>(.*?)</command>.*</user_shell_command>\s*", re.DOTALL
+)
 _NOTE = "user_note: "
 _QUESTION = "request_user_input"
 _WAS_REJECTED = "rejected"
@@ -260,7 +262,7 @@ class CodexReader(SessionReader):
     def _message_item(self, item: Record) -> None:
         parts = list_of(item, "content")
         texts = [text_of(part, "text") for part in parts]
-        shell = [match[1].strip() for text in texts if (match := _SHELL.match(text))]
+        shell = [match[1].strip() for text in texts if (match := _SHELL.fullmatch(text))]
         if shell and item.get("role") == "user":
             self._user_message([Text(f"! {command}") for command in shell])
         elif self._by_events:
@@ -277,7 +279,7 @@ class CodexReader(SessionReader):
             if images:  # each stands between two marks, in parts of their own
                 texts = [text for text in texts if not _IMAGE_MARK.fullmatch(text)]
             blocks: list[Block] = [
-                Text(_without_context(text)) for text in texts if not _INSTRUCTIONS.match(text)
+                Text(_without_context(text)) for text in texts if not _INSTRUCTIONS.fullmatch(text)
             ]
             self._leave_out(
                 "injected",
@@ -302,7 +304,9 @@ def _answers(questions: dict[str, str], output: str) -> str:
 
 def _without_context(text: str) -> str:
     """A prompt without the context that an editor or Codex added."""
-    return _REQUEST.sub("", _CONTEXT_TAGS.sub("", text))
+    text = strip_injected(text)
+    request = _REQUEST.match(text)
+    return text[request.end() :] if request is not None else text
 
 
 def _image(value: Any) -> Attachment:
