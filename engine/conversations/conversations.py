@@ -21,7 +21,7 @@ from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
-from engine.transcripts.places import SUFFIXES, find_session, head_fields, read_head
+from engine.transcripts.places import AUTHOR_FIELD, SUFFIXES, find_session, head_fields, read_head
 from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Turn
 
@@ -143,6 +143,11 @@ class Conversations:
         self._files = files
         self._guard = threading.RLock()
         self._open: OrderedDict[str, _Open] = OrderedDict()
+
+    def author(self, path: str) -> str:
+        """Whose conversation it is, if another person's; else empty."""
+        head = read_head(self._workspace.resolve(path))
+        return head_fields(head, (AUTHOR_FIELD,))[AUTHOR_FIELD]
 
     def read(self, path: str) -> Conversation | None:
         """A conversation as written so far; ``None`` if the file is gone or is not a conversation."""

@@ -35,7 +35,7 @@ MAX_READS = 5
 """Number of outside sources that are listed, first read first."""
 
 
-def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voices:
+def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "", author: str = "") -> Voices:
     """Attributes what was said in some turns.
 
     The following has no author in the conversation and is attributed to tools: quotations; text that a person
@@ -46,10 +46,14 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
     Args:
         outside: Text that tools brought from outside and that is not in the turns.
         local: Output of the agent's own commands that is not in the turns.
+        author: Another person whose conversation it is; nothing in it is the user's or their agent's.
     """
     collected = _Collector(others=[outside] if outside else [])
     collected.show(local)
     turns = tuple(map(bare, turns))
+    if author:
+        collected.read(f"a conversation of {author}", "\n".join(map(_all_of, turns)))
+        turns = ()
     for turn, after in zip_longest(turns, turns[1:]):
         collected.add(turn, after)
     tool = "\n".join(filter(None, collected.others))
@@ -86,7 +90,7 @@ class _Collector:
 
     def add(self, turn: Turn, after: Turn | None) -> None:
         if turn.kind == TOOL:
-            self._read("a tool", turn.text)
+            self.read("a tool", turn.text)
             return
         if turn.role == "system" or turn.kind == QUOTED:
             self.others.append(turn.text)
@@ -104,7 +108,7 @@ class _Collector:
     def _person(self, text: str, *, is_odd: bool) -> None:
         if self.is_open or is_odd:
             # A pasted mail that looks like turns gets no answer, so what follows belongs to it.
-            self._read("a pasted message", text)
+            self.read("a pasted message", text)
             self.is_open = True
             return
         for piece in pieces(text):
@@ -114,9 +118,9 @@ class _Collector:
                 self.known |= _named(own)
                 self.others += [match[0] for match in _QUOTED_WORDS.finditer(piece.text)]
             elif piece.kind == "outside" or (piece.kind == "code" and is_mostly_prose(piece.text)):
-                self._read("a pasted text", piece.text)
+                self.read("a pasted text", piece.text)
             elif piece.kind == "quote" and not self._said_before(piece.text):
-                self._read("a quotation that was pasted", piece.text)
+                self.read("a quotation that was pasted", piece.text)
             else:
                 self.others.append(piece.text)
         self.is_open = ends_open(text)
@@ -124,7 +128,7 @@ class _Collector:
     def _agent(self, text: str) -> None:
         self.is_open = False
         if _CONTINUED.match(text):
-            self._read("a summary of an earlier session", text)
+            self.read("a summary of an earlier session", text)
             return
         lines = text.split("\n")
         quoted = [bool(_QUOTATION.match(line)) for line in lines]
@@ -155,7 +159,8 @@ class _Collector:
         named = particulars(sentence)
         return named <= self.known and any(len(each) > 1 for each in named & self.fresh)
 
-    def _read(self, source: str, text: str) -> None:
+    def read(self, source: str, text: str) -> None:
+        """Adds text from outside."""
         self.others.append(text)
         self.reads.append(redacted(source))
         self.fresh.clear()
@@ -163,7 +168,7 @@ class _Collector:
     def _call(self, call: ToolCall) -> None:
         self.is_open = False
         if brings_outside(call):
-            self._read(
+            self.read(
                 " ".join(f"{call.name} {call.summary}".split())[:_LABEL], f"{call.summary}\n{call.result}"
             )
             return
@@ -196,6 +201,10 @@ class _Collector:
         """True if a person quotes what the agent has said."""
         runs = runs_of(quotation)
         return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
+
+
+def _all_of(turn: Turn) -> str:
+    return "\n".join((turn.text, *(f"{call.summary}\n{call.result}" for call in turn.tools)))
 
 
 def _is_odd(turn: Turn, after: Turn | None) -> bool:

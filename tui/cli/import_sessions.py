@@ -258,7 +258,7 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-def _emit_results(results: Iterable[ImportResult]) -> None:
+def _emit_results(results: Sequence[ImportResult]) -> None:
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
@@ -278,6 +278,12 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
         emit(line)
     if len(lines) > _SHOWN:
         emit(f"{_SHOWN} of {len(lines)} shown; --json has all")
+    others = [result.author for result in results if result.author]
+    if others:
+        emit(
+            f"{plural(len(others), 'session')} committed by {', '.join(sorted(set(others)))}: searchable, but"
+            " they make no rules, and nothing of theirs becomes knowledge without review"
+        )
     if without_speakers > 1:
         emit(f"{without_speakers} files do not say who is speaking; they were not imported")
 

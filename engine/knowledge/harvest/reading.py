@@ -33,6 +33,7 @@ from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.importers.session import START
+from engine.transcripts.places import AUTHOR_FIELD
 from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class SourceText:
     outside: str = ""
     """Complete outside text from tools, if the file has more of it than the turns."""
     local: str = ""  # complete output of the agent's own commands, likewise
+    author: str = ""  # whose conversation it is, if another person's
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ class SourceText:
         """Who said what; quoted text belongs to neither the person nor the agent."""
         from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only if something was found
 
-        return voices_of(self.turns, self.outside, self.local)
+        return voices_of(self.turns, self.outside, self.local, self.author)
 
 
 def safe_name(path: str) -> str:
@@ -142,6 +144,7 @@ def read_source(files: Files, path: str) -> SourceText:
         began=found.began,
         outside="\n".join(found.outside),
         local="\n".join(found.local),
+        author=found.author,
     )
     if not any(turn.blocks for turn in source.turns):
         return replace(source, state="empty", why="it contains no messages")
@@ -161,6 +164,7 @@ class _Parsed:
     began: str = ""
     outside: Sequence[str] = ()
     local: Sequence[str] = ()
+    author: str = ""
 
 
 def _is_text(data: bytes) -> bool:
@@ -186,7 +190,9 @@ def _text(path: str, data: bytes) -> _Parsed | None:
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
-    return _Parsed(turns, sizes, transcript.session_id, transcript.started or transcript.ended)
+    author = str(transcript.header.get(AUTHOR_FIELD) or "")
+    began = transcript.started or transcript.ended
+    return _Parsed(turns, sizes, transcript.session_id, began, author=author)
 
 
 def _chat(path: str, data: bytes) -> _Parsed | None:

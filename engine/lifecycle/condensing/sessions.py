@@ -35,8 +35,8 @@ class Session:
 def sessions_of(
     conversations: Conversations, day: date, zone: str, since: datetime | None = None
 ) -> Iterator[Session]:
-    """The sessions of a day by start time, each with its turns of the day, or of the rest of it ``since`` a
-    time.
+    """The person's sessions of a day by start time, each with its turns of the day, or of the rest of it
+    ``since`` a time.
     """
     # Transcripts have times in minutes.
     begin = datetime.min.replace(tzinfo=UTC) if since is None else since.replace(second=0, microsecond=0)
@@ -46,7 +46,7 @@ def sessions_of(
         if dated is not None and not _may_be_of(dated, day):
             continue
         conversation = conversations.read(path)
-        if conversation is not None:
+        if conversation is not None and not conversations.author(path):
             found.append(conversation)
     for each in sorted(found, key=lambda each: (each.started, each.path)):
         places = [at for at, time in enumerate(each.times) if time >= begin and local_day(time, zone) == day]

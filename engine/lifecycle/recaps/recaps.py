@@ -27,7 +27,7 @@ from engine.store.paths import valid_session_id
 from engine.store.zone import local_time
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
-from engine.transcripts.places import head_fields, read_head, session_files
+from engine.transcripts.places import AUTHOR_FIELD, head_fields, read_head, session_files
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import MEMORY, QUOTED, Turn
 
@@ -208,8 +208,8 @@ class Recaps:
     def _recaps(self, path: str) -> Iterator[Recap]:
         transcript = parse(self.source.read(path, limit=None), path)
         name = transcript.session_id
-        if not valid_session_id(name):
-            return
+        if not valid_session_id(name) or transcript.header.get(AUTHOR_FIELD):
+            return  # what another person did is not what the user did
         project = project_of(self.source.workspace.resolve(path))
         spoken = [(bare(turn), at) for turn, at in self._times(transcript.turns, transcript.started)]
         turns = [turn for turn, _ in spoken]

@@ -172,10 +172,10 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -
     total = len(chat.turns)
     state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
     ended = iso(max(chat.ended or file.written, started)) if file.is_idle else ""
-    history = _history_folder(file.path)
-    cwd = chat.cwd or history
+    cwd = chat.cwd or _history_folder(file.path)
+    author = one_line(other_author(file.path))
     about = {
-        AUTHOR_FIELD: one_line(other_author(file.path)) if history else "",
+        AUTHOR_FIELD: author,
         "ended": ended,
         "model": chat.model,
         "channel": chat.format,
@@ -194,6 +194,7 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -
         turns_new=total,
         turns_total=total,
         status="new",
+        author=author,
         left_out=digest.with_redacted(chat.left_out),
     )
     return Draft(result, lambda: [head, body])

@@ -70,6 +70,7 @@ class ImportResult:
     """``replaced`` if the log was truncated or rewritten since the last import: the transcript then keeps all
     its turns and gets the missing ones."""
     why: str = ""  # one clause, if the status needs an explanation
+    author: str = ""  # whose session it is, if another person committed the file
     left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
     """What was left out, counted by reason."""
     format: str = field(default="", compare=False)  # the program or layout that wrote the source
