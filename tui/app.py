@@ -153,6 +153,7 @@ class WorkbenchApp(App[int]):
         except (AutopoiesisError, OSError) as error:
             self.bench.say(visible(str(error)), error=True)
         else:
+            self.bench.refetch()
             self.bench.say("trusted" if trusted else "not trusted; change this with: autopoiesis trust")
 
     def exit(self, *arguments: Any, **named: Any) -> None:

@@ -12,7 +12,7 @@ from tui.kit.commands import Commanded
 
 
 class Palette(CommandPalette):
-    """The palette. Its list is moved only once it is laid out: before, it does not know where its rows are."""
+    """The palette. Its list is moved only once it is laid out: before, its rows have no place yet."""
 
     def _action_command_list(self, action: str) -> None:
         self.call_after_refresh(super()._action_command_list, action)
