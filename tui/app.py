@@ -200,7 +200,7 @@ class WorkbenchApp(App[int]):
 
     def action_command_palette(self) -> None:
         """Opens the palette of all commands."""
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
     def action_help_quit(self) -> None:
