@@ -97,8 +97,8 @@ async def _finish(cleanup: Callable[[], Awaitable[object]] | None) -> None:
             with suppress(Exception):
                 async with asyncio.timeout(GRACE_S):
                     await last()
-    # A generator that was left before its end, such as a stream of events, is closed in a task of its own, which
-    # exists from the next step on.
+    # A generator that was left before its end, such as a stream of events, is closed in a task of its own,
+    # which exists from the next step on.
     await asyncio.sleep(0)
     if closing := _others():
         await asyncio.wait(closing, timeout=GRACE_S)
