@@ -27,9 +27,9 @@ from tui.kit.conductor import RunLine
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.control_filter import ControlFilter
 from tui.kit.messages import NextTheme
-from tui.kit.palette import CommandPalette
+from tui.kit.palette import Commands, Palette
 from tui.kit.preferences import Preferences
-from tui.kit.terminal_input import PasteDriver
+from tui.kit.terminal_input import TerminalDriver
 from tui.kit.writes import Writes
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
@@ -63,7 +63,7 @@ class WorkbenchApp(App[int]):
 
     TITLE = "autopoiesis"
     CSS_PATH: ClassVar[CSSPathType | None] = "workbench.tcss"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandPalette}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(
@@ -76,7 +76,7 @@ class WorkbenchApp(App[int]):
         run_line: RunLine | None = None,
     ) -> None:
         plain = "NO_COLOR" in os.environ
-        super().__init__(PasteDriver, ansi_color=True if plain else None)
+        super().__init__(TerminalDriver, ansi_color=True if plain else None)
         self.animation_level = "none"
         self.leaving = False
         self.writes = Writes()
@@ -153,6 +153,7 @@ class WorkbenchApp(App[int]):
         except (AutopoiesisError, OSError) as error:
             self.bench.say(visible(str(error)), error=True)
         else:
+            self.bench.refetch()
             self.bench.say("trusted" if trusted else "not trusted; change this with: autopoiesis trust")
 
     def exit(self, *arguments: Any, **named: Any) -> None:
@@ -161,9 +162,12 @@ class WorkbenchApp(App[int]):
         super().exit(*arguments, **named)
 
     async def on_event(self, event: events.Event) -> None:
-        """Drops input that arrives while the screens are being torn down."""
-        if not (self.leaving and isinstance(event, events.InputEvent | events.Paste)):
-            await super().on_event(event)
+        """Holds input until the screen it is for is complete; drops it while the screens are torn down."""
+        if isinstance(event, events.InputEvent | events.Paste):
+            if self.leaving:
+                return
+            await self.screen._mounted_event.wait()
+        await super().on_event(event)
 
     def _exit_if_terminal_lost(self) -> None:
         """Exits when the terminal is gone.
@@ -193,6 +197,11 @@ class WorkbenchApp(App[int]):
             self.bench.say(f"cannot save the theme: {error.strerror}", error=True)
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
+
+    def action_command_palette(self) -> None:
+        """Opens the palette of all commands."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
 
     def action_help_quit(self) -> None:
         """Does not quit on ctrl+c: it is too easy to press by accident."""

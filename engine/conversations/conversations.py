@@ -29,6 +29,8 @@ WINDOW = 4 * 1024 * 1024
 """Bytes read from the end of a longer conversation."""
 
 _KEPT_OPEN = 64
+_A_SESSION = timedelta(days=1)
+"""Time since the start within which a file is taken to have been written with its last turn."""
 _FOLDERS = ("raw/conversations/", "conversations/")
 _DATED_NAME = expression(r"/(\d{4})-(\d\d)-(\d\d)[^/]*$")
 _TIMESTAMP = expression(rb'"timestamp":\s*"([^"]{10,40})"')
@@ -207,9 +209,30 @@ class Conversations:
         return {path: status.st_size for path, status in self._all()}
 
     def newest(self, limit: int) -> list[str]:
-        """The most recently written conversations, newest first."""
-        times = ((status.st_mtime_ns, path) for path, status in self._all())
-        return [path for _, path in heapq.nlargest(limit, times)]
+        """The conversations with the newest last turns, newest first.
+
+        The time of a file says only when it was written here, perhaps by an import or a clone, and so when
+        its last turn was at the latest.
+        """
+        files = sorted(((datetime.fromtimestamp(status.st_mtime, UTC), path) for path, status in self._all()))
+        found: list[tuple[datetime, str]] = []  # a heap
+        while files and (len(found) < limit or files[-1][0] > found[0][0]):
+            changed, path = files.pop()
+            heapq.heappush(found, (self._last_turn_at(path, changed), path))
+            if len(found) > limit:
+                heapq.heappop(found)
+        return [path for _, path in sorted(found, reverse=True)]
+
+    def _last_turn_at(self, path: str, changed: datetime) -> datetime:
+        """The time of the last turn: from the header, or else from the turns unless the file's time fits."""
+        ended = moment(head_fields(read_head(self._workspace.root / path), ("ended",))["ended"])
+        if ended is not None:
+            return ended
+        started = _time_in_path(path)
+        if started is not None and changed - started < _A_SESSION:
+            return changed
+        conversation = self.read(path)
+        return conversation.times[-1] if conversation is not None and conversation.times else changed
 
     def _all(self) -> Iterator[tuple[str, os.stat_result]]:
         for folder in (self._workspace.transcripts, self._workspace.conversations):

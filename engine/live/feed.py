@@ -52,6 +52,8 @@ FeedKind = Literal[
 
 KEPT_ENTRIES = 20_000
 
+_SLACK = 1_000
+"""Entries more than kept before the oldest are dropped, as late ones must be put in their places first."""
 _MAX_CONVERSATIONS = 40
 _MAX_COMMITS = 20
 
@@ -203,9 +205,12 @@ class FeedLog:
                 if last.kind == "file" and last.text == entry.text:
                     self._entries[last_name] = entry
                     return
-            self._add(entry)
-            if isinstance(event, TurnArrived) and event.past:
-                self._out_of_order[event.key] = None
+            if isinstance(event, TurnArrived):
+                if event.past and event.key not in self._entries:
+                    self._out_of_order[event.key] = None
+                self._add(entry, event.key)
+            else:
+                self._add(entry)
 
     def _place_late_entries(self) -> None:
         """Moves entries that arrived late to their place by time; the others keep their order."""
@@ -220,21 +225,27 @@ class FeedLog:
         placed.update(reversed(late))
         self._entries = placed
 
-    def _add(self, entry: FeedEntry) -> None:
+    def _put_in_order(self) -> None:
+        """Places late entries and drops the oldest beyond ``KEPT_ENTRIES``."""
+        if self._out_of_order:
+            self._place_late_entries()
+        while len(self._entries) > KEPT_ENTRIES:
+            self._entries.popitem(last=False)
+
+    def _add(self, entry: FeedEntry, name: str = "") -> None:
         self._count += 1
-        name = entry.key or f"entry {self._count}"
+        name = name or entry.key or f"entry {self._count}"
         known = self._entries.get(name)
         if known is not None:
             entry = replace(entry, at=known.at, note=known.note)
         self._entries[name] = entry
-        while len(self._entries) > KEPT_ENTRIES:
-            self._entries.popitem(last=False)
+        if len(self._entries) > KEPT_ENTRIES + _SLACK:
+            self._put_in_order()
 
     def recent(self, limit: int) -> list[FeedEntry]:
         """The last ``limit`` entries, oldest first."""
         with self._guard:
-            if self._out_of_order:
-                self._place_late_entries()
+            self._put_in_order()
             if limit >= len(self._entries):
                 return list(self._entries.values())
             newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]
@@ -249,7 +260,7 @@ class FeedLog:
 def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
     """The last turns and commits with which a feed starts, oldest first.
 
-    Gives up to ``limit`` entries, from at most 40 conversations.
+    Gives up to ``limit`` entries, from the 40 conversations with the newest turns at most.
     """
     entries: list[FeedEntry] = []
     for path in conversations.newest(_MAX_CONVERSATIONS):

@@ -306,7 +306,9 @@ class Live:
         is_known = path in self._known or path in self._sizes
         first = self._first_news(path, conversation)
         end = conversation.end
-        news = first if is_known else self._first_recent(path, conversation, first)
+        # Unless logs are followed, what is added to an imported session may also be of long ago.
+        is_fresh = is_known and (bool(self._engine.config.imports.follow) or not self._is_imported(path))
+        news = first if is_fresh else self._first_recent(path, conversation, first)
         self._known[path] = (end, conversation.turn(end - 1))
         if self._engine.conversations.is_waiting(path):
             self._waiting.add(path)
@@ -345,12 +347,14 @@ class Live:
         self._engine.pace(time.monotonic() - started)
         return found
 
+    def _is_imported(self, path: str) -> bool:
+        return is_imported(self._engine.workspace.root / path)
+
     def _first_recent(self, path: str, conversation: Conversation, first: int) -> int:
-        """The first recent turn, from ``first`` on, of a file that just appeared: restored or imported turns
-        are past."""
+        """The first recent turn, from ``first`` on: restored or imported turns are past."""
         removed = self._removed.pop(path, None)
         since = self._started - LOCAL_TIMES if removed is None else removed
-        if is_imported(self._engine.workspace.root / path):
+        if self._is_imported(path):
             # Its times are UTC. Manual imports bring old turns, followed logs bring recent ones.
             since = max(since, self._started, self._engine.clock() - IMPORTED_LATE)
         since = since.replace(second=0, microsecond=0)  # headings have no seconds

@@ -84,15 +84,26 @@ class LoopThread:
 
 
 async def _finish(cleanup: Callable[[], Awaitable[object]] | None) -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
+    loop = asyncio.get_running_loop()
+    others = _others()
     # A task that is cancelled before its first step would never await its coroutine.
     await asyncio.sleep(0)
     for task in others:
         task.cancel()
     if others:
         await asyncio.wait(others, timeout=GRACE_S)
-    if cleanup is not None:
-        with suppress(Exception):
-            async with asyncio.timeout(GRACE_S):
-                await cleanup()
-    asyncio.get_running_loop().stop()
+    for last in (cleanup, loop.shutdown_asyncgens):
+        if last is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(GRACE_S):
+                    await last()
+    # A generator that was left before its end, such as a stream of events, is closed in a task of its own,
+    # which exists from the next step on.
+    await asyncio.sleep(0)
+    if closing := _others():
+        await asyncio.wait(closing, timeout=GRACE_S)
+    loop.stop()
+
+
+def _others() -> set[asyncio.Task[Any]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}

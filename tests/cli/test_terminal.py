@@ -28,8 +28,7 @@ class Terminal:
         lines: int,
         **environment: str,
     ) -> None:
-        self.screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self.screen)
+        self.draw_on(columns, lines)
         self.raw = b""
         clean = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TMUX", "STY")}
         clean |= {
@@ -42,6 +41,11 @@ class Terminal:
             sys.executable, [*self.program, *arguments], dimensions=(lines, columns), env=clean, timeout=30
         )
         self.process.delaybeforesend = None
+
+    def draw_on(self, columns: int, lines: int) -> None:
+        """Draw on an empty screen of this size from now on, whatever size the program is told."""
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
 
     def read(self, seconds: float = 0.1) -> bool | None:
         """Process output; return False if none came in time, None at the end of the output."""

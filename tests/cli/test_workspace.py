@@ -33,6 +33,21 @@ def test_a_folder_that_does_not_exist_is_not_taken_for_a_command(apo: Command, t
     assert ran.code == 1 and "there is no such folder; run: autopoiesis init" in ran.err
 
 
+def test_without_a_memory_the_error_names_where_to_start_or_the_workspace_around(
+    apo: Command, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOPOIESIS_HOME", str(tmp_path / "none"))
+    monkeypatch.chdir(tmp_path)
+    for command in ([], ["topics", "list"]):
+        ran = apo(*command)
+        assert ran.code == 1 and ran.err.count("\n") == 1
+        for name in ("init", "import", "demo"):
+            assert f"autopoiesis {name}" in ran.err
+    monkeypatch.chdir(sample / "topics")
+    ran = apo("topics", "list")
+    assert ran.code == 1 and f"autopoiesis -C {sample}" in ran.err and "init" not in ran.err
+
+
 def test_init_keeps_existing_files(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     apo("init", root)

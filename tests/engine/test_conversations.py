@@ -163,6 +163,30 @@ def test_a_conversation_without_a_date_is_dated_by_its_modification_time(sample:
     assert conversation.times[-1] <= written + timedelta(minutes=1)
 
 
+@pytest.mark.parametrize("header", ["ended: 2026-02-03T12:00:00Z\n", ""])
+def test_the_newest_conversations_are_those_with_the_newest_turns(sample: Path, header: str) -> None:
+    """A session of February that was imported or cloned today is not newer than the conversation of today."""
+    import os
+
+    workspace = Workspace.open(sample)
+    now = datetime.now(UTC)
+    today = f"raw/conversations/{now:%Y/%m/%d}/{now:%H%M}-ses_today-now.md"
+    for number, path in enumerate(
+        [today, *(f"raw/conversations/2026/02/03/1{n}00-ses_{n}-x.md" for n in range(9))]
+    ):
+        started = f"{now:%Y-%m-%dT%H:%M:00Z}" if path == today else "2026-02-03T11:00:00Z"
+        file = sample / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        ended = "" if path == today else header
+        file.write_text(
+            f"---\nsession_id: s{number}\nstarted: {started}\n{ended}---\n\n## 11:00 — user\nHello\n"
+        )
+        os.utime(file, (now.timestamp() + number,) * 2)
+    conversations = Conversations(workspace, Files(workspace))
+    assert conversations.newest(1) == [today]
+    assert all("/2026/02/03/" in path for path in conversations.newest(1_000)[-9:])
+
+
 def test_a_missing_session_is_an_error(sample: Path) -> None:
     workspace = Workspace.open(sample)
     conversations = Conversations(workspace, Files(workspace))

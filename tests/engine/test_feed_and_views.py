@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,8 @@ from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 
-def arrived(key: str, turn: Turn) -> TurnArrived:
-    return TurnArrived(NOW, key, key.partition("#")[0], "ses_1", turn)
+def arrived(key: str, turn: Turn, at: datetime = NOW, *, past: bool = False) -> TurnArrived:
+    return TurnArrived(at, key, key.partition("#")[0], "ses_1", turn, past)
 
 
 def test_a_turn_that_grows_stays_one_line() -> None:
@@ -61,6 +61,34 @@ def test_past_entries_come_before_new_ones() -> None:
     log.take(arrived("b#7", Turn("user", "18:47", (Text("new"),))))
     log.fill([FeedEntry(NOW, "user", "old", key="a#0"), FeedEntry(NOW, "user", "new", key="b#7")])
     assert [entry.text for entry in log.recent(10)] == ["old", "new"]
+
+
+def test_imported_turns_of_every_kind_take_their_places_by_time() -> None:
+    log = FeedLog()
+    log.take(ErrorReported(NOW - timedelta(days=9), "before"))
+    log.take(ErrorReported(NOW, "now"))
+    changed = KnowledgeChange("updated", "knowledge/facts.md", "mast")
+    for number, turn in enumerate(
+        (
+            Turn("user", "18:47", (Text("said"),)),
+            Turn("system", "18:48", (Text("told"),)),
+            Turn("agent", "18:49", (changed,), "memory"),
+        )
+    ):
+        log.take(arrived(f"a#{number}", turn, NOW - timedelta(days=3 - number), past=True))
+    kinds = ["error", "user", "system", "memory", "error"]
+    assert [entry.kind for entry in log.recent(10)] == kinds
+
+
+def test_an_import_longer_than_the_feed_leaves_the_newest_entries() -> None:
+    log = FeedLog()
+    log.take(ErrorReported(NOW, "now"))
+    for number in range(KEPT_ENTRIES * 2):
+        at = NOW - timedelta(days=300) + timedelta(minutes=number)
+        log.take(arrived(f"a#{number}", Turn("user", "18:47", (Text(str(number)),)), at, past=True))
+    entries = log.recent(10**6)
+    assert len(entries) == KEPT_ENTRIES
+    assert [entry.text for entry in entries[-2:]] == [str(KEPT_ENTRIES * 2 - 1), "now"]
 
 
 def test_the_feed_is_bounded() -> None:

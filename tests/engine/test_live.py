@@ -96,6 +96,21 @@ def test_a_manually_imported_session_is_past_even_if_recent(live: Live, tmp_path
     assert seen.wait(TurnArrived, lambda event: "an hour or two ago" in event.turn.text).past
 
 
+def test_what_an_import_adds_to_a_session_imported_before_is_past(live: Live, tmp_path: Path) -> None:
+    engine, seen = live
+    log = tmp_path / "0d9f2c1e-bbbb-4bbb-8ccc-1234567890ab.jsonl"
+    log.write_text(claude_log(("user", "Can you review the PR of June?")))
+    import_sessions(engine, [Source(log)], commit=False)
+    seen.wait(TurnArrived, lambda event: "PR of June" in event.turn.text)
+    engine.feed(10_000)
+    more = claude_log(("user", "Can you review the PR of June?"), ("user", "And the other one?"))
+    log.write_text(more)
+    import_sessions(engine, [Source(log)], commit=False)
+    assert seen.wait(TurnArrived, lambda event: event.turn.text == "And the other one?").past
+    times = [entry.at for entry in engine.feed(10_000) if entry.key]
+    assert times == sorted(times)
+
+
 def test_only_new_turns_of_an_old_transcript_arrive(live: Live) -> None:
     engine, seen = live
     session = next(path for path in engine.conversations.newest(50) if path.endswith(".md"))

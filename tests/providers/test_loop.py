@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
@@ -47,6 +47,38 @@ def test_the_thread_starts_with_the_first_task_and_ends_when_closed() -> None:
     assert loop.run(echo("c")) is None, "the closed loop was started again"
     with pytest.raises(CancelledError):
         loop.start(echo("d")).result(0)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_generator_that_was_left_before_its_end_is_closed_with_the_loop(
+    caplog: pytest.LogCaptureFixture, kept: bool
+) -> None:
+    gc.collect()  # what the tests before have abandoned
+    caplog.clear()
+    closed, held = [], []
+
+    async def events() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            for _ in range(9):
+                await asyncio.sleep(0)
+            closed.append(True)
+
+    async def leave() -> None:
+        stream = events()
+        if kept:
+            held.append(stream)
+        async for _ in stream:
+            break
+
+    loop = LoopThread()
+    loop.run(leave() if kept else echo("a"))
+    loop.close(None if kept else leave)
+    assert closed == [True]
+    gc.collect()
+    assert "destroyed" not in caplog.text
 
 
 def test_an_exception_in_a_task_reaches_the_waiting_thread() -> None:

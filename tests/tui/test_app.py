@@ -14,6 +14,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.cli.test_terminal import Terminal
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.test_commandline import code_starting_child, has_ended
 from tui.app import run_workbench, unusable
@@ -47,15 +48,18 @@ def test_without_a_terminal_it_reports_an_error_and_returns_1(
 
 
 @contextmanager
-def spawn_workbench(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Iterator[pexpect.spawn]:
+def spawn_workbench(
+    tmp_path: Path, *, script: str = SCRIPT, dimensions: tuple[int, int] = (24, 80), **environment: str
+) -> Iterator[pexpect.spawn]:
     """The workbench on a real pseudo-terminal."""
     child = pexpect.spawn(
         sys.executable,
         ["-c", script, str(tmp_path)],
         env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), **environment},
-        dimensions=(24, 80),
+        dimensions=dimensions,
         timeout=60,
     )
+    child.delaybeforesend = None
     try:
         yield child
     finally:
@@ -70,6 +74,51 @@ def test_q_restores_the_terminal(tmp_path: Path) -> None:
         child.expect(pexpect.EOF)
         child.wait()
         assert child.exitstatus == 0
+
+
+class FakeWorkbench(Terminal):
+    """The workbench over a fake engine, and the screen it draws."""
+
+    program = ("-c", SCRIPT)
+
+
+@pytest.mark.parametrize("keys", ["j", "/", ":", "i", "3", "+"])
+def test_keys_typed_before_the_first_paint_wait_for_it(tmp_path: Path, keys: str) -> None:
+    terminal = FakeWorkbench([str(tmp_path)], 80, 24, HOME=str(tmp_path))
+    try:
+        terminal.until(lambda _: b"\x1b[?2004h" in terminal.raw, "that keys are no longer echoed")
+        terminal.process.send(keys + "i" * (keys != "i") + "typed ahead")
+        terminal.until(lambda text: "typed ahead" in text, "what was typed")
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("size", [(0, 0), (0, 80), (24, 0)])
+def test_a_terminal_without_a_size_has_80_columns_and_24_lines_until_it_is_resized(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    terminal = FakeWorkbench([str(tmp_path)], size[1], size[0], HOME=str(tmp_path))
+    terminal.draw_on(120, 40)
+    try:
+        terminal.until(lambda _: "? help" in terminal.screen.display[23], "the footer in line 24")
+        assert not any(line.strip() for line in terminal.screen.display[24:])
+        terminal.process.setwinsize(40, 120)
+        terminal.until(lambda _: "? help" in terminal.screen.display[39], "the footer in line 40")
+        terminal.process.send("q")
+        terminal.process.expect(pexpect.EOF)
+    finally:
+        terminal.close()
+
+
+def test_it_draws_on_the_terminal_though_standard_error_is_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = f"import os\nos.dup2(os.open({str(log)!r}, os.O_CREAT | os.O_WRONLY), 2)\n{SCRIPT}"
+    with spawn_workbench(tmp_path, script=script) as child:
+        child.expect_exact("following")
+        child.send("q")
+        child.expect_exact("\x1b[?1049l")
+        child.expect(pexpect.EOF)
+    assert log.read_bytes() == b""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AutopoiesisError
+from tests.cases import each_case
 from tui.screens.workbench import commandline
 
 
@@ -45,6 +46,29 @@ def test_arguments_are_passed_unchanged(tmp_path: Path) -> None:
         commandline.run_line(tmp_path, "'$(touch pwned); x'")
     assert "$(touch pwned); x" in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+@each_case(
+    ("line", "expected"),
+    [
+        ("doc", ["doctor"]),
+        ("di", ["digest"]),
+        ("wat", []),  # it needs its own terminal
+        ("topics ch", ["check"]),
+        ("trace --ex", ["--explain"]),
+        ("trace --direction ", ["input", "output"]),
+        ("import know", ["knowledge/"]),
+        ("import knowledge/", ["knowledge/a.md", "knowledge/'my notes.md'"]),
+        ("nonsense know", []),
+        ("import nowhere/", []),
+        ("search 'open", []),
+    ],
+)
+def test_the_last_word_is_completed(tmp_path: Path, line: str, expected: list[str]) -> None:
+    (tmp_path / "knowledge").mkdir(exist_ok=True)
+    for name in ("a.md", "my notes.md", ".hidden"):
+        (tmp_path / "knowledge" / name).touch()
+    assert commandline.completions(tmp_path, line) == expected
 
 
 def code_starting_child(reader: Path) -> str:

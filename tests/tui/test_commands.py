@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.command import CommandList, CommandPalette
 
 from engine.context.views import LedgerView
 from tests.cases import each_case
@@ -455,6 +456,25 @@ async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> 
         await driven.settle()
         assert driven.state.whole and driven.focused_panel() == "sections", step
         assert not driven.screen.prompt.display, step
+
+
+async def test_a_page_key_before_the_palette_is_laid_out_does_not_end_the_workbench(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh = CommandPalette._refresh_command_list
+
+    def refresh_and_page(palette: CommandPalette, *arguments: Any) -> None:
+        """The key is handled between the filling of the list and its layout."""
+        refresh(palette, *arguments)
+        palette._action_command_list("page_down")
+
+    monkeypatch.setattr(CommandPalette, "_refresh_command_list", refresh_and_page)
+    async with run() as driven:
+        await driven.press("ctrl+p")
+        commands = driven.app.screen.query_one(CommandList)
+        await driven.until(lambda: commands.highlighted is not None)
+        await driven.press("pagedown")
+        assert commands.highlighted
 
 
 async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None:

@@ -80,6 +80,13 @@ async def test_changes_are_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert "1,234/8,192" in driven.lines[0], step
 
+        step = "a changed setting or preset changes the gauge"
+        for tokens, path in ((2345, "memory-config.yaml"), (3456, "presets/active")):
+            engine.compiled = replace(review_compiled(), tokens=tokens)
+            engine.publish(FileChanged(NOW, path, "changed"))
+            await driven.settle()
+            assert f"{tokens:,}/8,192" in driven.lines[0], step
+
         step = "new search results appear in the shown prompt"
         engine.calls.clear()
         engine.compiled = replace(review_compiled(), tokens=4321)

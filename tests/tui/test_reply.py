@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from engine.errors import SendFailed
-from engine.events import WatchState
+from engine.events import GateAsked, WatchState
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import REPLY
-from tests.tui.fake_engine import REVIEW, status_view
+from tests.tui.fake_engine import NOW, REVIEW, status_view
 from tui.screens.workbench.reply import ReplyScreen
 
 Picture = Callable[[Driven, str], None]
@@ -96,6 +97,34 @@ async def test_the_reply_is_streamed_and_esc_stops_it_then_closes(run: Run) -> N
         assert driven.engine.calls_of("stop sending"), step
         assert "! anthropic: stopped" in driven.text and screen.reply == REPLY[:120], step
         await close_reply(driven)
+
+
+@pytest.mark.parametrize("size", SIZES.values())
+async def test_the_gate_is_answered_while_a_message_is_sent(run: Run, size: tuple[int, int]) -> None:
+    asked = GateAsked(NOW, "q1", "code-style", REVIEW, "House rules for code", 30.0)
+    async with run(size) as driven:
+        driven.engine.go_on.clear()
+        await send_message(driven, REVIEW)
+        await driven.until(lambda: "The PR splits the cursor" in driven.text)
+        for key, yes in (("y", True), ("ctrl+n", False)):
+            driven.engine.publish(replace(asked, question_id=key))
+            await driven.until(lambda: "does code-style apply" in driven.text)
+            assert "y yes" in driven.text and "esc stops the reply" in driven.text
+            await driven.send(key)
+            await driven.until(lambda: "does code-style apply" not in driven.text)
+            await driven.until(lambda answer=("answer", key, yes): answer in driven.engine.calls)  # type: ignore[misc]
+        driven.engine.go_on.set()
+        await wait_until_ended(driven)
+
+
+async def test_a_question_asked_before_a_dialog_opens_is_answered_over_it(run: Run) -> None:
+    async with run() as driven:
+        driven.bench.ask("quit?", "Really?", "Yes", driven.bench.app.bell)
+        driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules for code", 30.0))
+        await driven.settle()
+        assert "Really?" in driven.text and "ctrl+y yes" in driven.text
+        await driven.press("ctrl+y")
+        assert driven.engine.calls_of("answer") == [("answer", "q1", True)] and "Really?" in driven.text
 
 
 async def test_an_unsent_message_gives_the_reason(run: Run) -> None:

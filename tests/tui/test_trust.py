@@ -21,7 +21,7 @@ async def test_trust_is_asked_once_with_the_focus_on_no(run: Run) -> None:
     async with run((80, 24), settings=settings("new")) as driven:
         assert "trust this workspace?" in driven.text and "gate.provider: openai" in driven.text
         await driven.press("enter")
-        assert driven.engine.calls[-1] == ("decide_trust", False)
+        assert driven.engine.calls_of("decide_trust")[-1] == ("decide_trust", False)
         assert "trust this workspace?" not in driven.text and "autopoiesis trust" in driven.text
 
 

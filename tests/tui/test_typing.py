@@ -215,3 +215,27 @@ async def test_late_focus_events_do_not_close_the_line(run: Run) -> None:
         assert driven.bench.activation.query_text == ""
         await driven.press("escape")
         assert driven.panel() == "feed" and driven.bench.feed.query_text == ""
+
+
+async def test_tab_completes_a_command_and_never_leaves_its_line(run: Run) -> None:
+    async with run() as driven:
+        prompt = driven.bench.prompt
+        await driven.press("colon")
+        await driven.type("doc")
+        await driven.press("tab")
+        assert prompt.input.value == "doctor "
+        await driven.press("tab", "shift+tab")
+        await driven.type("e")
+        assert driven.panel() == "try" and prompt.mode == "command", "letters after tab are no commands"
+
+        step = "what is ambiguous is extended as far as it is certain, and listed"
+        await driven.press("ctrl+u")
+        await driven.type("pr")
+        await driven.press("tab")
+        assert prompt.input.value == "pr" and "preset · private · probe" in driven.text, step
+        await driven.type("i")
+        assert "preset · private" not in driven.text, step
+        await driven.press("tab")
+        assert prompt.input.value == "private ", step
+        await driven.press("escape")
+        assert driven.panel() == "feed", step

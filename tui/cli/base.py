@@ -6,6 +6,7 @@ import errno
 import functools
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -43,15 +44,34 @@ class Invocation:
             return self.directory
         return Path(os.environ.get(HOME_VARIABLE) or "~/.autopoiesis").expanduser()
 
-    def engine(self) -> Engine:
+    def open(self, *, read_only: bool = False) -> Engine:
         """Opens the workspace.
 
         Raises:
-            WorkspaceError: The folder is not a workspace.
+            WorkspaceError: The folder is not a workspace. If none was named, the hint says where to start, or
+                how to name the workspace in which the command was run.
         """
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
+        from engine.store.paths import CONFIG_NAME  # noqa: PLC0415 — as above
 
-        engine = Engine.open(self.workspace)
+        try:
+            return Engine.open(self.workspace, read_only=read_only)
+        except WorkspaceError as error:
+            if self.directory is None and not self.workspace.exists():
+                here = Path.cwd()
+                around = next(
+                    (each for each in (here, *here.parents) if (each / CONFIG_NAME).is_file()), None
+                )
+                error.hint = (
+                    "to make one: autopoiesis init, then autopoiesis import; to try it: autopoiesis demo"
+                )
+                if around is not None:
+                    error.hint = f"to use the workspace you are in: autopoiesis -C {shlex.quote(str(around))}"
+            raise
+
+    def engine(self) -> Engine:
+        """Opens the workspace for a command; raises as ``open``."""
+        engine = self.open()
         emit_problems(engine.settings.ignored)
         engine.subscribe(_error_printer())
         engine.recover()

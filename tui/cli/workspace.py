@@ -18,7 +18,10 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
     from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
     from tui.app import run_workbench  # noqa: PLC0415 — textual takes a quarter of a second
 
-    with Engine.open(workspace or invocation().workspace, read_only=read_only) as engine:
+    opened = (
+        Engine.open(workspace, read_only=read_only) if workspace else invocation().open(read_only=read_only)
+    )
+    with opened as engine:
         return run_workbench(engine)
 
 

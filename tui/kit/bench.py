@@ -62,6 +62,10 @@ class Bench(Protocol):
         """Updates the header, here and on the screens above."""
         ...
 
+    def refetch(self) -> None:
+        """Traces and compiles the message shown again."""
+        ...
+
     def say(self, text: str, *, error: bool = False) -> None:
         """Shows a notification."""
         ...

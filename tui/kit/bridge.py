@@ -50,6 +50,8 @@ class Burst:
     """The latest indexing progress, if any."""
     indexed: bool = False
     """Search results may have changed."""
+    written: bool = False
+    """Files outside conversations have changed, such as settings, presets or knowledge."""
     jobs: bool = False
     """A job started or ended."""
     given_up: set[str] = field(default_factory=set)
@@ -72,11 +74,15 @@ def condense(events: list[EngineEvent]) -> Burst:
                 burst.keys.add(key)
             case FileChanged(path=path):
                 burst.parts |= {"feed", "status"}
+                burst.written = True
                 if path == DIGEST_PATH:
                     burst.parts.add("digest")
                 if path == LEDGER_PATH:
                     burst.parts.add("ledger")
-            case TopicsReloaded() | Committed():
+            case TopicsReloaded():
+                burst.parts |= {"feed", "status"}
+                burst.written = True
+            case Committed():
                 burst.parts |= {"feed", "status"}
             case WatchState():
                 burst.parts.add("status")

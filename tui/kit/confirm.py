@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.strip import Strip
 
+from tui.kit.overlay import Overlay
 from tui.kit.panel import LinesPanel, Motion
 from tui.render.draw import Row, wrap
 
@@ -59,13 +58,15 @@ class QuestionPanel(LinesPanel):
         return [*rows, Row(), answers]
 
 
-class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
+class ConfirmScreen(Overlay[bool]):
     """Asks for confirmation and returns whether the user confirmed.
 
     Args:
         answer: The label of the confirming button.
     """
 
+    panel: QuestionPanel
+    letters = False
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, "choose(False)", show=False, priority=True) for key in ("left", "h", "up", "k")),
         *(Binding(key, "choose(True)", show=False, priority=True) for key in ("right", "l", "down", "j")),
@@ -79,9 +80,6 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
     def __init__(self, title: str, question: str, answer: str) -> None:
         super().__init__()
         self.panel = QuestionPanel(title, question, answer)
-
-    def compose(self) -> ComposeResult:
-        yield self.panel
 
     def action_choose(self, yes: bool) -> None:
         self.panel.choose(yes)

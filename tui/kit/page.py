@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from tui.kit import clipboard
+from tui.kit.overlay import Overlay
 from tui.kit.panel import KEYS_OF, LinesPanel, Motion
 from tui.render.draw import Row
 from tui.render.roles import Roles
@@ -53,7 +52,7 @@ class PagePanel(LinesPanel):
         return self._build(width, self.roles)
 
 
-class PageScreen(ModalScreen[None], inherit_bindings=False):
+class PageScreen(Overlay[None]):
     """Shows lines until it is closed.
 
     Args:
@@ -62,6 +61,7 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         offer: An action with its own key, which also closes the page.
     """
 
+    panel: PagePanel
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(key, f"move('{motion.name}')", show=False, priority=True)
@@ -69,6 +69,8 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
             for key in keys
         ),
         *(Binding(key, "close", show=False, priority=True) for key in CLOSING),
+        Binding("y", "answer_gate(True)", show=False, priority=True),
+        Binding("n", "answer_gate(False)", show=False, priority=True),
         Binding("Y", "copy", show=False, priority=True),
         Binding(ACCEPT, "accept", show=False, priority=True),
     ]
@@ -85,9 +87,6 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         super().__init__(classes="-full" if full else None)
         self.panel = PagePanel(title, build, f"{ACCEPT} {offer.words} · {keys}" if offer else keys)
         self.offer = offer
-
-    def compose(self) -> ComposeResult:
-        yield self.panel
 
     def action_move(self, motion: str) -> None:
         self.panel.move(Motion[motion])

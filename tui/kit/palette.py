@@ -1,17 +1,24 @@
-"""The command palette."""
+"""The palette of all commands."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from tui.kit.command import Command, Situation
 from tui.kit.commands import Commanded
 
 
-class CommandPalette(Provider):
+class Palette(CommandPalette):
+    """The palette. Its list is moved only once it is laid out: before, its rows have no place yet."""
+
+    def _action_command_list(self, action: str) -> None:
+        self.call_after_refresh(super()._action_command_list, action)
+
+
+class Commands(Provider):
     """Lists all commands with their keys, and the reason for those unavailable."""
 
     async def discover(self) -> Hits:

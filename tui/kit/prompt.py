@@ -53,7 +53,7 @@ _MODES: dict[Mode, _Words] = {
     "filter": _Words("filter", "/", "words to look for", "enter keeps it · esc shows all"),
     "command": _Words(
         "command line", ":", "trace TEXT · topics check · doctor · search QUERY",
-        "enter runs it · esc cancels",
+        "tab completes it · enter runs it · esc cancels",
     ),
     "write": _Words("write", "▸", "a file in scratch/", "enter writes it · esc cancels"),
     "search": _Words(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
+import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
@@ -24,6 +26,8 @@ READ_BYTES: Final = 64 * 1024
 """Bytes read at once, so that a paste sent in one go is seen in one go."""
 ALT_ENTER: Final = "\x1b[13;3u"
 """The sequence the parser recognises as alt+enter; it takes what older terminals send for a plain enter."""
+SIZELESS: Final = (80, 24)
+"""Columns and lines of a terminal that does not know its size."""
 START_S: Final = 1.0
 """Seconds to wait for the rest of a paste marker on a slow connection, once it cannot be a typed ESC."""
 
@@ -119,13 +123,22 @@ class Output:
             self._file.flush()
 
 
-class PasteDriver(LinuxDriver):
-    """The terminal driver, with complete pastes, and tolerant of a lost terminal."""
+class TerminalDriver(LinuxDriver):
+    """The terminal driver, with complete pastes, and tolerant of a lost terminal and of one without a size.
 
-    def start_application_mode(self) -> None:
-        if not isinstance(self._file, Output):
-            self._file = Output(self._file)  # type: ignore[assignment]
-        super().start_application_mode()  # type: ignore[no-untyped-call]
+    It draws on the terminal even if standard error, where Textual draws, is redirected.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        shown_on = next((file for file in (sys.__stderr__, sys.__stdout__) if file and file.isatty()), None)
+        self._file = Output(shown_on or self._file)  # type: ignore[assignment]
+        # Textual asks here and in the application, and assumes different heights if the terminal has none.
+        self._size = self._size or self._get_terminal_size()
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """The size of the terminal; ``SIZELESS`` while it has none, as before a container's first resize."""
+        return shutil.get_terminal_size(SIZELESS)
 
     def run_input_thread(self) -> None:
         """Reads and processes input until the driver stops."""

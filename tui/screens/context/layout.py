@@ -269,18 +269,14 @@ class ContextLayout(FullScreen):
         self.show()
 
     def handle_events(self, burst: Burst) -> None:
-        """Recompiles when files, topics or settings have changed."""
-        if burst.parts & {"status", "digest"}:
-            self.refetch()
+        """Recompiles the prompt without a message if files have changed; the workbench does the others."""
+        if burst.written and self.state.without:
+            self._bare.ask(None)
 
     def refetch(self) -> None:
         """Recompiles the prompt; the old one stays visible until the new one is ready."""
-        shown, conductor = self.bench.shown, self.bench.conductor
-        if shown.key:
-            conductor.fetch(shown.key)
-        elif shown.trying:
-            conductor.try_text(shown.text, ask=shown.source == "kept")
-        elif self.state.without:
+        self.bench.refetch()
+        if self.state.without:
             self._bare.ask(None)
 
     def compare(self) -> None:

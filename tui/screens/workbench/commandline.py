@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -67,6 +68,38 @@ def run_line(
     if process.returncode:
         raise AutopoiesisError(output.strip() or f"exit code {process.returncode}")
     return output
+
+
+def completions(root: Path, line: str) -> list[str]:
+    """What the last word of a line can be: a command, an option, one of an argument's values, or else a file.
+
+    Files are relative to the workspace; folders end with a slash.
+    """
+    # Imports click and the command that the line starts with.
+    from click.shell_completion import ShellComplete  # noqa: PLC0415
+
+    from tui.cli import COMMANDS, cli  # noqa: PLC0415
+
+    *words, last = re.split(r"\s+", line.lstrip())
+    if not words:
+        return sorted(name for name in COMMANDS if name.startswith(last) and name not in _NEEDS_TERMINAL)
+    if words[0] not in COMMANDS:
+        return []
+    found = ShellComplete(cli, {}, "autopoiesis", "").get_completions(words, last)
+    return [item.value for item in found if item.type == "plain"] or _files(root, last)
+
+
+def _files(root: Path, start: str) -> list[str]:
+    folder, slash, name = start.rpartition("/")
+    try:
+        inside = sorted((root / folder).iterdir())
+    except (OSError, ValueError):
+        return []
+    return [
+        f"{folder}{slash}{shlex.quote(each.name)}{'/' if each.is_dir() else ''}"
+        for each in inside
+        if each.name.startswith(name) and (name or not each.name.startswith("."))
+    ]
 
 
 def _end(process: subprocess.Popen[bytes]) -> str:

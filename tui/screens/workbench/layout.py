@@ -227,12 +227,21 @@ class WorkbenchLayout(FullScreen):
                 Shown(source, tried.text, None, tried.trace, tried.compiled, problem=tried.problem)
             )
 
+    def refetch(self) -> None:
+        """Traces and compiles the message shown again; what is known stays visible until then."""
+        if self.shown.key:
+            self.conductor.fetch(self.shown.key)
+        elif self.shown.trying:
+            self.conductor.try_text(self.shown.text, ask=self.shown.source == "kept")
+
     # Events from the engine
 
     def handle_events(self, burst: Burst) -> None:
         self.conductor.read(burst.parts)
         # Search results are part of the prompt, so a newly indexed file can change it.
-        if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
+        if burst.written or (burst.indexed and self.shown.key and self.shown.compiled):
+            self.refetch()
+        elif self.shown.key in burst.keys:
             self.conductor.fetch(self.shown.key)
         self.questions.update(burst.asked, burst.closed)
         for error in burst.errors[-3:]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
+from textual.widgets import Input
 
 from tui.kit.messages import CommandRan
 from tui.kit.prompt import PromptLine
 from tui.render.shown import Shown
+from tui.screens.workbench.commandline import completions
 from tui.screens.workbench.layout import WorkbenchLayout
 from tui.screens.workbench.output import OutputPage
 
@@ -31,6 +35,26 @@ class WorkbenchTyping(WorkbenchLayout):
 
     def type_command(self) -> None:
         self.open_line("try", "command")
+
+    def cycle(self, step: int) -> None:
+        """Completes a command, and otherwise goes to the next panel or the line."""
+        if not (self.in_line and self.prompt.mode == "command"):
+            super().cycle(step)
+        elif step > 0:
+            self.complete()
+
+    def complete(self) -> None:
+        """Extends the last word of the command as far as it is certain, and lists what it can be."""
+        line = self.prompt.input.value
+        found = completions(self.engine.workspace.root, line)
+        if not found:
+            return
+        start = line[: len(line) - len(re.split(r"\s", line)[-1])]
+        end = " " if len(found) == 1 and not found[0].endswith("/") else ""
+        common = os.path.commonprefix(found)  # noqa: RUF071 — of words, not of paths
+        with self.prompt.prevent(Input.Changed):
+            self.prompt.input.put(f"{start}{common}{end}")
+        self.prompt.tell(" · ".join(found) if len(found) > 1 else "")
 
     def type_filter(self) -> None:
         self.filtering = self.panel_in_use
@@ -128,6 +152,8 @@ class WorkbenchTyping(WorkbenchLayout):
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
             self.set_filter(self.filtering, edited.value)
+        elif edited.mode == "command":
+            self.prompt.tell("")
         elif edited.mode == "try":
             self._cancel_typing()
             self._typing = self.set_timer(TYPING_S, partial(self.try_draft, edited.value))
