@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
+from engine.transcripts.importers.folders import log_folders
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.packed import plain_path
-from engine.transcripts.importers.run import discover, log_folder
+from engine.transcripts.importers.run import discover
 from engine.transcripts.importers.session import json_in, object_of
 from engine.transcripts.importers.state import shown_source
 from engine.transcripts.places import read_head
@@ -85,14 +86,14 @@ def discover_all(
     sub_agents: list[Path] = []
     projects = {here.absolute()}
     for kind in get_args(Kind):
-        folder = log_folder(kind, homes(kind))
         logs = [_describe(kind, path, known) for path in discover(kind, homes(kind))]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
         if kind in wanted:
-            looked_in.append(shown_source(folder))
             found += logs
-            # Codex has no such files.
-            sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
+            for folder in log_folders(kind, homes(kind)):
+                looked_in.append(shown_source(folder))
+                # Codex has no such files.
+                sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
     if "gemini" in wanted:
         home = homes("gemini") or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
         folder = home / "tmp"
