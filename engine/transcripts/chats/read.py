@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.store.header import BOM
-from engine.transcripts.chats import aider, claude_export, gemini, labelled, records, specstory
+from engine.transcripts.chats import aider, claude_export, gemini, labelled, prompts, records, specstory
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
@@ -157,6 +157,8 @@ def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
         yield gemini.read(record for record, _ in found)
     elif gemini.is_log(first):
         yield from gemini.read_log(record for record, _ in found)
+    elif prompts.kind_of_history(first):
+        yield from prompts.read(record for record, _ in found)
     else:
         yield from records.read(found)
 
