@@ -67,6 +67,7 @@ class Discovery:
     found: tuple[Found, ...]
     looked_in: tuple[str, ...]  # the folders searched, existing or not
     sub_agents: int  # logs of sub-agents, which are not imported
+    unread: tuple[str, ...] = ()  # what was found but cannot be read, each with the reason
 
     @property
     def pending(self) -> tuple[Found, ...]:
@@ -117,7 +118,17 @@ def discover_all(
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
                 found += [_describe("specstory", path, known, str(place)) for path in histories]
     # Histories are a last resort, so they come after everything else.
-    return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents))
+    return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(),))
+
+
+def _unread() -> Iterator[str]:
+    """Stores of other agents that are not read."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
+    for store in (data / "opencode.db", data / "storage"):
+        if store.exists():
+            how = "opencode export ID > FILE.json, then autopoiesis import FILE.json"
+            yield f"{shown_source(store)}: opencode's own store is not read; to import a session: {how}"
+            return
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:

@@ -121,6 +121,18 @@ def test_prompts_whose_logs_are_gone_are_a_source_of_their_own(
     assert "unchanged" in apo("-C", sample, "import", home / ".claude" / "history.jsonl").out
 
 
+def test_what_is_found_but_not_read_is_said_with_the_way_to_import_it(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    assert "not read" not in apo("-C", sample, "import").out
+    (home / "data" / "opencode").mkdir(parents=True)
+    (home / "data" / "opencode" / "opencode.db").write_bytes(b"SQLite format 3")
+    shown = apo("-C", sample, "import").out
+    assert "not read: ~/data/opencode/opencode.db: opencode's own store is not read" in shown
+    assert "opencode export ID" in shown
+
+
 def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:
     apo("-C", sample, "import", "--yes")
     with Engine.open(sample) as engine:

@@ -171,6 +171,7 @@ def _emit_preview(found: Discovery) -> None:
     if not found.found:
         emit(f"no sessions found; looked in {', '.join(found.looked_in)}")
         emit("import files or folders with: autopoiesis import PATH…")
+        _emit_unread(found)
         return
     rows = [
         [
@@ -184,8 +185,14 @@ def _emit_preview(found: Discovery) -> None:
         for (agent, project), group in by_project(found.found).items()
     ]
     table(rows, ["agent", "sessions", "days", "size", "to import", "project"])
+    _emit_unread(found)
     if not found.pending:
         emit("everything is already imported")
+
+
+def _emit_unread(found: Discovery) -> None:
+    for each in found.unread:
+        emit(f"not read: {each}")
 
 
 def _shown(project: str) -> str:
