@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast, get_args
 
 from engine.agents.contracts import Contract, Place
 from engine.agents.disabled import setting_off
@@ -36,6 +36,8 @@ from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
 from engine.store.paths import shown
 from engine.store.programs import find
+from engine.transcripts.importers.folders import agent_folders
+from engine.transcripts.importers.log import Kind
 
 MAX_BYTES = 16 * 1024 * 1024
 """Size limit of a settings file; Claude Code stores a lot in ``~/.claude.json``."""
@@ -87,9 +89,20 @@ class Where:
     home: Path
     variables: Mapping[str, str]
     project: Path | None = None  # ``None`` for the person's own
+    at: Path | None = None  # one of the agent's folders (``each``)
+
+    def each(self, contract: Contract) -> tuple[Where, ...]:
+        """One for each of the agent's folders, of which there may be several."""
+        if self.project is not None or contract.agent not in get_args(Kind):
+            return (self,)
+        kind = cast("Kind", contract.agent)
+        folders = agent_folders(kind, home=self.home, variables=self.variables)
+        return tuple(replace(self, at=folder) for folder in folders)
 
     def folder(self, contract: Contract) -> Path:
         """The agent's folder in the person's home."""
+        if self.at is not None:
+            return self.at
         named = self.variables.get(contract.variable)
         return Path(named, contract.below_variable) if named else self.home / contract.home
 
@@ -233,7 +246,7 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
 def install_state(
     contract: Contract, where: Where, programs: Programs | None
 ) -> tuple[InstallState, InstallState]:
-    """The state of the hooks and of the MCP server.
+    """The state of the hooks and of the MCP server, in one of the agent's folders.
 
     Args:
         programs: What an installation would use now; ``None`` if unknown.
@@ -251,7 +264,10 @@ def install_state(
 
 def is_on_this_machine(contract: Contract, where: Where) -> bool:
     """Whether the agent's program or folder is present."""
-    return where.folder(contract).is_dir() or find(contract.program) is not None
+    return (
+        any(one.folder(contract).is_dir() for one in where.each(contract))
+        or find(contract.program) is not None
+    )
 
 
 def _state_of(
@@ -302,15 +318,19 @@ def _files(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -
     found: dict[Path, _Parts] = {}
     entries = desired(contract, programs.folder, programs.workspace)
     places = (contract.hooks, contract.mcp)[: 1 + mcp]
-    for place, section, each in zip(places, sections(contract), entries, strict=False):
-        found.setdefault(_resolved(where.file(contract, place), where), []).append((section, each))
+    parts = [*zip(places, sections(contract), entries, strict=False)]
+    for one in where.each(contract):
+        for place, section, each in parts:
+            those = found.setdefault(_resolved(one.file(contract, place), one), [])
+            if (section, each) not in those:
+                those.append((section, each))
     return found
 
 
 def _own_folders(contract: Contract, where: Where, real: Path) -> int:
     """The number of folders above a settings file that an installation may have created for it."""
     for place in (contract.hooks, contract.mcp):
-        if where.file(contract, place) == real:
+        if any(one.file(contract, place) == real for one in where.each(contract)):
             relative = place.user.removeprefix("~/") if where.project is None else place.project
             return len(Path(relative).parent.parts)
     return 0  # behind a symlink

@@ -14,6 +14,7 @@ _At = Annotated[
 ]
 _Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")]
 _Count = Annotated[int, Field(ge=0, le=10**12)]
+_Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,40}$")]
 _Line = Annotated[str, Field(max_length=1_000)]
 _Text = Annotated[str, Field(max_length=60_000)]
 _Long = Annotated[str, Field(max_length=4_000_000)]
@@ -24,16 +25,18 @@ class _Body(BaseModel):
 
 
 class TurnBody(_Body):
-    """A message, or with ``tool`` a tool call; repeating one with the same ``key`` adds nothing."""
+    """A message, with ``tool`` a tool call, or with ``action`` a memory operation, whose ``text`` is the path
+    and ``result`` the summary; repeating one with the same ``key`` adds nothing."""
 
     role: Literal["user", "agent", "system"]
     text: _Long
-    kind: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,40}$")] = ""
+    kind: _Word = ""
     at: _At | None = None
     key: _Line = ""
     attachments: Annotated[list[_Line], Field(max_length=50)] = []
     tool: _Line = ""
     result: _Long = ""
+    action: _Word = ""
 
 
 class MessageBody(TurnBody):

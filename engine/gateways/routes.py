@@ -97,7 +97,15 @@ async def turns(api: Api, request: ApiRequest) -> object:
 async def _write(api: Api, session: str, sent: list[bodies.TurnBody]) -> object:
     turns = [
         NewMessage(
-            each.role, each.text, each.kind, each.at, each.key, each.attachments, each.tool, each.result
+            each.role,
+            each.text,
+            each.kind,
+            each.at,
+            each.key,
+            each.attachments,
+            each.tool,
+            each.result,
+            each.action,
         )
         for each in sent
     ]

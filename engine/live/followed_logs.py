@@ -76,9 +76,11 @@ class FollowedLogs:
         settings = self._engine.config.imports
         if not settings.follow or self._engine.files.read_only:
             return {}
-        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only if logs are followed
+        from engine.transcripts.importers.folders import log_folders  # noqa: PLC0415 — only if logs are followed
 
-        named = [(log_folder(kind, settings.home(kind)), kind) for kind in settings.follow]
+        named = [
+            (folder, kind) for kind in settings.follow for folder in log_folders(kind, settings.home(kind))
+        ]
         return {folder.resolve(): (folder, kind) for folder, kind in named}
 
     def _all_logs(self) -> dict[Path, Kind]:

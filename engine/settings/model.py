@@ -305,9 +305,10 @@ class ImportSettings(Settings):
     """Where other agents store their sessions."""
 
     claude_code_dir: str = acting("", "reads sessions of Claude Code from a given folder")
-    """Claude Code's folder; empty: ``$CLAUDE_CONFIG_DIR`` or ``~/.claude``."""
+    """Claude Code's folder, or several separated by commas; empty: ``$CLAUDE_CONFIG_DIR``, or ``~/.claude``
+    and ``~/.config/claude``."""
     codex_dir: str = acting("", "reads sessions of Codex from a given folder")
-    """Codex's folder; empty: ``$CODEX_HOME`` or ``~/.codex``."""
+    """Codex's folder, or several separated by commas; empty: ``$CODEX_HOME`` or ``~/.codex``."""
     gemini_dir: str = acting("", "reads sessions of Gemini CLI from a given folder")
     """Gemini CLI's folder; empty: ``~/.gemini``."""
     follow: tuple[Literal["claude-code", "codex"], ...] = acting(

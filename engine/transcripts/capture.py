@@ -21,6 +21,7 @@ from engine.transcripts.format import parse, render, strip_injected
 from engine.transcripts.places import find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
+    MEMORY,
     Attachment,
     Block,
     KnowledgeChange,
@@ -31,7 +32,7 @@ from engine.transcripts.turn import (
     Turn,
 )
 
-_KIND = re.compile(r"[A-Za-z0-9_.-]*")
+_WORD = re.compile(r"[A-Za-z0-9_.-]*")
 _ROLES = ("user", "agent", "system")
 _TITLE_LIMIT = 80
 _NAME_LIMIT = 80
@@ -45,10 +46,12 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to record or, with ``tool``, a tool call."""
+    """A message to record or, with ``tool``, a tool call or, with ``action``, a memory operation."""
 
     role: Role
-    content: str  # Markdown; for a call its arguments, truncated to one line of at most 200 characters
+    content: str
+    """Markdown; of a call its arguments and of an operation its path, truncated to one line of at most 200
+    characters."""
     kind: str = ""
     """A short word for the brackets in the heading; empty for dialogue. If empty, a message that corrects the
     agent gets the kind ``correction``."""
@@ -56,7 +59,8 @@ class NewMessage:
     key: str = ""
     attachments: Sequence[str] = ()  # paths of binary content the message refers to
     tool: str = ""
-    result: str = ""  # of the call, with the same limit as ``content``
+    result: str = ""  # of the call, or the operation's summary, with the same limit as ``content``
+    action: str = ""  # what was done to the file: ``created``, ``updated``, ``appended``, …
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +184,31 @@ class ConversationCapture:
         call = NewMessage("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
         return self.append(session_id, [call])[0]
 
+    def memory_change(
+        self,
+        session_id: str,
+        action: str,
+        path: str,
+        summary: str = "",
+        at: datetime | None = None,
+        *,
+        key: str = "",
+    ) -> bool:
+        """Append a memory operation to the agent's memory turn, opening one if needed (spec 2.1).
+
+        ``end`` lists it in the header. Raises the errors of ``append``.
+
+        Args:
+            action: What was done to the file: ``created``, ``updated``, ``appended``, …
+            path: The file, relative to the workspace.
+        """
+        if not action:
+            raise TranscriptError("a memory operation needs an action", hint="such as created or updated")
+        change = NewMessage("agent", path, at=at, key=key, result=summary, action=action)
+        return self.append(session_id, [change])[0]
+
     def append(self, session_id: str, messages: Sequence[NewMessage]) -> list[bool]:
-        """Append messages and tool calls in order, in one atomic write.
+        """Append messages, tool calls and memory operations in order, in one atomic write.
 
         Injected blocks are removed first (design 3.13). Agent text that follows the tool calls at the start
         of a turn is part of that turn.
@@ -191,7 +218,7 @@ class ConversationCapture:
 
         Raises:
             NoSession: There is no such session.
-            TranscriptError: It has ended, or a role or kind is invalid.
+            TranscriptError: It has ended, or a role, a kind, an action or its path is invalid.
             WriteFailed, ReadOnly: As ``Files.append``.
         """
         entries = [self._entry(each) for each in messages]
@@ -207,19 +234,21 @@ class ConversationCapture:
     def _entry(self, new: NewMessage) -> tuple[Turn, datetime, str] | None:
         """A message as a turn, its time and its key; ``None`` if it is empty without injected blocks."""
         at = (new.at or self._clock()).astimezone(UTC)
-        if new.tool:
-            summary, result = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
-            call = ToolCall(one_line(self._clean(new.tool), _NAME_LIMIT), summary, result)
-            return Turn("agent", f"{at:%H:%M}", (call,)), at, new.key
+        if new.tool or new.action:
+            first, second = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
+            if new.tool:
+                call = ToolCall(one_line(self._clean(new.tool), _NAME_LIMIT), first, second)
+                return Turn("agent", f"{at:%H:%M}", (call,)), at, new.key
+            _check_word("action", new.action)
+            if not first:
+                raise TranscriptError("a memory operation needs a path", hint="name the file that changed")
+            change = KnowledgeChange(new.action, first, second)
+            return Turn("agent", f"{at:%H:%M}", (change,), MEMORY), at, new.key
         if new.role not in _ROLES:
             raise TranscriptError(
                 f"unknown role {one_line(new.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
             )
-        if not _KIND.fullmatch(new.kind):
-            raise TranscriptError(
-                f"invalid kind of turn {one_line(new.kind, 40)}",
-                hint="use letters, digits, '.', '_' and '-'",
-            )
+        _check_word("kind of turn", new.kind)
         text = self._clean(strip_injected(new.content.replace("\r\n", "\n")))
         blocks: tuple[Block, ...] = tuple(Attachment(one_line(self._clean(path))) for path in new.attachments)
         if text.strip():
@@ -295,6 +324,13 @@ def _check_id(session_id: str) -> None:
             "is not a valid session id",
             where=one_line(session_id, 60) or "(empty)",
             hint="use at most 128 letters, digits, '.', '_' and '-'",
+        )
+
+
+def _check_word(what: str, word: str) -> None:
+    if not _WORD.fullmatch(word):
+        raise TranscriptError(
+            f"invalid {what} {one_line(word, 40)}", hint="use letters, digits, '.', '_' and '-'"
         )
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
+from engine.transcripts.chats.last_resort import prompts_left
+from engine.transcripts.chats.prompts import FILE as HISTORY
+from engine.transcripts.chats.read import read_chats
+from engine.transcripts.importers.folders import agent_folders, log_folders
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.log import Kind
-from engine.transcripts.importers.packed import plain_path
-from engine.transcripts.importers.run import discover, log_folder
+from engine.transcripts.importers.log import Kind, id_in_name
+from engine.transcripts.importers.run import discover
 from engine.transcripts.importers.session import json_in, object_of
 from engine.transcripts.importers.state import shown_source
 from engine.transcripts.places import read_head
@@ -38,7 +41,6 @@ _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _SESSION = re.compile(
     rb'"sessionId"\s*:\s*"([^"\\\n]{1,80})"|^<!-- [^\n>]{1,40} Session ([\w-]{8,80}) ', re.MULTILINE
 )
-_UUID = re.compile(r"(?:^|-)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Found:
     news: ImportStatus
     """``grown`` since its import; ``second`` for another file of an imported session; ``imported`` if
     completely imported."""
+    sessions: int = 1  # of a history, how many sessions have these news
+    is_history: bool = False  # whether it only has prompts, of sessions whose logs are gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Discovery:
     found: tuple[Found, ...]
     looked_in: tuple[str, ...]  # the folders searched, existing or not
     sub_agents: int  # logs of sub-agents, which are not imported
+    unread: tuple[str, ...] = ()  # what was found but cannot be read, each with the reason
 
     @property
     def pending(self) -> tuple[Found, ...]:
@@ -82,17 +87,20 @@ def discover_all(
     wanted = set(agents)
     found: list[Found | None] = []
     looked_in: list[str] = []
+    prompts: list[Found] = []
     sub_agents: list[Path] = []
     projects = {here.absolute()}
     for kind in get_args(Kind):
-        folder = log_folder(kind, homes(kind))
         logs = [_describe(kind, path, known) for path in discover(kind, homes(kind))]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
         if kind in wanted:
-            looked_in.append(shown_source(folder))
             found += logs
-            # Codex has no such files.
-            sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
+            for home in agent_folders(kind, homes(kind)):
+                prompts += _describe_history(kind, home / HISTORY, known)
+            for folder in log_folders(kind, homes(kind)):
+                looked_in.append(shown_source(folder))
+                # Codex has no such files.
+                sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
     if "gemini" in wanted:
         home = homes("gemini") or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
         folder = home / "tmp"
@@ -109,7 +117,18 @@ def discover_all(
             with contextlib.suppress(OSError):
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
                 found += [_describe("specstory", path, known, str(place)) for path in histories]
-    return Discovery(tuple(filter(None, found)), tuple(looked_in), len(sub_agents))
+    # Histories are a last resort, so they come after everything else.
+    return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(),))
+
+
+def _unread() -> Iterator[str]:
+    """Stores of other agents that are not read."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
+    for store in (data / "opencode.db", data / "storage"):
+        if store.exists():
+            how = "opencode export ID > FILE.json, then autopoiesis import FILE.json"
+            yield f"{shown_source(store)}: opencode's own store is not read; to import a session: {how}"
+            return
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
@@ -152,12 +171,29 @@ def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "")
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
 
+def _describe_history(kind: Kind, path: Path, known: KnownSessions) -> Iterator[Found]:
+    """Describe the prompts in a history whose sessions have no log and no other transcript."""
+    try:
+        with opened(path) as stream:
+            data = stream.read() or b""
+    except ImportFailed:
+        return
+    left = [*prompts_left(read_chats(data, str(path)), path, known)]
+    for news in dict.fromkeys(each.news for each in left):
+        chats = [each.chat for each in left if each.news == news]
+        times = sorted(at for chat in chats for at in (chat.started, chat.ended) if at)
+        days = [f"{at:%Y-%m-%d}" for at in times] or [""]
+        yield Found(
+            kind, path, shown_source(path), len(data), days[0], days[-1], news, len(chats), is_history=True
+        )
+
+
 def _import_status(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
     entries = known.sources.get(shown_source(path))
     if entries:
         return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
-    named, inside = _UUID.search(plain_path(path).stem), _SESSION.search(head)
-    session_id = named[1] if named else (inside[1] or inside[2]).decode() if inside else ""
+    inside = _SESSION.search(head)
+    session_id = id_in_name(path) or ((inside[1] or inside[2]).decode() if inside else "")
     return "second" if session_id.lower() in known.transcripts else "new"
 
 

@@ -10,6 +10,7 @@ import random
 import subprocess
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -402,6 +403,23 @@ def test_read_only_settings_are_reported(where: Where, programs: Programs) -> No
     ]
     assert list(map(str, files)) == ["/d/settings.json", "/d/.claude.json", "/c/hooks.json", "/c/config.toml",
                                      "/g/.gemini/settings.json", "/g/.gemini/settings.json"]  # fmt: skip
+
+
+def test_several_folders_of_an_agent_are_all_given_the_memory(where: Where, programs: Programs) -> None:
+    work = where.home / ".config/claude"
+    work.mkdir(parents=True)
+    install(CLAUDE_CODE, where, programs, mcp=True)
+    files = [".claude/settings.json", ".config/claude/settings.json", ".claude.json"]
+    assert all("autopoiesis" in (where.home / each).read_text() for each in files)
+    states = [install_state(CLAUDE_CODE, one, programs) for one in where.each(CLAUDE_CODE)]
+    assert [each.state for pair in states for each in pair] == ["installed"] * 4
+    uninstall(CLAUDE_CODE, where, mcp=True)
+    assert not any((where.home / each).exists() for each in files)
+
+    named = replace(where, variables={"CLAUDE_CONFIG_DIR": f"{where.home}/one, {where.home}/two"})
+    install(CLAUDE_CODE, named, programs, mcp=True)
+    for each in ("one/settings.json", "one/.claude.json", "two/settings.json", "two/.claude.json"):
+        assert "autopoiesis" in (where.home / each).read_text()
 
 
 class Died(BaseException):

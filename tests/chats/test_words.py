@@ -650,6 +650,37 @@ def test_a_paste_in_claude_ai_is_a_quoted_turn() -> None:
     assert title_of(chat.opening) == "p1"
 
 
+def test_an_exported_session_of_opencode_is_read() -> None:
+    def message(role: str, *parts: dict[str, object]) -> dict[str, object]:
+        return {"info": {"role": role, "modelID": "m", "time": {"created": 1771322400000}}, "parts": [*parts]}
+
+    done = {"status": "completed", "input": {"command": "ls"}, "output": "a.py"}
+    failed = {"status": "error", "input": {"command": "rm x"}, "error": "no such file"}
+    value = {
+        "info": {"id": "ses_x1", "title": "Look", "directory": "/home/robin/shop"},
+        "messages": [
+            message("user", {"type": "text", "text": "p1"},
+                    {"type": "text", "text": "of it", "synthetic": True},
+                    {"type": "file", "filename": "plan.png"}),
+            message("assistant", {"type": "step-start"}, {"type": "reasoning", "text": "hm"},
+                    {"type": "tool", "tool": "bash", "state": done},
+                    {"type": "tool", "tool": "bash", "state": failed}, {"type": "text", "text": "done"}),
+        ],
+    }  # fmt: skip
+    (chat,) = read_chats(json.dumps(value).encode(), "x.json")
+    asked, answered = chat.turns
+    assert (chat.session_id, chat.title, chat.cwd, chat.format) == (
+        "ses_x1",
+        "Look",
+        "/home/robin/shop",
+        "opencode",
+    )
+    assert asked.blocks == (Text("p1"), Attachment("plan.png"))
+    assert [(call.name, call.summary) for call in answered.tools] == [("bash", "ls"), ("bash", "rm x")]
+    assert answered.tools[0].result == "a.py" and "no such file" in answered.tools[1].result
+    assert answered.text == "done" and dict(chat.left_out) == {"injected": 1, "thinking": 1}
+
+
 def _node(parent: str, role: str, text: str, at: float | None = None) -> dict[str, object]:
     content = {"content_type": "text", "parts": [text]}
     return {"parent": parent, "message": {"author": {"role": role}, "content": content, "create_time": at}}

@@ -98,6 +98,43 @@ def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: 
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
 
 
+def test_prompts_whose_logs_are_gone_are_a_source_of_their_own(
+    apo: Command, sample: Path, home: Path
+) -> None:
+    lines = [
+        {"display": f"always use {name}", "pastedContents": {}, "timestamp": 1771322400000,
+         "project": "/home/robin/gone", "sessionId": name}
+        for name in (SESSION, "gone-1", "gone-2")
+    ]  # fmt: skip
+    lines.append({**lines[-1], "display": "From now on, always write the changelog in French."})
+    (home / ".claude" / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shown = apo("-C", sample, "import").out
+    (row,) = (line for line in shown.splitlines() if "history.jsonl" in line)
+    assert "2 new" in row and "2026-02-17" in row and "only prompts, their logs are gone" in row
+    done = apo("-C", sample, "import", "--yes")
+    assert "6 new" in done.out
+    assert "everything is already imported" in apo("-C", sample, "import", "--yes").out
+    assert git(sample, "log", "-1", "--format=%s", "--", "raw") == "conversation: import 6 sessions"
+    text = git(sample, "show", ":/^conversation: ")
+    assert text.count("+prompts_only: ") == 2 and "+always use gone-1" in text
+    assert f"always use {SESSION}" not in text
+    assert "write the changelog in French" in apo("-C", sample, "rules").out
+    assert "always use gone-2" in apo("-C", sample, "search", "always use gone").out
+    assert "unchanged" in apo("-C", sample, "import", home / ".claude" / "history.jsonl").out
+
+
+def test_what_is_found_but_not_read_is_said_with_the_way_to_import_it(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    assert "not read" not in apo("-C", sample, "import").out
+    (home / "data" / "opencode").mkdir(parents=True)
+    (home / "data" / "opencode" / "opencode.db").write_bytes(b"SQLite format 3")
+    shown = apo("-C", sample, "import").out
+    assert "not read: ~/data/opencode/opencode.db: opencode's own store is not read" in shown
+    assert "opencode export ID" in shown
+
+
 def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:
     apo("-C", sample, "import", "--yes")
     with Engine.open(sample) as engine:

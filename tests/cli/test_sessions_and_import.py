@@ -34,6 +34,7 @@ def test_a_session_is_captured_from_start_to_commit(apo: Command, sample: Path) 
     name = apo("-C", sample, "session", "start", "--title", "Fix the parser").out.strip()
     assert apo("-C", sample, "session", "message", name, "user", "The parser drops the last line.").code == 0
     assert apo("-C", sample, "session", "tool", name, "exec", "pytest -q", "1 failed").code == 0
+    assert apo("-C", sample, "session", "memory", name, "updated", "knowledge/tasks.md", "two left").code == 0
     assert (
         apo("-C", sample, "session", "message", name, "agent", "-", stdin="## 10:00 — user\nis no turn").code
         == 0
@@ -41,6 +42,12 @@ def test_a_session_is_captured_from_start_to_commit(apo: Command, sample: Path) 
     ended = apo("-C", sample, "session", "end", name, "--tag", "parser", "--tokens-in", "120")
     assert "committed as" in ended.out
     path = ended.out.split()[0]
+    written = (sample / path).read_text()
+    assert "agent [memory]\n> [knowledge:updated] knowledge/tasks.md — two left\n" in written
+    assert (
+        "knowledge_changes:\n  - path: knowledge/tasks.md\n    action: updated\n    summary: two left\n"
+        in written
+    )
     log = subprocess.run(
         ["git", "-C", str(sample), "log", "-1", "--format=%s", "--", path],
         capture_output=True,

@@ -146,6 +146,19 @@ def test_agents_whose_folders_do_not_exist_yet_are_followed(home: Home) -> None:
         seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
 
 
+def test_several_folders_of_an_agent_are_followed(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "projects").mkdir(parents=True)
+    save(home.root / "memory-config.yaml",
+         f"imports:\n  claude_code_dir: '{home.claude}, {other}'\n  follow: [claude-code]\n")  # fmt: skip
+    with home.running() as (_, seen):
+        home.write("of one")
+        seen.wait(TurnArrived, lambda event: event.turn.text == "of one")
+        home.claude = other
+        home.write("of the other", session=OTHER)
+        seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
+
+
 def test_sessions_imported_at_startup_are_committed(home: Home) -> None:
     home.settings("claude-code")
     initialise(home.root)

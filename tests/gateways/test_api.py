@@ -113,21 +113,23 @@ def test_a_session_from_start_to_end(client: httpx2.Client, served: Served, list
     listener.wait(lambda kind, it: kind == "feed" and it["text"] == "Please deploy it.")
     listener.wait(lambda kind, it: kind == "prompt" and it["key"] == traced["key"])
     turns = [
+        {"role": "agent", "text": "knowledge/tasks.md", "action": "updated", "key": "m1"},
         {"role": "agent", "text": "make deploy", "tool": "exec", "result": "done", "key": "t1"},
         {"role": "agent", "text": "It is out."},
     ]
-    for written in ([True, True], [False, False]):
+    for written in ([True] * 3, [False] * 3):
         assert client.post(f"/api/sessions/{name}/turns", json={"turns": turns}).json()["written"] == written
     shown = client.get(f"/api/sessions/{name}").json()
     assert [(turn["role"], turn["text"]) for turn in shown["turns"]] == [
-        ("user", "Please deploy it."), ("agent", "It is out."),
+        ("user", "Please deploy it."), ("agent", ""), ("agent", "It is out."),
     ]  # fmt: skip
-    assert shown["turns"][1]["tools"][0]["result"] == "done"
+    assert shown["turns"][2]["tools"][0]["result"] == "done"
     prompt = client.post("/api/compile", json={"text": "And now?", "session_id": name}).json()
     assert "It is out." in prompt["text"] and prompt["tokens"] > 0
     ended = client.post(f"/api/sessions/{name}/end", json={"tokens_in": 7})
     assert ended.status_code == 200
-    assert "tokens_in: 7" in (served[0].workspace.root / ended.json()["path"]).read_text()
+    finished = (served[0].workspace.root / ended.json()["path"]).read_text()
+    assert "tokens_in: 7" in finished and "  - path: knowledge/tasks.md\n    action: updated\n" in finished
     late = client.post("/api/messages", json={"session_id": name, "role": "user", "text": "More."})
     assert late.status_code == 400 and late.json()["hint"] == "start a session with another id"
     assert client.get("/api/sessions?limit=1").json()["sessions"][0]["session_id"]

@@ -29,7 +29,7 @@ def test_a_whole_session_is_captured(capture: ConversationCapture, files: Files,
     capture.tool_call("ses_a1", "exec", "gh issue list\n  --state open", "12 results")
     capture.message("ses_a1", "agent", "Here are all 12.")
     clock.advance(7)
-    remember(files, path, KnowledgeChange("updated", "knowledge/a.md", "added plan"))
+    capture.memory_change("ses_a1", "updated", "knowledge/a.md", "added plan")
     clock.advance(40)
     capture.end("ses_a1", tokens_in=45230, tokens_out=12840, tags=["coding", "git"])
     assert path == "raw/conversations/2026/02/16/1845-ses_a1-move-memory-to-files.md"
@@ -211,10 +211,34 @@ def test_memory_operations_share_a_separate_turn(capture: ConversationCapture, f
         KnowledgeChange("updated", "knowledge/a.md"),
         KnowledgeChange("created", "knowledge/b.md", "why"),
     )
-    remember(files, path, *changes)
+    for change in changes:
+        assert capture.memory_change("a", change.action, change.path, change.summary)
     capture.tool_call("a", "sh", "x")
     kinds = [(turn.kind, turn.blocks) for turn in read(files, path).turns]
     assert kinds == [("", (Text("noted"),)), ("memory", changes), ("", (ToolCall("sh", "x"),))]
+
+
+def test_a_memory_operation_is_one_line_and_written_once(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    key = "gh" + "p_" + "Q7wE4rT9yU2iO5pA8sD1fG6hJ3kL0zX4cV7b"
+    words = ("updated", "knowledge/a — b.md", f"token {key}\nthen more")
+    assert capture.memory_change("a", *words, key="m1")
+    assert not capture.memory_change("a", *words, key="m1")
+    assert not capture.memory_change("a", *words)
+    (turn,) = read(files, path).turns
+    assert turn.blocks == (KnowledgeChange("updated", "knowledge/a — b.md", "token [secret] then more"),)
+
+
+@pytest.mark.parametrize(
+    ("action", "path"), [("", "a.md"), ("up dated", "a.md"), ("updated", " "), ("a]b", "a.md")]
+)
+def test_a_memory_operation_without_a_path_or_with_an_action_of_several_words_is_refused(
+    capture: ConversationCapture, files: Files, action: str, path: str
+) -> None:
+    target = capture.start("a")
+    with pytest.raises(TranscriptError):
+        capture.memory_change("a", action, path)
+    assert read(files, target).turns == ()
 
 
 def test_attachments_are_recorded_by_reference(capture: ConversationCapture, files: Files) -> None:

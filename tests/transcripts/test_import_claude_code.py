@@ -386,3 +386,30 @@ def test_a_whole_record_is_read_after_a_damaged_one_with_its_id(
     whole = log.user("every word of this")
     damaged = {**whole, "message": {"role": "user", "content": None}}
     assert [turn.text for turn in importing.turns(damaged, whole, whole)] == ["every word of this"]
+
+
+def test_logs_are_found_in_all_of_several_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def log(folder: str) -> Path:
+        return write(tmp_path / folder / "projects" / "-home-a" / "x.jsonl")
+
+    one, two, comma = log("one"), log("two"), log("one,more")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/one, {tmp_path}/two")
+    assert discover("claude-code") == [one, two]
+    assert discover("claude-code", Path(f"{tmp_path}/two,{tmp_path}/one")) == [two, one]
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/one,more")
+    assert discover("claude-code") == [comma, one], "a folder whose name has a comma, and one of that name"
+
+
+@pytest.mark.parametrize("variable", ["", "XDG_CONFIG_HOME"])
+def test_logs_are_found_in_both_default_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    settings = tmp_path / ("elsewhere" if variable else ".config")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    if variable:
+        monkeypatch.setenv(variable, str(settings))
+    usual = write(tmp_path / ".claude" / "projects" / "-home-a" / "x.jsonl")
+    assert discover("claude-code") == [usual]
+    other = write(settings / "claude" / "projects" / "-home-a" / "y.jsonl")
+    assert discover("claude-code") == [usual, other]

@@ -129,10 +129,14 @@ def _sources(found: Discovery, *, whole: bool) -> list[Source]:
     from engine.conversations.imports import Source  # noqa: PLC0415 — only here
 
     # For a named agent all sessions are read, so that edited or truncated ones are noticed.
-    return [
-        Source(each.path, each.agent if each.agent in ("claude-code", "codex") else None)
-        for each in (found.found if whole else found.pending)
-    ]
+    wanted = found.found if whole else found.pending
+    sources = (
+        Source(
+            each.path, each.agent if each.agent in ("claude-code", "codex") and not each.is_history else None
+        )
+        for each in wanted
+    )
+    return [*dict.fromkeys(sources)]
 
 
 def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
@@ -149,7 +153,13 @@ def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
     if not _is_terminal():
         emit("nothing was imported; to do it: autopoiesis import --yes")
         return 0
-    return None if click.confirm(f"Import {plural(len(found.pending), 'session')}?", default=True) else 0
+    return (
+        None
+        if click.confirm(
+            f"Import {plural(sum(each.sessions for each in found.pending), 'session')}?", default=True
+        )
+        else 0
+    )
 
 
 def _is_terminal() -> bool:
@@ -162,14 +172,28 @@ def _emit_preview(found: Discovery) -> None:
     if not found.found:
         emit(f"no sessions found; looked in {', '.join(found.looked_in)}")
         emit("import files or folders with: autopoiesis import PATH…")
+        _emit_unread(found)
         return
     rows = [
-        [agent, f"{len(group):,}", _days(group), _size(group), _news(group), _shown(project)]
+        [
+            agent,
+            f"{sum(each.sessions for each in group):,}",
+            _days(group),
+            _size(group),
+            _news(group),
+            _shown(project) + (" (only prompts, their logs are gone)" if group[0].is_history else ""),
+        ]
         for (agent, project), group in by_project(found.found).items()
     ]
     table(rows, ["agent", "sessions", "days", "size", "to import", "project"])
+    _emit_unread(found)
     if not found.pending:
         emit("everything is already imported")
+
+
+def _emit_unread(found: Discovery) -> None:
+    for each in found.unread:
+        emit(f"not read: {each}")
 
 
 def _shown(project: str) -> str:
@@ -179,7 +203,7 @@ def _shown(project: str) -> str:
 
 
 def _size(found: Iterable[Found]) -> str:
-    return sizes(sum(each.size for each in found))
+    return sizes(sum({each.path: each.size for each in found}.values()))
 
 
 def _days(found: Iterable[Found]) -> str:
@@ -191,7 +215,7 @@ def _days(found: Iterable[Found]) -> str:
 
 def _news(found: Iterable[Found]) -> str:
     words = {"new": "new", "grown": "grown", "second": "more files of imported sessions"}
-    counts = {name: sum(each.news == name for each in found) for name in words}
+    counts = {name: sum(each.sessions for each in found if each.news == name) for name in words}
     return ", ".join(f"{count} {words[name]}" for name, count in counts.items() if count) or "–"
 
 

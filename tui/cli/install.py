@@ -84,7 +84,11 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
                 _offer_notes()
     elif not changes:
         emit(f"{contract.title}: {'nothing to uninstall' if uninstall else 'already installed'}")
-        _print_reasons(() if uninstall else install_state(contract, where, None))
+        _print_reasons(
+            state
+            for one in (() if uninstall else where.each(contract))
+            for state in install_state(contract, one, None)
+        )
     elif not dry_run:
         if not sys.stdin.isatty():
             emit("nothing was written; pass --yes to do it")
@@ -157,23 +161,32 @@ def _list(where: Where, as_json: bool) -> int:
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import install_state, is_on_this_machine  # noqa: PLC0415 — not for `--help`
     from engine.errors import AutopoiesisError  # noqa: PLC0415 — not for `--help`
+    from engine.store.paths import shown  # noqa: PLC0415 — not for `--help`
 
     try:
         programs = _programs()
     except AutopoiesisError:
         programs = None
-    found = {name: install_state(each, where, programs) for name, each in CONTRACTS.items()}
+    found = [
+        (name, install_state(each, one, programs))
+        for name, each in CONTRACTS.items()
+        for one in where.each(each)
+    ]
     here = {name: is_on_this_machine(each, where) for name, each in CONTRACTS.items()}
     if as_json:
         emit_json([{"agent": name, "is_here": here[name], "hooks": hooks, "mcp": server}
-                   for name, (hooks, server) in found.items()])  # fmt: skip
+                   for name, (hooks, server) in found])  # fmt: skip
         return 0
+    names = [name for name, _ in found]
     rows = [
-        [name, "yes" if here[name] else "no", _STATES[hooks.state], _STATES[server.state]]
-        for name, (hooks, server) in found.items()
-    ]
+        [
+            name if names.count(name) == 1 else f"{name} ({shown(str(Path(hooks.path).parent))})",
+            "yes" if here[name] else "no", _STATES[hooks.state], _STATES[server.state],
+        ]
+        for name, (hooks, server) in found
+    ]  # fmt: skip
     table(rows, ["agent", "on this machine", "hooks", "MCP server"])
-    _print_reasons(each for standings in found.values() for each in standings)
+    _print_reasons(each for _, standings in found for each in standings)
     return 0
 
 
@@ -191,7 +204,8 @@ def agents_without() -> list[tuple[str, str]]:
     return [
         (name, each.title)
         for name, each in CONTRACTS.items()
-        if is_on_this_machine(each, where) and install_state(each, where, None)[0].state == "no"
+        if is_on_this_machine(each, where)
+        and any(install_state(each, one, None)[0].state == "no" for one in where.each(each))
     ]
 
 
@@ -202,8 +216,10 @@ def agents_found() -> list[Finding]:
     from engine.workspace.finding import Finding  # noqa: PLC0415 — not for `--help`
 
     found = []
+    where = Where(Path.home(), os.environ)
     for name, contract in CONTRACTS.items():
-        for each in install_state(contract, Where(Path.home(), os.environ), None):
+        states = (state for one in where.each(contract) for state in install_state(contract, one, None))
+        for each in dict.fromkeys(states):
             if each.state in ("stale", "unreadable", "untrusted", "off"):
                 hint = each.hint or f"run: autopoiesis install {name}"
                 found.append(Finding("warning", f"{contract.title}: {each.why}", hint))

@@ -43,11 +43,10 @@ def session_start(engine: Engine, session_id: str, title: str, model: str, chann
 @click.argument("session_id", metavar="ID")
 @click.argument("role", type=click.Choice(["user", "agent", "system"]))
 @click.argument("text")
-@click.option("--memory", is_flag=True, help="A memory operation, not dialogue.")
 @click.option("--key", default="", help="An idempotency key: a repeated call with the same key adds nothing.")
-def session_message(engine: Engine, session_id: str, role: str, text: str, memory: bool, key: str) -> None:
+def session_message(engine: Engine, session_id: str, role: str, text: str, key: str) -> None:
     """Append a message; `-` reads standard input."""
-    engine.capture.message(session_id, ROLES[role], read_text(text), kind="memory" if memory else "", key=key)
+    engine.capture.message(session_id, ROLES[role], read_text(text), key=key)
 
 
 @session.verb("tool", "autopoiesis session tool ses_1a2b3c4d exec 'pytest -q' '212 passed'")
@@ -59,6 +58,22 @@ def session_message(engine: Engine, session_id: str, role: str, text: str, memor
 def session_tool(engine: Engine, session_id: str, tool: str, summary: str, result: str, key: str) -> None:
     """Append a tool call as one line."""
     engine.capture.tool_call(session_id, tool, summary, result, key=key)
+
+
+@session.verb(
+    "memory", "autopoiesis session memory ses_1a2b3c4d updated knowledge/tasks.md 'parser: two steps left'"
+)
+@click.argument("session_id", metavar="ID")
+@click.argument("action")
+@click.argument("path")
+@click.argument("summary", default="")
+@click.option("--key", default="", help="An idempotency key: a repeated call with the same key adds nothing.")
+def session_memory(engine: Engine, session_id: str, action: str, path: str, summary: str, key: str) -> None:
+    """Append a memory operation: what was done (created, updated, appended, …) to which file.
+
+    `session end` lists the operations in the transcript's header.
+    """
+    engine.capture.memory_change(session_id, action, path, summary, key=key)
 
 
 @session.verb("end", "autopoiesis session end ses_1a2b3c4d --tokens-in 4523 --tag parser")

@@ -35,6 +35,7 @@ class Chat:
     model: str = ""  # the first model named
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of omitted items by reason, as in ``SessionReader.left_out``."""
+    prompts_only: bool = False  # whether the file has only what the user typed
 
     @property
     def opening(self) -> str:
@@ -88,6 +89,14 @@ class ChatBuilder:
         last = self._turns[-1][1] if self._turns else None
         draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
         draft.add(Attachment(path))
+
+    def paste(self, role: Role, text: str, at: datetime | str | None = None, *, line: int = 0) -> None:
+        """Add a pasted text, which anybody may have written, quoted in a turn of its own."""
+        if text.strip():
+            longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
+            fence = "`" * (longest + 1)
+            text = text.replace("\r\n", "\n").strip("\n")
+            self.say(role, f"{fence}\n{text}\n{fence}", at, line=line)
 
     def drop(self, reason: str, number: int = 1) -> None:
         """Count omitted items."""

@@ -16,6 +16,7 @@ from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.last_resort import digest_of, prompts_left
 from engine.transcripts.chats.read import identity_of, is_chat, read_chats
 from engine.transcripts.chats.sameness import is_same
 from engine.transcripts.days import iso
@@ -43,6 +44,7 @@ from engine.transcripts.importers.sibling_logs import (
     parse_siblings,
 )
 from engine.transcripts.importers.state import (
+    PROMPTS_FIELD,
     SOURCE_FIELD,
     STATE_FIELD,
     ImportState,
@@ -110,11 +112,15 @@ def import_chats(
     if not chats:
         why = "it has no dialogue yet" if is_chat(data, str(source)) else UNKNOWN_SPEAKERS
         yield ImportResult(source, status="skipped", why=why)
+    is_history = any(chat.prompts_only for chat in chats)
+    if is_history:
+        chats = tuple(each.chat for each in prompts_left(chats, source, known))
     for chat in chats:
-        if len(chats) > 1:
+        if len(chats) > 1 or is_history:
             # Per conversation, so that a grown file does not change transcripts of unchanged conversations.
-            digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
-            file = replace(file, taken=FileProgress(taken.read, digest[:16]), is_whole=False)
+            file = replace(file, taken=FileProgress(taken.read, digest_of(chat)), is_whole=False)
+        if is_history and chat.ended is not None:
+            file = replace(file, is_idle=clock() - chat.ended.timestamp() > IDLE_S)
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
@@ -183,6 +189,7 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -
         REPOSITORY_FIELD: repository_of(cwd),
         "topic": title if chat.title else "",
         REDACTED_FIELD: digest.redacted,
+        PROMPTS_FIELD: chat.prompts_only,
     }
     fields: dict[str, object] = {"session_id": result.session_id, "started": iso(started)}
     fields |= {key: without_secrets(value) if redact else value for key, value in about.items() if value}

@@ -11,7 +11,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.store.header import BOM
-from engine.transcripts.chats import aider, claude_export, gemini, labelled, records, specstory
+from engine.transcripts.chats import (
+    aider,
+    claude_export,
+    gemini,
+    labelled,
+    opencode,
+    prompts,
+    records,
+    specstory,
+)
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.encoding import as_utf8
 from engine.transcripts.days import iso, moment
@@ -72,9 +81,9 @@ def _log(log: SessionLog, name: str) -> Transcript:
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     """The conversations in a file; empty if speakers cannot be told apart.
 
-    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT
-    and Claude.ai, JSON or JSON Lines with a role per message, and texts that label speakers with headings,
-    bold names, plain labels or timestamps.
+    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of
+    ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and Codex, JSON or JSON Lines with a role
+    per message, and texts that label speakers with headings, bold names, plain labels or timestamps.
     """
     return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
 
@@ -160,6 +169,10 @@ def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
         yield gemini.read(record for record, _ in found)
     elif gemini.is_log(first):
         yield from gemini.read_log(record for record, _ in found)
+    elif opencode.is_export(first):
+        yield opencode.read(first)
+    elif prompts.kind_of_history(first):
+        yield from prompts.read(record for record, _ in found)
     else:
         yield from records.read(found)
 

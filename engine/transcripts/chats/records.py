@@ -6,7 +6,6 @@ This includes exports of ChatGPT (``conversations.json``, each a tree of message
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -185,10 +184,7 @@ def _attachments(chat: ChatBuilder, message: Record, role: Role, at: datetime | 
             chat.drop("images")
     for each, text in zip(listed, texts, strict=True):
         if text.strip():
-            longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
-            fence = "`" * (longest + 1)
-            text = text.replace("\r\n", "\n").strip("\n")
-            chat.say(role, f"{fence}\n{text}\n{fence}", at, line=line)
+            chat.paste(role, text, at, line=line)
             if name := one_line(text_of(each, "file_name")):
                 chat.attach(role, name, at)
 

@@ -24,16 +24,19 @@ from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.existing import ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
-from engine.transcripts.importers.merge import Unseen, find_missing, insert_turns
+from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
+from engine.transcripts.importers.said import Said
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader
 from engine.transcripts.importers.sibling_logs import (
     ALSO_FIELD,
     FileProgress,
+    MergedLogs,
     format_siblings,
     parse_siblings,
     read_merged,
 )
 from engine.transcripts.importers.state import (
+    PROMPTS_FIELD,
     READER,
     SOURCE_FIELD,
     STATE_FIELD,
@@ -147,6 +150,8 @@ def next_import(
         TranscriptChanged: Another process has just written the transcript.
     """
     header = existing.header
+    if header.get(PROMPTS_FIELD):
+        return _take_over(log, session_id, existing, clock)
     state = read_state(header.get(STATE_FIELD))
     unchanged = ImportResult(log.path, existing.path, session_id, format=log.kind)
     if state is None:
@@ -247,13 +252,7 @@ def _merge(
     )
     progress = union.progress.get(main)
     if progress is not None:
-        since = Checkpoint(
-            progress.read,
-            turns=merged.total,
-            odd=union.odd,
-            tokens_in=union.reader.tokens_in,
-            tokens_out=union.reader.tokens_out,
-        )
+        since = _checkpoint_after(progress, union, merged.total)
         fresh = replace(fresh, read=progress.read, source=progress.source, checkpoint=since, reader=READER)
     changes |= {REDACTED_FIELD: merged.digest.redacted or None, STATE_FIELD: fresh.written()}
     if is_first:
@@ -281,6 +280,69 @@ def _merge(
         left_out=merged.digest.with_redacted(union.reader.left_out),
     )
     return merged.draft(existing, _changed(header, changes), result, unchanged)
+
+
+def _take_over(
+    log: SessionLog, session_id: str, existing: ExistingTranscript, clock: Callable[[], float]
+) -> Draft:
+    """Draft the transcript of a log of whose session only the prompts were known, which it keeps if the log
+    lacks them.
+    """
+    old = existing.read()
+    known = parse(old, "")
+    union = read_merged(log, ())
+    unchanged = ImportResult(
+        log.path, existing.path, session_id, turns_total=len(known.turns), format=log.kind
+    )
+    if not union.turns:
+        return Draft(replace(unchanged, status="skipped", why="it has no dialogue yet"))
+    said = Said([turn.text for turn in map(log.clean, union.turns) if turn.role == "user"])
+    started = moment(known.started)
+    left = [turn for turn in with_days(known.turns, started) if not said.take(turn.text)]
+    title = f"\n{render(Transcript('', '', '', '', known.title, {}, ()))}".encode()
+    body = insert_turns(title, [Addition(0, log.clean(turn)) for turn in union.turns], started)
+    body = insert_turns(body, find_missing(parse(body, "").turns, left, started), started)
+    digest, total = BodyDigest([body]), len(union.turns) + len(left)
+    (progress,) = union.progress.values()
+    state = ImportState(
+        progress.read,
+        total,
+        union.odd,
+        progress.source,
+        digest.fingerprint,
+        digest.size,
+        _checkpoint_after(progress, union, total),
+        READER,
+    )
+    changes = _header_changes(log, union.reader, existing.header, clock) | {
+        PROMPTS_FIELD: None,
+        SOURCE_FIELD: shown_source(log.path),
+        STATE_FIELD: state.written(),
+        REDACTED_FIELD: digest.redacted or None,
+    }
+    added = total - len(known.turns)
+    result = replace(
+        unchanged,
+        turns_new=added,
+        turns_total=total,
+        odd_lines=union.odd,
+        status="grown",
+        left_out=digest.with_redacted(union.reader.left_out),
+    )
+    return Merged(old, body, digest, added, total).draft(
+        existing, _changed(existing.header, changes), result, unchanged
+    )
+
+
+def _checkpoint_after(progress: FileProgress, union: MergedLogs, turns: int) -> Checkpoint:
+    """The checkpoint at the end of what was read of a file."""
+    return Checkpoint(
+        progress.read,
+        turns=turns,
+        odd=union.odd,
+        tokens_in=union.reader.tokens_in,
+        tokens_out=union.reader.tokens_out,
+    )
 
 
 @dataclass(frozen=True, slots=True)

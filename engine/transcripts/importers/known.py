@@ -36,6 +36,7 @@ class KnownSessions:
     """
 
     def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self.transcripts: dict[str, str] = {}
         self.sources: defaultdict[str, list[ImportedFile]] = defaultdict(list)
         for path in session_files(workspace):

@@ -16,6 +16,7 @@ from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import ImportState, fingerprint
+from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Turn
 
 Kind = Literal["claude-code", "codex"]
@@ -25,7 +26,7 @@ _UUID_AT_END = re.compile(
 )
 
 _LINES_CHECKED = 50
-_OTHER_FORMATS = frozenset({"projectHash", "messages", "messageId"})
+_OTHER_FORMATS = frozenset({"projectHash", "messages", "messageId", "display"})
 
 
 def kind_of(stream: BinaryIO) -> Kind | None:
@@ -34,12 +35,18 @@ def kind_of(stream: BinaryIO) -> Kind | None:
         for record in line.records:
             if codex.looks_like(record):
                 return "codex"
-            # Gemini CLI's sessions and exports of whole conversations have session ids too.
+            # Gemini CLI's sessions, prompt histories and exports of whole conversations have session ids too.
             if claude_code.looks_like(record) and not _OTHER_FORMATS & record.keys():
                 return "claude-code"
         if number == _LINES_CHECKED:
             break
     return None
+
+
+def id_in_name(path: Path) -> str:
+    """The session id in a log's file name; empty if there is none."""
+    named = _UUID_AT_END.search(plain_path(path).stem)
+    return named[1].lower() if named else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +60,8 @@ class SessionLog:
 
     def session_id(self) -> str:
         """The session's id: from the file name, which the agent derives from it, or else from the lines."""
-        named = _UUID_AT_END.search(plain_path(self.path).stem)
-        if named:
-            return named[1].lower()
+        if named := id_in_name(self.path):
+            return named
         reader = self.reader(lambda turn: None, Checkpoint())
         for line in read_lines(self.stream):
             for record in line.records:
@@ -83,6 +89,10 @@ class SessionLog:
             reader.odd += line.odd
             reader.end = line.end
         return reader
+
+    def clean(self, turn: Turn) -> Turn:
+        """A turn as it is written to the transcript."""
+        return clean_turn(turn) if self.redact else turn
 
     def continues(self, state: ImportState) -> bool:
         """Whether the log still begins with what was already imported."""

@@ -8,7 +8,6 @@ how often imports run, or on crashes.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,37 +20,29 @@ from engine.store.paths import Workspace
 from engine.store.spool import Spool
 from engine.transcripts.importers.drafts import Draft, ImportResult, first_import, next_import
 from engine.transcripts.importers.existing import ExistingTranscript, TranscriptChanged
+from engine.transcripts.importers.folders import log_folders
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.places import find_session
 
 _ATTEMPTS = 5
-_FOLDERS: dict[Kind, tuple[str, str, str]] = {
-    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    "codex": ("CODEX_HOME", ".codex", "sessions"),
-}
-"""Each agent's environment variable, default folder in the home folder, and log folder below that."""
 _NAMES: dict[object, str] = {"claude-code": "Claude Code", "codex": "Codex"}
 
 
-def log_folder(kind: Kind, home: Path | None = None) -> Path:
-    """The folder below which an agent keeps its session logs; it need not exist.
+def discover(kind: Kind, named: Path | None = None) -> list[Path]:
+    """The session logs of an agent's main conversations; for Codex, archived ones come last.
 
-    ``home`` is the agent's folder; ``None`` for the default one.
+    ``named`` as in ``agent_folders``.
     """
-    variable, name, subfolder = _FOLDERS[kind]
-    return (home or Path(os.environ.get(variable) or Path.home() / name)) / subfolder
-
-
-def discover(kind: Kind, home: Path | None = None) -> list[Path]:
-    """The session logs of an agent's main conversations; for Codex, archived ones come last."""
-    folder = log_folder(kind, home)
+    folders = log_folders(kind, named)
     if kind == "claude-code":
-        return sorted(path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-"))
-    archived = folder.parent / "archived_sessions"
-    found = (folder.glob("*/*/*/rollout-*.jsonl*"), archived.rglob("rollout-*.jsonl*"))
-    logs = [path for paths in found for path in sorted(paths) if is_session_log(path)]
+        found = [path for folder in folders for path in sorted(folder.glob("*/*.jsonl"))]
+        return [path for path in found if not path.name.startswith("agent-")]
+    archives = [folder.parent / "archived_sessions" for folder in folders]
+    current = (folder.glob("*/*/*/rollout-*.jsonl*") for folder in folders)
+    archived = (folder.rglob("rollout-*.jsonl*") for folder in archives)
+    logs = [path for paths in (*current, *archived) for path in sorted(paths) if is_session_log(path)]
     # While Codex packs or unpacks a log, there are both.
     return [path for path in logs if (plain := plain_path(path)) == path or not plain.exists()]
 

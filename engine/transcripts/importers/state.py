@@ -17,6 +17,9 @@ from engine.transcripts.importers.session import Checkpoint
 SOURCE_FIELD = "imported_from"
 STATE_FIELD = "import_state"
 
+PROMPTS_FIELD = "prompts_only"
+"""Header field of a transcript that has only what the user typed, because nothing else is left."""
+
 READER = 3
 """Current version of the log readers."""
 

@@ -1,0 +1,53 @@
+"""Reads what ``opencode export`` writes: a session and its messages, each with its parts."""
+
+from __future__ import annotations
+
+from engine.transcripts.brief import one_line
+from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import list_of, object_of, text_of
+from engine.transcripts.importers.tools import is_shortened, result_of, summary_of
+from engine.transcripts.turn import Role
+
+NAME = "opencode"
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "agent"}
+
+
+def is_export(record: Record) -> bool:
+    """Whether a record is an exported session."""
+    first = next(iter(list_of(record, "messages")), None)
+    return bool(object_of(record, "info")) and bool(list_of(first, "parts"))
+
+
+def read(record: Record) -> Chat:
+    """The conversation of an exported session."""
+    about = object_of(record, "info")
+    chat = ChatBuilder()
+    chat.session_id, chat.title = text_of(about, "id"), text_of(about, "title")
+    chat.cwd = text_of(about, "directory")
+    for message in list_of(record, "messages"):
+        info = object_of(message, "info")
+        role = _ROLES.get(text_of(info, "role"))
+        if role is None:
+            chat.drop("system-records")
+            continue
+        chat.model = chat.model or text_of(info, "modelID")
+        at = stamp(object_of(info, "time").get("created"))
+        for part in list_of(message, "parts"):
+            kind = text_of(part, "type")
+            if kind == "text" and part.get("synthetic") is True:
+                chat.drop("injected")
+            elif kind == "text":
+                chat.say(role, text_of(part, "text").replace("\r\n", "\n"), at)
+            elif kind == "tool":
+                name, state = one_line(text_of(part, "tool"), 80) or "tool", object_of(part, "state")
+                failed = text_of(state, "status") == "error"
+                output = text_of(state, "error" if failed else "output")
+                chat.drop("tool-output", is_shortened(output))
+                result = result_of(name, output, failed=failed) if output or failed else ""
+                chat.call(name, summary_of(name, state.get("input")), result, at)
+            elif kind == "file":
+                chat.attach(role, one_line(text_of(part, "filename") or text_of(part, "mime") or "file"), at)
+            elif kind == "reasoning":
+                chat.drop("thinking")
+    return chat.chat(NAME)
