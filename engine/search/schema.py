@@ -170,8 +170,13 @@ def _scripts(connection: apsw.Connection) -> None:
     set_meta(connection, "index", os.urandom(8).hex())
 
 
+def _change_times(connection: apsw.Connection) -> None:
+    """A time of change that programs cannot set, as they can that of modification."""
+    connection.execute("ALTER TABLE files ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
-    *(_first_tables, _stamps, _archive, _passages, _scripts),
+    *(_first_tables, _stamps, _archive, _passages, _scripts, _change_times),
 )
 """Step ``n`` takes a database from version ``n`` to ``n + 1``. Steps are added, never changed."""
 
