@@ -19,6 +19,7 @@ from engine.store.paths import Workspace
 from tests.cases import each_case
 from tests.search.conftest import Open
 from tests.search.samples import put
+from tui.render.search_words import Words
 
 Form = Literal["NFC", "NFD"]
 LANGUAGES = {
@@ -129,3 +130,7 @@ def test_every_character_that_is_indexed_has_a_place_in_the_text(text: str) -> N
 @given(st.text(st.characters(max_codepoint=0x7F)))
 def test_ascii_text_is_indexed_as_it_is(text: str) -> None:
     assert searchable(text) == text
+
+
+def test_pairs_that_overlap_are_marked_as_one_word() -> None:
+    assert Words("防火墙").spans("换了防火墙，好") == ((2, 5),)
