@@ -14,7 +14,7 @@ from engine.knowledge.harvest.report import HarvestRequest
 from engine.settings.file import load
 from engine.settings.model import Config
 from engine.store.moments import moment
-from engine.store.zone import is_zone, local_day, local_time, moment_of
+from engine.store.zone import clock_of, is_zone, local_day, local_time, moment_of
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
 from tests.conftest import set_zone
@@ -40,6 +40,14 @@ def test_the_local_day_depends_on_the_time_zone(zone: str, expected: str) -> Non
     set_zone(zone)
     assert local_day(NIGHT).isoformat() == expected, "the machine's zone is used if none is set"
     assert local_day(NIGHT, "Nowhere/Land").isoformat() == expected
+
+
+@each_case("name", ["UTC+24", "UTC-99", "No/Where"])
+def test_a_machine_whose_zone_is_a_day_or_more_away_counts_in_utc(name: str) -> None:
+    set_zone(name)
+    assert local_time(NIGHT).utcoffset() == timedelta()
+    assert moment_of(NIGHT.date(), time(23, 30)) == NIGHT
+    assert NIGHT.astimezone(clock_of()).utcoffset() == timedelta()
 
 
 @each_case(

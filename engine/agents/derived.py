@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.agents.call import HookCall
@@ -40,7 +40,7 @@ def is_compressed_since(call: HookCall, at: str) -> bool:
 
     # The time is read from our log, which somebody may have edited.
     with contextlib.suppress(ImportFailed, ValueError), opened(Path(call.transcript)) as stream:
-        since = datetime.fromisoformat(at).astimezone()
+        since = datetime.fromisoformat(at).astimezone(UTC)
         records = (record for line in read_lines(stream) for record in line.records)
         return any(time >= since for time in summary_times(records))
     return False

@@ -36,17 +36,18 @@ class Known:
     sha256: str
     size: int
     mtime_ns: int
+    ctime_ns: int
     read_ns: int
     skipped: str
 
     def is_current(self, source: Source) -> bool:
-        """Whether size and modification time prove that the content is unchanged since it was read.
+        """Whether size and times prove that the content is unchanged since it was read.
 
         A file changed right after it was read may have the same time, because file system clocks are coarse.
         """
         return (
             bool(self.sha256)
-            and (self.size, self.mtime_ns) == (source.size, source.mtime_ns)
+            and (self.size, self.mtime_ns, self.ctime_ns) == (source.size, source.mtime_ns, source.ctime_ns)
             and self.mtime_ns + _SETTLED_NS <= self.read_ns
         )
 

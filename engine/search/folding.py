@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from typing import cast
 
 import apsw
 
+from engine.search import scripts
+
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-_WITH_VARIANTS = (*range(0x00C0, 0x0250), *range(0x0300, 0x0530), *range(0x1E00, 0x2000))
-"""Ranges with characters that fold to another one: Latin, Greek, Cyrillic and combining marks."""
+_WITH_VARIANTS = (
+    *range(0x00C0, 0x0250),
+    *range(0x0300, 0x0E00),
+    *range(0x1E00, 0x2000),
+    *range(0xFB1D, 0xFFE0),
+)
+"""Ranges with characters that fold to another one: most alphabets, combining marks, and other forms."""
 
 
 class Folding:
-    """Folds text as FTS5's ``unicode61`` tokenizer does, by calling it once for each distinct character."""
+    """Folds text as the index does, by calling FTS5's ``unicode61`` tokenizer once for each character."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._tokenizer = connection.fts5_tokenizer("unicode61", [])
@@ -25,7 +33,7 @@ class Folding:
         """The folded text: combining marks are removed, and characters other than letters are kept."""
         if text.isascii():
             return text.lower()
-        return _NON_ASCII.sub(self._fold_run, text).lower()
+        return _NON_ASCII.sub(self._fold_run, scripts.folded(text)).lower()
 
     def expression(self, folded: str) -> str:
         """A regular expression for everything that folds to a text, in syntax that Python and ripgrep share.
@@ -56,13 +64,16 @@ class Folding:
     def _find_variants(self) -> dict[str, str]:
         found: defaultdict[str, str] = defaultdict(str)
         for character in map(chr, _WITH_VARIANTS):
-            folded = self._fold_one(character)
-            if folded != character:
+            folded = self.fold(character)
+            if folded != character and (folded.isalnum() or not folded):
                 found[folded] += character
         return dict(found)
 
 
 def _one_of(letter: str, variants: str) -> str:
+    apart = unicodedata.normalize("NFD", letter)
+    if apart != letter:  # a syllable of Hangul, or a letter of Japanese
+        return f"(?:[{letter}{variants}]|{apart})"
     if variants:
         return f"[{letter}{variants}]"
     return f"\\x{ord(letter):02x}" if letter.isascii() and not letter.isalnum() else letter

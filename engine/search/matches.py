@@ -10,6 +10,7 @@ import apsw
 
 from engine.redaction.detect import masked
 from engine.search import schema
+from engine.search.scripts import aligned, searchable
 from engine.startup.records import dataclass
 
 SNIPPET_CHARACTERS = 300
@@ -32,7 +33,10 @@ class Matches:
 
 
 def stemmer(connection: apsw.Connection) -> Stems:
-    """A function that tokenizes and stems as the index does. The connection may be to an empty database."""
+    """A function that tokenizes and stems ``searchable`` text as the index does.
+
+    The connection may be to an empty database.
+    """
     tokenizer = connection.fts5_tokenizer(*schema.TOKENIZER)
 
     def stems(data: bytes) -> Spans:
@@ -50,7 +54,10 @@ class Finder:
 
     def __init__(self, terms: Sequence[str], stems: Stems) -> None:
         self._stems = stems
-        self.stems_of = {term: tuple(stem for _, _, stem in stems(_encoded(term))) for term in terms}
+        self.stems_of = {
+            term: tuple(stem for _, _, stem in stems(_encoded(searchable(term, asked=True))))
+            for term in terms
+        }
         self._wanted = frozenset[str]().union(*self.stems_of.values())
         self._beginnings = _beginnings(self._wanted)
         self._stem_of: dict[str, str] = {}
@@ -60,10 +67,12 @@ class Finder:
         if self._beginnings and text.isascii():
             spans = self._in_ascii(text.lower())
         else:
-            data = _encoded(text)
+            read, places = aligned(text)
+            data = _encoded(read)
             spans = [span for span in self._stems(data) if span[2] in self._wanted]
-            if len(data) != len(text):
+            if len(data) != len(read):
                 spans = _in_characters(spans, data)
+            spans = sorted({(places[a][0], places[b - 1][1], stem) for a, b, stem in spans})
         if not spans:
             return Matches((), ())
         present = {stem for _, _, stem in spans}

@@ -10,6 +10,8 @@ import functools
 import re
 import unicodedata
 
+from engine.search.scripts import searchable, words_in
+
 MAX_TERMS = 64
 """Maximum number of words to look up; for a longer text, half from its start and half from its end."""
 
@@ -27,14 +29,14 @@ _STOP_WORDS = (
     "which while who whom why will with won would wouldn you your yours yourself yourselves "
 )
 _ASCII_WORD = re.compile("[a-z0-9]+")
+_JOINERS = "\u200c\u200d"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case, in order, with repeats.
 
-    A word is a run of letters, digits and private-use characters of any script, with their combining marks,
-    as in FTS5's ``unicode61`` tokenizer.
+    A word is a run of letters, digits and private-use characters of any script, with their combining marks.
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
@@ -54,18 +56,22 @@ def words(text: str) -> list[str]:
 @functools.lru_cache(maxsize=4096)
 def _joins(character: str, inside: bool) -> bool:
     category = unicodedata.category(character)
-    return category[0] in "LN" or category == "Co" or (inside and category == "Mn")
+    return (
+        category[0] in "LN" or category == "Co" or (inside and (category[0] == "M" or character in _JOINERS))
+    )
 
 
 def literal_terms(query: str) -> tuple[str, ...]:
     """The distinct words to look up, in the order of the query; empty if there are none.
 
-    Stop words are left out unless the query contains nothing else.
+    In scripts without spaces between words, they are pairs of adjacent characters, as in the index. Stop
+    words are left out unless the query contains nothing else.
     """
     if len(query) > MAX_QUERY_CHARACTERS:
         half = MAX_QUERY_CHARACTERS // 2
         query = f"{query[:half]} {query[-half:]}"
-    distinct = [word for word in dict.fromkeys(words(query)) if len(word) <= _MAX_TERM_CHARACTERS]
+    found = (word[start:end] for word in words(query) for start, end in words_in(word))
+    distinct = [word for word in dict.fromkeys(found) if len(word) <= _MAX_TERM_CHARACTERS]
     telling = [word for word in distinct if word not in STOP_WORDS] or distinct
     if len(telling) > MAX_TERMS:
         telling = telling[: MAX_TERMS // 2] + telling[-MAX_TERMS // 2 :]
@@ -78,4 +84,4 @@ def match_expression(terms: tuple[str, ...]) -> str:
     Quoting makes each term a plain string in FTS5's grammar, so operators, column filters and prefix marks
     have no effect.
     """
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    return " OR ".join('"' + searchable(term, asked=True).replace('"', '""') + '"' for term in terms)

@@ -29,6 +29,7 @@ class Source:
     category: str
     size: int
     mtime_ns: int
+    ctime_ns: int  # of the last change of the file or its metadata, which no program can set
 
 
 def all_sources(workspace: Workspace) -> Iterator[Source]:
@@ -109,4 +110,4 @@ def _uniform_category(folder: str, suffix: str) -> str | None:
 def _source(path: str, category: str | None, found: os.stat_result) -> Iterable[Source]:
     if category is None or not stat.S_ISREG(found.st_mode):
         return ()
-    return (Source(path, category, found.st_size, found.st_mtime_ns),)
+    return (Source(path, category, found.st_size, found.st_mtime_ns, found.st_ctime_ns),)

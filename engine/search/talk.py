@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.search.query import STOP_WORDS, words
+from engine.search.query import STOP_WORDS, literal_terms, words
 
 _TALK = (
     # English
@@ -43,6 +43,7 @@ _TALK = (
     "行 はい いいえ ありがとう 続けて お願いします "
 )
 TALK = frozenset(_TALK.split())
+_TALK_TERMS = TALK | frozenset(term for word in TALK if not word.isascii() for term in literal_terms(word))
 
 _ORDERS = (
     "check recheck double fix fixes fixed implement implemented run rerun test tests commit commits "
@@ -66,7 +67,7 @@ def telling(terms: Iterable[str]) -> tuple[str, ...]:
 
     ``terms`` come from ``query.literal_terms``.
     """
-    return tuple(term for term in terms if term not in TALK and not _is_choice(term))
+    return tuple(term for term in terms if term not in _TALK_TERMS and not _is_choice(term))
 
 
 def is_order(text: str) -> bool:

@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 
 _FILE_COLUMNS = (
     "path, category, session_id, title, date, tags, line_count, skipped,"
-    " sha256, size, mtime_ns, read_ns, chunk_count, digest, stamp"
+    " sha256, size, mtime_ns, ctime_ns, read_ns, chunk_count, digest, stamp"
 )
 _CHUNK_COLUMNS = "position, start_line, end_line, speaker, date, heading, about, text"
 
@@ -143,7 +143,9 @@ class Writer:
 
     def _known(self, condition: str, values: tuple[str | int, ...]) -> dict[str, Known]:
         rows = self._connection.execute(
-            f"SELECT path, id, sha256, size, mtime_ns, read_ns, skipped FROM files WHERE {condition}", values
+            "SELECT path, id, sha256, size, mtime_ns, ctime_ns, read_ns, skipped FROM files"
+            f" WHERE {condition}",
+            values,
         )
         return {path: Known(*rest) for path, *rest in rows}
 
@@ -202,10 +204,12 @@ class Writer:
             for change in batch:
                 if change.known is not None and change.is_none:
                     self._connection.execute(
-                        "UPDATE files SET size = ?, mtime_ns = ?, read_ns = ?, sha256 = ? WHERE id = ?",
+                        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?, sha256 = ?"
+                        " WHERE id = ?",
                         (
                             change.source.size,
                             change.source.mtime_ns,
+                            change.source.ctime_ns,
                             change.read_ns,
                             change.sha256,
                             change.known.id,
@@ -235,7 +239,8 @@ class Writer:
             contents.line_count if contents else 0,
             change.skipped,
         )
-        read = (change.sha256, source.size, source.mtime_ns, change.read_ns, len(change.rows))
+        times = (source.mtime_ns, source.ctime_ns, change.read_ns)
+        read = (change.sha256, source.size, *times, len(change.rows))
         values = (*metadata, *read, file_digest(metadata, change.rows), stamp)
         if change.known is None:
             marks = ", ".join("?" * len(values))

@@ -15,9 +15,12 @@ def local_time(at: datetime, zone: str = "") -> datetime:
 
     Args:
         at: UTC if it has no zone.
-        zone: An IANA name; an empty or unknown one means the machine's zone.
+        zone: An IANA name; an empty or unknown one means the machine's zone, or UTC if that is a day or more
+            away from it, as with ``TZ=UTC+24``.
     """
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(_known(zone))
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    found = _known(zone)
+    return _on_machine(at) if found is None else at.astimezone(found)
 
 
 def local_day(at: datetime, zone: str = "") -> date:
@@ -34,7 +37,7 @@ def moment_of(day: date, clock: time, zone: str = "") -> datetime:
     """
     shown = datetime.combine(day, clock).replace(fold=clock != time.min)
     found = _known(zone)
-    return (shown if found is None else shown.replace(tzinfo=found)).astimezone(UTC)
+    return (_on_machine(shown) if found is None else shown.replace(tzinfo=found)).astimezone(UTC)
 
 
 def clock_of(zone: str = "") -> tzinfo:
@@ -52,23 +55,31 @@ class _Machine(tzinfo):
 
     def utcoffset(self, at: datetime | None) -> timedelta | None:
         """The offset from UTC."""
-        return None if at is None else at.replace(tzinfo=None).astimezone().utcoffset()
+        return None if at is None else _on_machine(at.replace(tzinfo=None)).utcoffset()
 
     def dst(self, at: datetime | None) -> None:
         """Unknown."""
 
     def tzname(self, at: datetime | None) -> str | None:
         """The system's name for it."""
-        return None if at is None else at.replace(tzinfo=None).astimezone().tzname()
+        return None if at is None else _on_machine(at.replace(tzinfo=None)).tzname()
 
     def fromutc(self, at: datetime) -> datetime:
         """The local time, with ``fold`` set in a repeated hour."""
-        shown = at.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+        shown = _on_machine(at.replace(tzinfo=UTC)).replace(tzinfo=self)
         is_first = shown - (self.utcoffset(shown) or timedelta()) == at
         return shown if is_first else shown.replace(fold=1)
 
 
 _MACHINE = _Machine()
+
+
+def _on_machine(at: datetime) -> datetime:
+    """A time in the machine's zone, which it is in if it has none."""
+    try:
+        return at.astimezone()
+    except ValueError:  # an offset of a day or more
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 @lru_cache(maxsize=8)

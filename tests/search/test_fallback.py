@@ -121,8 +121,8 @@ def test_letters_are_distinguished_as_by_the_index(
     index = open_index(filled)
     index.refresh()
     for word, count in {
-        "straße": 1, "strasse": 0, "ελλάδα": 1, "ελλαδα": 0, "øresund": 1, "oresund": 0,
-        "ὀδυσσεύς": 1, "ὀδυσσεύσ": 1, "tiếng": 1, "tieng": 0, "đà": 1, "đa": 1, "da": 0,
+        "straße": 1, "strasse": 0, "ελλάδα": 1, "ελλαδα": 1, "øresund": 1, "oresund": 0,
+        "ὀδυσσεύς": 1, "ὀδυσσεύσ": 1, "tiếng": 1, "tieng": 1, "đà": 1, "đa": 1, "da": 0,
     }.items():  # fmt: skip
         assert (len(search(word)), len(index.search(word))) == (count, count), word
 

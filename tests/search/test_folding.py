@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.folding import Folding
+from engine.search.scripts import searchable
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def folding(connection: apsw.Connection) -> Folding:
         ("Plain ASCII, 1 Text!", "plain ascii, 1 text!"),
         ("Café, CAFE\u0301", "cafe, cafe"),
         ("Müller größer ŒUVRE", "muller großer œuvre"),
-        ("ΣΊΣΥΦΟΣ Сёмга", "σίσυφοσ сёмга"),
+        ("ΣΊΣΥΦΟΣ Сёмга", "σισυφοσ семга"),
         ("日本語 — テスト 🙂", "日本語 — テスト 🙂"),
         ("a\ud800b\0c", "a\ud800b\0c"),
     ],
@@ -43,7 +44,7 @@ def test_words_are_folded_as_the_index_folds_them(
     connection: apsw.Connection, folding: Folding, text: str
 ) -> None:
     tokenizer = connection.fts5_tokenizer("unicode61", [])
-    data = text.encode()
+    data = searchable(text).encode()
     found = cast(
         "list[tuple[int, int, str]]",
         tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False),

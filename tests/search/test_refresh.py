@@ -97,6 +97,18 @@ def test_a_change_with_the_same_size_and_time_is_detected(filled: Workspace, ope
     assert "third" not in index.search("floor")[0].text
 
 
+def test_a_change_long_after_with_the_same_size_and_time_is_detected(
+    filled: Workspace, open_index: Open
+) -> None:
+    age_all(filled)
+    index = open_index(filled)
+    index.refresh()
+    put(filled, FACTS, FILES[FACTS].replace("third", "fifth"))
+    age(filled, FACTS, LONG_AGO)
+    assert index.refresh().changed == 1
+    assert paths(index.search("fifth floor"))[0] == FACTS
+
+
 def test_a_touched_file_is_compared_but_not_rewritten(filled: Workspace, open_index: Open) -> None:
     age_all(filled)
     index = open_index(filled)

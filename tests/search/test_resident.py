@@ -670,4 +670,4 @@ def test_threads_that_start_together_build_once(
 def test_the_terms_of_a_query_are_numbered_once(tmp_path: Path) -> None:
     memory = Resident(tmp_path)
     assert memory.numbers(["heron", "herons", "Heron", "trout"]) == memory.numbers(["heron", "trout"])
-    assert len(memory.numbers(["heron-trout", "日本語", "\ud800", ""])) == 3
+    assert len(memory.numbers(["heron-trout", "日本", "\ud800", ""])) == 3

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.search import schema
 from engine.search.resident import terms
 from engine.search.resident.terms import Terms
+from engine.search.scripts import searchable
 from tests.cases import each_case
 
 _TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
@@ -31,10 +32,9 @@ ODD = (
 
 
 def by_fts5(text: str) -> list[str]:
-    """The terms of the whole text according to the tokenizer of ``chunk_words``."""
-    found = _TOKENIZER(
-        text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
-    )
+    """The terms that ``chunk_words`` gets from the whole text."""
+    data = searchable(text).encode("utf-8", "replace")
+    found = _TOKENIZER(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
     return [term for _, _, term in cast("list[tuple[int, int, str]]", found)]
 
 

@@ -20,7 +20,13 @@ class Words:
 
     def spans(self, text: str) -> Spans:
         """The spans of the words in a text."""
-        return tuple((start, end) for start, end, _stem in self._finder.find(text).spans)
+        found: list[tuple[int, int]] = []
+        for start, end, _stem in self._finder.find(text).spans:
+            if found and start < found[-1][1]:  # pairs of Chinese characters overlap
+                found[-1] = (found[-1][0], max(end, found[-1][1]))
+            else:
+                found.append((start, end))
+        return tuple(found)
 
     def within(self, *texts: str) -> tuple[str, ...]:
         """The words found in at least one of the texts."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.meaning.text import CHARACTERS_READ, ends_of, normalised
+from engine.search.scripts import words_in
 from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ SIGNATURE_LENGTH = 64
 _MARKS = "\u0300-\u036f\u3099\u309a"
 _WORD = expression(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _PLACE = expression(rf"(?:[^\W_][{_MARKS}]*)+(?:['’](?:[^\W\d_][{_MARKS}]*)+)?")
-_UNSPACED = (
-    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_RUN = expression(f"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _PRIME = (1 << 31) - 1
 _MAX_WORD = 40
 
@@ -36,12 +32,12 @@ _MAX_WORD = 40
 def words_of(text: str) -> list[str]:
     """The words of a text in NFKC and lower case with accents, cut to 40 letters.
 
-    Chinese and Japanese have no spaces between words, so every two adjacent characters of a run are a word.
+    In a script without spaces, such as Chinese, every two adjacent characters of a run are a word.
     """
     folded = _folded(ends_of(text))
     found = _WORD.findall(folded)
     if not folded.isascii():
-        found = [word[start:end] for word in found for start, end in _parts(word)]
+        found = [word[start:end] for word in found for start, end in words_in(word)]
     if len(found) > WORDS_READ:
         half = WORDS_READ // 2
         found = found[:half] + found[-half:]
@@ -64,7 +60,7 @@ def places_of(text: str) -> list[tuple[str, int, int]]:
             start, end = found.span()
             word = _folded(found[0])
             if len(word) == end - start:
-                places += [(_shortened(word[a:b]), start + a, start + b) for a, b in _parts(word)]
+                places += [(_shortened(word[a:b]), start + a, start + b) for a, b in words_in(word)]
             else:
                 places += [(part, start, end) for part in words_of(found[0])]
     return places
@@ -90,20 +86,6 @@ def _folded(text: str) -> str:
         return text.lower()
     # lower() leaves a dot of the Turkish capital İ, which would end the word.
     return normalised("NFKC", text).lower().replace("\u0307", "")
-
-
-def _parts(word: str) -> list[tuple[int, int]]:
-    """The spans of the words in a folded run of letters and digits."""
-    if word.isascii():
-        return [(0, len(word))]
-    parts: list[tuple[int, int]] = []
-    for run in _RUN.finditer(word):
-        start, end = run.span()
-        if run[1] is not None and end - start > 2:
-            parts += [(place, place + 2) for place in range(start, end - 1)]
-        else:
-            parts.append((start, end))
-    return parts
 
 
 def _shortened(word: str) -> str:

@@ -25,7 +25,7 @@ from engine.store.descriptors import open_file, open_folder, status
 
 NAME = "search.image"
 """Name of the file, next to memory.db."""
-FORMAT = 5
+FORMAT = 6
 """Version of how a segment is built and saved; an image in another format is rebuilt."""
 _NEW = f"{NAME}.new"
 _SUM_BYTES = 9

@@ -100,7 +100,7 @@ class Resident:
     def numbers(self, texts: Sequence[str]) -> list[int]:
         """The distinct term numbers of some words."""
         with self._guard:
-            places = dict.fromkeys(place for text in texts for place in self._terms.of(text))
+            places = dict.fromkeys(place for text in texts for place in self._terms.of_query(text))
             return [self._terms.numbers[place] for place in places]
 
     def save_image(self, connection: apsw.Connection) -> None:

@@ -325,7 +325,7 @@ def day_of(date: str) -> int:
 def speaker_of(speaker: str, terms: Terms) -> int:
     """The term number of a speaker's first name, which follows the role; 0 without a name."""
     _, _, name = speaker.partition(" ")
-    places = terms.of(name)
+    places = terms.of_query(name)
     return terms.numbers[places[0]] if places else 0
 
 

@@ -11,6 +11,7 @@ from typing import cast
 import apsw
 
 from engine.search import schema
+from engine.search.scripts import searchable
 
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
@@ -45,9 +46,16 @@ class Terms:
                     known[run] = self._tokenize(run)
             return list(chain.from_iterable(map(known.__getitem__, runs)))
 
-    def _tokenize(self, run: str) -> tuple[int, ...]:
+    def of_query(self, word: str) -> list[int]:
+        """The terms to look up for a word of a query."""
+        return list(self._tokenize(word, asked=True))
+
+    def _tokenize(self, run: str, *, asked: bool = False) -> tuple[int, ...]:
         found = self._tokenizer(
-            run.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
+            searchable(run, asked=asked).encode("utf-8", "replace"),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_colocated=False,
         )
         return tuple(self._place(term) for _, _, term in cast("list[tuple[int, int, str]]", found))
 
