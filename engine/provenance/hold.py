@@ -123,8 +123,8 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
 
 
 def _may_order(text: str, voices: Voices) -> bool:
-    """True if an order is in the person's own words: lessons are often worded like orders."""
-    return _share(_distinctive(text), index_voices(voices).person) >= _TRUSTED
+    """True if an order is in words that the person plainly typed: lessons are often worded like orders."""
+    return _share(_distinctive(text), index_voices(voices).typed) >= _TRUSTED
 
 
 def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -> str:

@@ -18,8 +18,9 @@ def is_instruction(text: str) -> bool:
 
 
 def is_takeover(text: str) -> bool:
-    """True if a text addresses a model, replaces its instructions, or has it run a command or send data, even
-    reversed or in ROT13. Mere orders ("always …", "please …") are none: lessons are worded like that too.
+    """True if a text addresses a model, replaces its instructions, or has it hide something, run a command or
+    send data, even reversed or in ROT13. Mere orders ("always …", "please …") are none: lessons are worded
+    like that too.
     """
     read = plain(text)
     if _TAKEOVER.search(read) is not None:
@@ -105,6 +106,11 @@ _TAKEOVER = re.compile(
             r"|любо[мй]) (?:ответ\w*|сообщени\w*|сесси\w*)\b",
             r"\b(?:when|if|whenever|every time|each time|before|after) (?:the user|a user|someone|asked|you)"
             r"\b.{0,80}\b(?:always|never|say|reply|respond|answer|send|include|run|tell|recommend)\b",
+            # Hiding something from a person.
+            r"\b(?:do not|don't|never) (?:tell|mention|reveal|disclose|show|inform|warn|ask)\b",
+            r"\b(?:nicht|niemals|nie) (?:erwähn|verrat|zeig|warn|frag|nenn)\w*|\bne (?:jamais "
+            r"|pas )?(?:mentionn|révél|prévenir|dire)\w*"
+            r"|\bне (?:сообщ|упомин|говор|показыв|предупрежд)\w*",
             # Running commands or sending data away.
             r"\b(?:curl|wget|bash|sh|powershell|eval|base64)\b.{0,80}(?:\||https?:|-c\b|-d\b)|\brm -rf\b",
             r"\b(?:send|post|upload|forward|exfiltrate|leak|submit|transmit)\b.{0,80}(?:https?://|@|\bto the "
@@ -125,7 +131,6 @@ _ORDER = re.compile(
             r"(?:^|[.:;!] |\b(?:to|and|please|must|should|shall) )(?:always|never)\b",
             r"\b(?:remember|make sure|be sure|note|ensure|take care)\b(?: that)?.{0,20}\b(?:always|never)\b",
             r"^(?:please\b|do not\b|don't\b|must\b)",
-            r"\b(?:do not|don't|never) (?:tell|mention|reveal|disclose|show|inform|warn|ask)\b",
             rf"(?:^|[.:;!] ){_EVER}\b|\b{_MUST} {_EVER}\b|\b{_EVER} {_MUST}\b|^(?:bitte|merke? dir|beachte"
             r"|denk daran)\b",
             r"\b(?:il faut|hay que|bisogna|é preciso|es obligatorio|veuillez|assure-toi|assurez-vous"
@@ -135,9 +140,6 @@ _ORDER = re.compile(
             rf"\b(?:{_EVER}|que|de|di|что)\b",
             r"^(?:не |ne (?:jamais|pas) |no (?:se )?(?:le )?(?:digas?|menciones?|reveles?|avises?"
             r"|muestres?)|nicht |niet |non )",
-            r"\b(?:nicht|niemals|nie) (?:erwähn|verrat|zeig|warn|frag|nenn)\w*|\bne (?:jamais "
-            r"|pas )?(?:mentionn|révél|prévenir|dire)\w*"
-            r"|\bне (?:сообщ|упомин|говор|показыв|предупрежд)\w*",
             r"(?:^|[。；，：])(?:请|務必|务必|必须|必須|切勿|不得|禁止|请勿|一律|总是|總是|永远|始终要)|(?:务必|切勿|请勿|一律|必须始终|必须总是)",
             r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])"
             r"|してください(?:$|。)|하지 마|하십시오",

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from engine.context.quoting import bare
@@ -26,6 +26,7 @@ from engine.provenance.voices import (
 from engine.redaction.detect import redacted
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
+from engine.transcripts.typed import typed_in
 
 _QUOTED_AGAIN = 0.6
 """Share of a quotation's word runs above which it quotes an earlier turn of the agent."""
@@ -63,6 +64,7 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "", author:
         "\n".join(collected.agent),
         f"{tool}\n{decoded}" if decoded else tool,
         stated="\n".join(map(_without_questions, collected.person)),
+        typed="\n".join(typed_in(_without_label(turn)) for turn in turns),
         trusted="\n".join(collected.trusted),
         results="\n".join(collected.results),
         documents="\n".join(collected.documents),
@@ -203,6 +205,14 @@ class _Collector:
         return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
 
 
+def _without_label(turn: Turn) -> Turn:
+    """A turn without a label at its beginning: "Lesson: …" is as typed as the rest."""
+    if turn.role != "user":
+        return turn
+    text = "\n".join(block.text for block in turn.blocks if isinstance(block, Text))
+    return replace(turn, blocks=(Text(_LABELLED.sub("", text)),))
+
+
 def _all_of(turn: Turn) -> str:
     return "\n".join((turn.text, *(f"{call.summary}\n{call.result}" for call in turn.tools)))
 
@@ -323,6 +333,7 @@ _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserque
 """Tools whose arguments and results are the words of the agent or of its sub-agent."""
 _PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
+_LABELLED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[.\] )?[^\W\d_]\w*(?: \w+){0,2}:[ \t]", re.MULTILINE)
 _QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
 _SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+|\n")

@@ -32,6 +32,7 @@ class Voices:
     agent: str
     tool: str  # text by others: tool output, pasted and quoted text, system messages
     stated: str = ""  # ``person`` without questions
+    typed: str = ""  # what people plainly typed (``transcripts.typed``): ``person`` may contain a paste
     trusted: str = ""
     """The part of ``agent`` written before it first read text from outside, or reporting its own commands."""
     results: str = ""  # input and output of the agent's own commands, without sentences
@@ -96,6 +97,7 @@ class VoicesIndex:
     tool: VoiceIndex
     results: VoiceIndex
     trusted: VoiceIndex  # ``Voices.stated``, ``trusted`` and ``results``
+    typed: VoiceIndex
     passages: Passages  # the sentences of ``Voices.tool`` and ``documents``
 
 
@@ -112,6 +114,7 @@ def index_voices(voices: Voices) -> VoicesIndex:
         _index(voices.tool),
         _index(voices.results),
         _index(trusted),
+        _index(voices.typed),
         passages,
     )
 
