@@ -6,7 +6,7 @@ Files are committed as they are on disk. Files that may not be committed are lef
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from engine.conversations.sessions import message_of
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.store.commit_message import CommitType, commit_message, typed
+from engine.store.spelling import clash_words, twins
 from engine.transcripts.importers.known import is_imported
 from engine.transcripts.places import FOLDER
 
@@ -95,7 +96,17 @@ class Commits:
                 continue
             text = "" if not paths and is_transcript(group[0].path) else message
             made.append(self._commit_group(group, text, ask=ask and not dry_run, dry_run=dry_run))
-        return CommitReport(tuple(each for each in made if dry_run or each.revision), tuple(left))
+        commits = tuple(each for each in made if dry_run or each.revision)
+        return CommitReport(commits, tuple(left), tuple(self._clashes(changes)))
+
+    def _clashes(self, changes: Sequence[FileChange]) -> Iterator[str]:
+        """New files that other systems cannot hold beside existing ones; transcripts have unique names."""
+        new = [each.path for each in changes if each.before is None and not is_transcript(each.path)]
+        found = dict.fromkeys(twins(self.engine.workspace.root, path) for path in new)
+        for group in found:
+            if len(group) > 1:
+                what, hint = clash_words(group)
+                yield f"{what}; {hint}"
 
     def give_up(self) -> None:
         """Cancels open questions to a model; their commits get the generated message."""

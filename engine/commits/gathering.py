@@ -16,7 +16,6 @@ from engine.errors import AutopoiesisError
 from engine.store import crypt
 from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
-from engine.store.paths import TEMP_PREFIX
 from engine.store.repository import Repository
 from engine.store.revisions import contents, entries
 from engine.store.schema import MEMORY_FILE, size_problems
@@ -46,8 +45,6 @@ def gather(
     left: list[LeftOut] = []
     allowed: list[str] = []
     for path in sorted(repository.changed(*paths)):
-        if path.rpartition("/")[2].startswith(TEMP_PREFIX):
-            continue
         place = files.workspace.root / path
         if path.endswith("/"):
             left.append(LeftOut(path, "is a separate repository"))

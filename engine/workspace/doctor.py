@@ -19,6 +19,7 @@ from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
 from engine.store import documents, programs
 from engine.store.comparison import Comparison
+from engine.store.conflict_copies import is_used
 from engine.store.crypt import is_encrypted
 from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
@@ -27,6 +28,7 @@ from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
 from engine.workspace.git_state import git_findings
+from engine.workspace.names_state import name_findings
 from engine.workspace.project_state import project_findings
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
@@ -77,6 +79,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
         *project_findings(files),
+        *name_findings(workspace),
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),
@@ -211,7 +214,8 @@ def _all_documents(workspace: Workspace) -> list[str]:
     found = []
     folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
     for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
-        found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
+        paths = (path for path in folder.rglob("*.md") if path.is_file())
+        found += [workspace.relative(path) for path in paths if is_used(str(path.parent), path.name)]
     return sorted(found)
 
 

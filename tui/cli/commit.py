@@ -38,7 +38,8 @@ def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool,
         emit_json(report)
     else:
         _print(report, dry_run=dry_run)
-    emit_problems(f"left out: {each.path}: {each.why}" for each in report.left_out)
+    left = (f"left out: {each.path}: {each.why}" for each in report.left_out)
+    emit_problems([*report.warnings, *left])
     return 1 if report.refused else 0
 
 
