@@ -212,7 +212,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
 
 def _all_documents(workspace: Workspace) -> list[str]:
     found = []
-    folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
+    folders = (workspace.knowledge, workspace.transcripts)
     for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
         paths = (path for path in folder.rglob("*.md") if path.is_file())
         found += [workspace.relative(path) for path in paths if is_used(str(path.parent), path.name)]
@@ -222,8 +222,8 @@ def _all_documents(workspace: Workspace) -> list[str]:
 def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
     wrong = checked = 0
     for path in paths:
-        if not path.endswith(".md") or category_of(path) in (None, "shared"):
-            continue
+        if not path.endswith(".md") or category_of(path) in (None, "shared", "topic"):
+            continue  # topics have their own check
         try:
             data = read(path)
             if data is None or is_encrypted(data):
@@ -236,7 +236,7 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
             wrong += 1
             continue
         checked += 1
-        for problem in (*document.problems, *validate(document)):
+        for problem in validate(document):
             wrong += 1
             yield Finding.of(problem)
     if not wrong and checked:

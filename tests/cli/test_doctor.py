@@ -156,3 +156,16 @@ def test_conflict_copies_and_names_that_differ_only_in_case_are_named_once(
     assert copies[1] in apo("-C", root, "topics", "check").out
     assert "sync-conflict" not in apo("-C", root, "search", "--json", "SOUL").out
     assert "sync-conflict" not in apo("-C", root, "compile", "hello").out
+
+
+def test_one_error_is_said_once(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    apo("init", root)
+    for path in ("topics/broken.md", "knowledge/reference/broken.md"):
+        place = root / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("---\ntype: topic\n broken: [\n---\n# T\n\nGo.\n")
+        assert apo("-C", root, "doctor").out.count(f"{path}:3: ") == 1
+        git(root, "add", path)
+        staged = apo("-C", root, "doctor", "--staged")
+        assert staged.code == 1 and f"{staged.out}{staged.err}".count(f"{path}:3: ") == 1
