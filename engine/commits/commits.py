@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.gathering import gather, is_transcript
-from engine.commits.kinds import ASIDE, LOGS, OWN, FileChange, kind_of
+from engine.commits.kinds import ASIDE, IDENTITY, LOGS, OWN, FileChange, kind_of
 from engine.commits.report import CommitReport, LeftOut, MadeCommit
 from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
@@ -57,8 +57,8 @@ class Commits:
         ask: bool = True,
         by_hand: bool = True,
     ) -> CommitReport:
-        """Commits the given paths in one commit; without paths, all knowledge with the logs in one commit
-        and transcripts of ended sessions in others. Logs alone are committed only ``by_hand``.
+        """Commits the given paths in one commit; without paths, who the agent is, all other knowledge with
+        the logs, and transcripts of ended sessions in one each. Logs alone are committed only ``by_hand``.
 
         Args:
             paths: Workspace-relative files and folders.
@@ -197,8 +197,10 @@ class Commits:
 
 
 def _grouped(changes: Sequence[FileChange]) -> list[list[FileChange]]:
-    """Splits changes into transcripts and knowledge."""
-    groups: tuple[list[FileChange], list[FileChange]] = ([], [])
-    for change in changes:
-        groups[not is_transcript(change.path)].append(change)
-    return list(groups)
+    """Splits changes into transcripts, who the agent is, and other knowledge; lone logs go with the second."""
+    talk = [each for each in changes if is_transcript(each.path)]
+    others = [each for each in changes if not is_transcript(each.path)]
+    rest = [each for each in others if not each.path.startswith(IDENTITY)]
+    if all(each.path.startswith(f"{LOGS}/") for each in rest):
+        return [talk, others]
+    return [talk, [each for each in others if each.path.startswith(IDENTITY)], rest]

@@ -190,3 +190,18 @@ def test_leftovers_of_editors_and_sync_programs_are_not_committed(desk: Desk) ->
     desk.write("knowledge/old.bak", "still known to git\n")
     assert [each.paths for each in desk.engine.commits.commit().commits] == [("knowledge/old.bak",)]
     assert desk.engine.repository.state().dirty == 0
+
+
+def test_who_the_agent_is_is_committed_apart_from_other_knowledge(desk: Desk) -> None:
+    desk.write("knowledge/identity/SOUL.md", "# Soul\n\nPatient.\n")
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- Two.\n")
+    desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n")
+    made = desk.engine.commits.commit().commits
+    assert [(each.kind, each.paths) for each in made] == [
+        ("identity", ("knowledge/identity/SOUL.md",)),
+        ("memory", ("knowledge/facts.md", "topics/t.md")),
+    ]
+    desk.write("knowledge/identity/SOUL.md", "# Soul\n\nBrave.\n")
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n")
+    (made_by_name,) = desk.engine.commits.commit(["knowledge"]).commits
+    assert made_by_name.kind == "memory" and len(made_by_name.paths) == 2
