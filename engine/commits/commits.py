@@ -197,7 +197,7 @@ class Commits:
 
 
 def _grouped(changes: Sequence[FileChange]) -> list[list[FileChange]]:
-    """Splits changes into transcripts, who the agent is, and other knowledge; lone logs go with the second."""
+    """Splits changes into transcripts, who the agent is, and the rest; lone logs go with the second."""
     talk = [each for each in changes if is_transcript(each.path)]
     others = [each for each in changes if not is_transcript(each.path)]
     rest = [each for each in others if not each.path.startswith(IDENTITY)]

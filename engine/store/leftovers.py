@@ -13,8 +13,13 @@ EXCLUDES = Path(__file__).with_name("leftovers.gitignore")
 """Patterns of their names, in the form of a ``.gitignore``."""
 
 _LINES = EXCLUDES.read_text("utf-8").splitlines()
-_GLOBS = tuple(line.removeprefix("\\") for line in _LINES if not line.startswith(("# ", "!")))
+_GLOBS = (line.removeprefix("\\") for line in _LINES if not line.startswith("# ") and "/" not in line)
 _LEFTOVER = re.compile("|".join(map(fnmatch.translate, _GLOBS))).match
+
+
+def is_evicted(place: Path) -> bool:
+    """Whether iCloud has taken a missing file off this machine and left a stand-in; it is not deleted."""
+    return place.with_name(f".{place.name}.icloud").exists()
 
 
 def is_leftover(name: str) -> bool:

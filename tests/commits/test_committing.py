@@ -205,3 +205,13 @@ def test_who_the_agent_is_is_committed_apart_from_other_knowledge(desk: Desk) ->
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n")
     (made_by_name,) = desk.engine.commits.commit(["knowledge"]).commits
     assert made_by_name.kind == "memory" and len(made_by_name.paths) == 2
+
+
+def test_a_file_that_icloud_has_taken_off_this_machine_is_not_committed_as_deleted(desk: Desk) -> None:
+    (desk.root / "knowledge/facts.md").unlink()
+    desk.write("knowledge/.facts.md.icloud", b"bplist00")
+    report = desk.engine.commits.commit()
+    assert report.commits == () and [each.path for each in report.left_out] == ["knowledge/facts.md"]
+    assert "only in iCloud" in report.left_out[0].why
+    (desk.root / "knowledge/.facts.md.icloud").unlink()
+    assert [each.paths for each in desk.engine.commits.commit().commits] == [("knowledge/facts.md",)]

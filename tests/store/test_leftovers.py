@@ -15,7 +15,8 @@ from engine.store.leftovers import is_leftover
 LEFT = (
     "x.md~", ".x.md.swp", ".x.md.swo", "#x.md#", ".#x.md", "x.orig", "x.md.rej", "x.md.bak", ".DS_Store",
     "Thumbs.db", "~$x.md", ".~lock.x.odt#", "x.md.tmp", ".syncthing.x.md.tmp", ".fuse_hidden0001", ".nfs0001",
-    "._x.md", ".tmp-x",
+    "._x.md", ".tmp-x", "x.md.tmp.4711.1780000000", "x.md.sb-1a2b3c4d-Ab12Cd", ".goutputstream-ABC123",
+    "x.pdf.crdownload", ".x.md.icloud",
 )  # fmt: skip
 KEPT = ("x.md", "#x.md", "x~.md", "tmp.md", "bak.md", "swp", "original.md", "$x.md", "lock.md")
 NOTE = "---\ntype: reference\n---\n# Deploy\n\n- Ask Ada first.\n- Tag the release.\n- Tell the team.\n"
@@ -26,14 +27,19 @@ def test_leftovers_are_known_by_name() -> None:
     assert [name for name in KEPT if is_leftover(name)] == []
 
 
-def test_git_ignores_the_same_files_and_no_folder(tmp_path: Path) -> None:
+def test_git_ignores_the_same_files_but_no_folder_that_may_be_a_persons_own(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     for name in (*LEFT, *KEPT):
         (tmp_path / name).write_text("x")
     (tmp_path / "site.bak").mkdir()
     (tmp_path / "site.bak" / "x.md").write_text("x")
+    for path in ("vault/.obsidian/workspace-mobile.json", "vault/.obsidian/app.json", "vault/.trash/x.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("{}")
+    (tmp_path / ".git").rename(tmp_path / ".git.nosync")
+    (tmp_path / ".git").symlink_to(".git.nosync")
     listed = Git(tmp_path).run("status", "--porcelain", "-z", "--untracked-files=all").text.split("\0")
-    assert {line[3:] for line in listed if line} == {*KEPT, "site.bak/x.md"}
+    assert {line[3:] for line in listed if line} == {*KEPT, "site.bak/x.md", "vault/.obsidian/app.json"}
 
 
 @pytest.mark.parametrize(
