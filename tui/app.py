@@ -75,7 +75,9 @@ class WorkbenchApp(App[int]):
         theme: str = "",
         run_line: RunLine | None = None,
     ) -> None:
-        plain = "NO_COLOR" in os.environ
+        plain = bool(os.environ.get("NO_COLOR"))
+        if not plain:
+            os.environ.pop("NO_COLOR", None)  # Textual counts an empty one as set, unlike no-color.org
         super().__init__(TerminalDriver, ansi_color=True if plain else None)
         self.animation_level = "none"
         self.leaving = False

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from engine.activation.scan import compose, fold
+from engine.activation.scan import fold
+from engine.store.spelling import composed
 from engine.topics.expressions import plain, tree
 
 EDGE = "\b"
@@ -159,12 +160,12 @@ def _text(text: str) -> _Piece:
 
 def _folded(text: str) -> str:
     """Folds character by character, since each is compared separately."""
-    return text.lower() if text.isascii() else "".join(fold(compose(character)) for character in text)
+    return text.lower() if text.isascii() else "".join(fold(composed(character)) for character in text)
 
 
 def _is_plain(text: str) -> bool:
     """Whether a match of the folded text is a match of the text; not so for ``ß``, which is not ``ss``."""
-    return text.isascii() or all(c.lower() == fold(c) and compose(c) == c for c in text)
+    return text.isascii() or all(c.lower() == fold(c) and composed(c) == c for c in text)
 
 
 def _joined(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from engine.activation.scan import Scan, compiled, compose, fold, is_unspaced, split
+from engine.activation.scan import Scan, compiled, fold, is_unspaced, split
 from engine.startup.records import dataclass
+from engine.store.spelling import composed
 from engine.topics.fields import word_set
 
 _JOINED = r"\s+|[-‐‑–]"
@@ -193,7 +194,7 @@ def is_negated(scan: Scan, start: int) -> bool:
 
 
 def _phrase(text: str) -> Phrase | None:
-    text = compose(text).strip()
+    text = composed(text).strip()
     if not text:
         return None
     # Without word separators "whole word" is meaningless, and any occurrence counts.

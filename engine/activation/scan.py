@@ -58,11 +58,6 @@ def fold(text: str) -> str:
     return text.replace("İ", "i").casefold().replace("ı", "i").translate(_WIDE)
 
 
-def compose(text: str) -> str:
-    """The text in composed form (NFC), where ``ü`` is one character."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
 def is_unspaced(text: str) -> bool:
     """Whether a text has letters of a script that does not separate words with spaces."""
     return not text.isascii() and any(

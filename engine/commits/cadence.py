@@ -80,7 +80,7 @@ class Cadence:
             self._report({kind: f"changes are not committed: {error}"})
             return None
         left = [f"{shown(each.path)} is not committed: {each.why}" for each in report.refused]
-        self._report(dict(zip(left, left, strict=True)))
+        self._report({text: text for text in (*left, *report.warnings)})
         return report
 
     def _report(self, errors: dict[str, str]) -> None:

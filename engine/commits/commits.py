@@ -6,13 +6,13 @@ Files are committed as they are on disk. Files that may not be committed are lef
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.gathering import gather, is_transcript
-from engine.commits.kinds import ASIDE, LOGS, OWN, FileChange, kind_of
+from engine.commits.kinds import ASIDE, IDENTITY, LOGS, OWN, FileChange, kind_of
 from engine.commits.report import CommitReport, LeftOut, MadeCommit
 from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
@@ -20,6 +20,7 @@ from engine.conversations.sessions import message_of
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.store.commit_message import CommitType, commit_message, typed
+from engine.store.spelling import clash_words, twins
 from engine.transcripts.importers.known import is_imported
 from engine.transcripts.places import FOLDER
 
@@ -56,8 +57,8 @@ class Commits:
         ask: bool = True,
         by_hand: bool = True,
     ) -> CommitReport:
-        """Commits the given paths in one commit; without paths, all knowledge with the logs in one commit
-        and transcripts of ended sessions in others. Logs alone are committed only ``by_hand``.
+        """Commits the given paths in one commit; without paths, who the agent is, all other knowledge with
+        the logs, and transcripts of ended sessions in one each. Logs alone are committed only ``by_hand``.
 
         Args:
             paths: Workspace-relative files and folders.
@@ -95,7 +96,17 @@ class Commits:
                 continue
             text = "" if not paths and is_transcript(group[0].path) else message
             made.append(self._commit_group(group, text, ask=ask and not dry_run, dry_run=dry_run))
-        return CommitReport(tuple(each for each in made if dry_run or each.revision), tuple(left))
+        commits = tuple(each for each in made if dry_run or each.revision)
+        return CommitReport(commits, tuple(left), tuple(self._clashes(changes)))
+
+    def _clashes(self, changes: Sequence[FileChange]) -> Iterator[str]:
+        """New files that other systems cannot hold beside existing ones; transcripts have unique names."""
+        new = [each.path for each in changes if each.before is None and not is_transcript(each.path)]
+        found = dict.fromkeys(twins(self.engine.workspace.root, path) for path in new)
+        for group in found:
+            if len(group) > 1:
+                what, hint = clash_words(group)
+                yield f"{what}; {hint}"
 
     def give_up(self) -> None:
         """Cancels open questions to a model; their commits get the generated message."""
@@ -186,8 +197,10 @@ class Commits:
 
 
 def _grouped(changes: Sequence[FileChange]) -> list[list[FileChange]]:
-    """Splits changes into transcripts and knowledge."""
-    groups: tuple[list[FileChange], list[FileChange]] = ([], [])
-    for change in changes:
-        groups[not is_transcript(change.path)].append(change)
-    return list(groups)
+    """Splits changes into transcripts, who the agent is, and the rest; lone logs go with the second."""
+    talk = [each for each in changes if is_transcript(each.path)]
+    others = [each for each in changes if not is_transcript(each.path)]
+    rest = [each for each in others if not each.path.startswith(IDENTITY)]
+    if all(each.path.startswith(f"{LOGS}/") for each in rest):
+        return [talk, others]
+    return [talk, [each for each in others if each.path.startswith(IDENTITY)], rest]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from engine.errors import AutopoiesisError
 from engine.store import crypt
 from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
-from engine.store.paths import TEMP_PREFIX
+from engine.store.leftovers import is_evicted
 from engine.store.repository import Repository
 from engine.store.revisions import contents, entries
 from engine.store.schema import MEMORY_FILE, size_problems
@@ -46,11 +47,13 @@ def gather(
     left: list[LeftOut] = []
     allowed: list[str] = []
     for path in sorted(repository.changed(*paths)):
-        if path.rpartition("/")[2].startswith(TEMP_PREFIX):
-            continue
         place = files.workspace.root / path
         if path.endswith("/"):
             left.append(LeftOut(path, "is a separate repository"))
+        elif not os.path.lexists(place) and is_evicted(place):
+            left.append(
+                LeftOut(path, "is only in iCloud now; download it to commit what changed", waits=True)
+            )
         elif _is_running(path, place):
             left.append(LeftOut(path, "its session is still running", waits=True))
         elif quiet_s and _age_s(place, now) < quiet_s:

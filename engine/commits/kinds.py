@@ -58,15 +58,16 @@ def kind_of(changes: Sequence[FileChange], branch: str = "") -> CommitType:
     """The type of a commit.
 
     ``explore`` or ``extract`` on such a branch; ``conversation`` if only conversations changed; ``identity``
-    if only ``knowledge/identity/`` changed; ``maintenance`` if only the archive (including files moved
-    there), topics, presets, skills, settings, probes or logs changed; otherwise ``memory``.
+    if only ``knowledge/identity/`` changed, apart from logs; ``maintenance`` if only the archive (including
+    files moved there), topics, presets, skills, settings, probes or logs changed; otherwise ``memory``.
     """
     if branch.startswith(ASIDE):
         return "explore" if branch.startswith("explore/") else "extract"
     paths = [change.path for change in changes]
     if all(path.startswith(TALK) for path in paths):
         return "conversation"
-    if all(path.startswith(IDENTITY) for path in paths):
+    who = [path.startswith(IDENTITY) for path in paths if not path.startswith(f"{LOGS}/")]
+    if who and all(who):
         return "identity"
     archived = {change.after for change in changes if change.path.startswith(ARCHIVES)} - {None}
     rest = (

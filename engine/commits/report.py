@@ -33,6 +33,7 @@ class CommitReport:
 
     commits: tuple[MadeCommit, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    warnings: tuple[str, ...] = ()  # sentences about new files that were committed
 
     @property
     def refused(self) -> tuple[LeftOut, ...]:

@@ -13,11 +13,13 @@ from typing import Protocol
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
 from engine.startup.records import dataclass
+from engine.store.conflict_copies import is_used
 from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.documents import parse
 from engine.store.files import Files
 from engine.store.paths import shown, split_relative
 from engine.store.sparse import hidden
+from engine.store.spelling import spelled
 from engine.store.yamltext import Mapping
 
 FILE_LIMIT = 1024 * 1024
@@ -48,7 +50,10 @@ class Source(Protocol):
         """
 
     def list(self, folder: str) -> Sequence[str]:
-        """All files in a folder at any depth, sorted, without hidden ones; none if it does not exist."""
+        """All files in a folder at any depth, sorted; none if it does not exist.
+
+        Hidden files, leftovers of other programs and conflict copies are left out.
+        """
 
 
 class WorkspaceSource:
@@ -64,6 +69,8 @@ class WorkspaceSource:
 
     def read(self, path: str) -> bytes:
         """As ``Source.read``."""
+        if not path.isascii():
+            path = "/".join(spelled(self._files.workspace.root, path.split("/")))
         status = self._status(path)
         known = self._known.get(path)
         if known is not None and known[0] == status:
@@ -98,7 +105,9 @@ class WorkspaceSource:
         for place, folders, names in os.walk(start):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             relative = Path(place).relative_to(root).as_posix()
-            found.extend(f"{relative}/{name}" for name in names if not name.startswith("."))
+            found.extend(
+                f"{relative}/{name}" for name in names if not name.startswith(".") and is_used(place, name)
+            )
         return sorted(found)
 
 

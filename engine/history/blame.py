@@ -13,7 +13,7 @@ from engine.history.teachers import Teachers
 from engine.store.files import READ_LIMIT, Files
 from engine.store.git import Git
 from engine.store.git_folder import repository_folder
-from engine.store.paths import shown, split_relative
+from engine.store.paths import shown
 from engine.store.revisions import ENVIRONMENT
 
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
@@ -28,7 +28,7 @@ def blame(
         FileNotFoundError, PathRefused, DocumentError: The file cannot be read.
         RepositoryError: It has no such line, or git failed.
     """
-    name = "/".join(split_relative(path))
+    name = files.workspace.plain(path)
     texts = _lines_on_disk(files, name) if not revision else []
     if lines is not None and not revision and not 1 <= lines[0] <= lines[1] <= len(texts):
         raise RepositoryError(f"has only {len(texts):,} lines", where=shown(name), hint="choose one of them")

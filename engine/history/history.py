@@ -16,7 +16,7 @@ from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeli
 from engine.store import moments, revisions
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.encrypted import filters_of, opened
-from engine.store.paths import shown, split_relative
+from engine.store.paths import shown
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 
@@ -161,7 +161,7 @@ class History:
             since: A date means the start of the day. A name that git knows takes precedence.
             path: A file or folder.
         """
-        git, head, name = self.repository.git, self.head(), "/".join(split_relative(path))
+        git, head, name = self.repository.git, self.head(), self.repository.workspace.plain(path)
         base = self._state_before(since)
         # With the archive, so that archived files show as renamed, not deleted.
         files, found = diffs.compare(git, base or diffs.empty_tree(head), head, [name, "archive"])

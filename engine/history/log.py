@@ -18,6 +18,7 @@ from engine.history.model import KINDS, ChangedFile, Entry, Letter, Timeline
 from engine.store.git import Git
 from engine.store.paths import shown, split_relative
 from engine.store.revisions import ENVIRONMENT
+from engine.store.spelling import spelled
 
 _FORMAT = "--format=%H%x00%P%x00%ct%x00%an%x00%B%x00"
 _TRAILER = re.compile(r"^(?:Session|Conversation): *(\S.*?) *$", re.MULTILINE)
@@ -160,7 +161,7 @@ def timeline(
     start, skipped = (cursor[1], int(cursor[2])) if cursor else (head, 0)
     limit = min(max(limit, 1), _MAX_LIMIT)
     options = [f"--since=@{int(since.timestamp())} +0000"] if since is not None else []
-    paths = ["/".join(split_relative(path))] if path else []
+    paths = ["/".join(spelled(git.root, split_relative(path)))] if path else []
     follows = bool(paths) and not (git.root / paths[0]).is_dir()
     # Without merges: they add nothing to the commits they merged, but git would show them.
     options += ["--follow", "--diff-merges=off"] if follows else []

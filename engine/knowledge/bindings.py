@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.store.header import locate
+from engine.store.spelling import composed, on_disk
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def in_common(first: Identity, second: Identity) -> float:
 def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
     """The place of a file; ``None`` if its path does not fit on a line."""
     try:
-        real = Path(os.path.realpath(absolute))
+        real = Path(os.path.realpath(on_disk(absolute)))
     except (OSError, RuntimeError, ValueError):
         return None
     key, root = str(real), real.parent
@@ -136,6 +137,7 @@ def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
         repository = _repository(real)
         if repository is not None and repository.name:
             key, root = f"{repository.name}/{real.relative_to(repository).as_posix()}", repository
+    key = composed(key)
     return Place(key, real, root) if is_nameable(key) else None
 
 
@@ -159,7 +161,7 @@ def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> by
     """Header and title of a new notes file; ``known`` is the file's location if the title does not give
     it."""
     key = title.removeprefix("# ").strip()
-    absolute = known or (Path(key) if key.startswith("/") else workspace.root / key)
+    absolute = known or on_disk(workspace.root / key)  # an absolute path stays what it is
     identity = identity_of(absolute)
     return f"{_header(key, identity.fingerprint if identity else '')}\n{title}\n".encode()
 

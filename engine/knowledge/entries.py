@@ -6,7 +6,6 @@ Nothing is cached between scans: the files are the catalog.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from engine.store.entry_files import (
 )
 from engine.store.files import Files
 from engine.store.paths import is_shared, shown
+from engine.store.spelling import folded
 from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
@@ -163,8 +163,7 @@ def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
 
 def plain(name: str) -> str:
     """A name normalised for comparison: case folded, with hyphens for spaces and underscores."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-    return re.sub(r"[\s_]+", "-", folded.strip())
+    return re.sub(r"[\s_]+", "-", folded(name).strip())
 
 
 def _entry(

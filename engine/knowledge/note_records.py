@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.bindings import Place, Sighting, Sightings, bound_path, is_nameable, place_of_file
+from engine.store.conflict_copies import is_used
+from engine.store.spelling import composed, on_disk
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -24,7 +26,7 @@ class NoteRecord:
     """A notes file and the file it is about."""
 
     notes: str  # its path
-    key: str  # the path of the file it is about
+    key: str  # the path of the file it is about, in composed form
     fingerprint: str  # of that file when the notes were last bound to it
     data: bytes
     seen: Sighting | None = None  # the last sighting of that file
@@ -50,8 +52,13 @@ class NoteRecords:
         if not self._workspace.holds(FOLDER):
             return found
         try:
-            with os.scandir(self._workspace.root / FOLDER) as listing:
-                names = sorted(entry.name for entry in listing if entry.name.endswith(".md"))
+            folder = os.fspath(self._workspace.root / FOLDER)
+            with os.scandir(folder) as listing:
+                names = sorted(
+                    entry.name
+                    for entry in listing
+                    if entry.name.endswith(".md") and is_used(folder, entry.name)
+                )
         except OSError:
             return found
         sightings = self._sightings.all()
@@ -59,7 +66,8 @@ class NoteRecords:
             record = self._load(f"{FOLDER}/{name}")
             if record is not None and record.key:
                 seen = sightings.get(record.notes)
-                found.append(record if seen is None or seen.key != record.key else replace(record, seen=seen))
+                is_of_file = seen is not None and composed(seen.key) == record.key
+                found.append(replace(record, seen=seen) if is_of_file else record)
         return found
 
     def of(self, place: Place) -> NoteRecord | None:
@@ -67,7 +75,9 @@ class NoteRecords:
         for record in self.all():
             seen = record.seen
             if record.key == place.key and (
-                seen is None or seen.absolute == str(place.absolute) or not Path(seen.root).is_dir()
+                seen is None
+                or composed(seen.absolute) == composed(str(place.absolute))
+                or not Path(seen.root).is_dir()
             ):
                 return record
         return None
@@ -77,17 +87,17 @@ class NoteRecords:
         text = str(path)
         if not is_nameable(text):
             return None
-        inside = self._workspace.root / text  # an absolute path stays what it is
+        inside = on_disk(self._workspace.root / text)  # an absolute path stays what it is
         if text.startswith("/") or inside.is_file():
             return place_of_file(self._workspace, inside)
-        record = next((each for each in self.all() if each.key == text), None)
-        return Place(text, inside, self._workspace.root) if record is None else self.place(record)
+        record = next((each for each in self.all() if each.key == composed(text)), None)
+        return Place(composed(text), inside, self._workspace.root) if record is None else self.place(record)
 
     def place(self, record: NoteRecord) -> Place:
         """The current or last known place of a file with notes."""
         if record.seen is not None:
-            return Place(record.key, Path(record.seen.absolute), Path(record.seen.root))
-        absolute, root = self._workspace.root / record.key, self._workspace.root
+            return Place(record.key, on_disk(Path(record.seen.absolute)), Path(record.seen.root))
+        absolute, root = on_disk(self._workspace.root / record.key), self._workspace.root
         return Place(record.key, absolute, absolute.parent if record.key.startswith("/") else root)
 
     def remember(self, notes: str, sighting: Sighting) -> None:
@@ -121,6 +131,7 @@ class NoteRecords:
             data = self._files.read(notes)
         except (AutopoiesisError, OSError):
             return None
-        record = NoteRecord(notes, *bound_path(data), data)
+        path, fingerprint = bound_path(data)
+        record = NoteRecord(notes, composed(path), fingerprint, data)
         self._read[notes] = (stamp, record)
         return record

@@ -42,6 +42,7 @@ from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.note_records import NoteRecord, NoteRecords
 from engine.knowledge.whereabouts import Candidate, Whereabouts
 from engine.store.paths import shown
+from engine.store.spelling import composed
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class NoteFiles:
             AutopoiesisError: There are no such notes or no such file, or the file has its own notes.
             WriteFailed, ReadOnly, DocumentError: The notes could not be written.
         """
-        record = next((each for each in self._records.all() if old in (each.key, each.notes)), None)
+        record = next((each for each in self._records.all() if composed(old) in (each.key, each.notes)), None)
         if record is None:
             raise AutopoiesisError("has no notes", where=shown(old), hint="see: autopoiesis notes")
         place = self._records.find(new)

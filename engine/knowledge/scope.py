@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.knowledge.bindings import place_of_file
+from engine.store.spelling import composed, on_disk
 
 if TYPE_CHECKING:
     from engine.knowledge.notes import FileNotes
@@ -38,14 +38,15 @@ def in_scope(paths: Iterable[str], notes: Sequence[FileNotes], workspace: Worksp
 
 
 def _notes_of(path: str, by_key: dict[str, str], workspace: Workspace) -> str:
-    absolute = workspace.root / Path(path)  # an absolute path stays what it is
     try:
+        absolute = on_disk(workspace.root / path)  # an absolute path stays what it is
         is_here = absolute.is_file()
     except (OSError, ValueError):
         return ""
     if is_here:
         place = place_of_file(workspace, absolute)
         return "" if place is None else by_key.get(place.key, "")
+    path = composed(path)
     if path in by_key:
         return by_key[path]
     likely = [notes for key, notes in by_key.items() if _ends_alike(path, key)]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from engine.errors import PathRefused
 from engine.startup.records import dataclass
+from engine.store.conflict_copies import is_used
 from engine.store.paths import Workspace, category_of
+from engine.store.spelling import composed
 
 FOLDERS = ("knowledge", "topics", "raw/conversations", "conversations", "archive")
 MAX_BYTES = 8 * 1024 * 1024
@@ -42,8 +44,8 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
     """The searchable files at or below one path, which need not exist.
 
     Returns:
-        The normalized path, and the file itself or all files below the folder. Files outside the searched
-        folders or behind a symlink are left out.
+        The normalized path, as written on disk, and the file itself or all files below the folder. Files
+        outside the searched folders or behind a symlink are left out.
     """
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     try:
@@ -51,13 +53,16 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
         found = place.lstat()
     except (OSError, PathRefused):
         return plain, []
-    if place != workspace.root.joinpath(plain):
+    real = place.relative_to(workspace.root).as_posix() if place != workspace.root else ""
+    if composed(real) != composed(plain):
         return plain, []
+    plain = real
     if stat.S_ISDIR(found.st_mode):
         inside = [folder for folder in FOLDERS if _is_under(folder, plain)] or [plain]
         sources = [source for folder in inside for source in _below(workspace.root, folder)]
     else:
-        category = category_of(plain) if plain.lower().endswith(_SUFFIXES) else None
+        is_searched = plain.lower().endswith(_SUFFIXES) and is_used(str(place.parent), place.name)
+        category = category_of(plain) if is_searched else None
         sources = list(_source(plain, category, found))
     return plain, [source for source in sources if any(_is_under(source.path, folder) for folder in FOLDERS)]
 
@@ -95,7 +100,7 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
                     pending.append(path)
                     continue
                 suffix = entry.name[entry.name.rfind(".") :].lower()
-                if suffix in _SUFFIXES:
+                if suffix in _SUFFIXES and is_used(f"{base}/{current}", entry.name):
                     category = _uniform_category(folder, suffix) if folder in _UNIFORM else category_of(path)
                     yield from _source(path, category, entry.stat(follow_symlinks=False))
             except OSError:

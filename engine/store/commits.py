@@ -56,7 +56,7 @@ def commit(
 
     The caller holds the workspace lock.
     """
-    names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
+    names = list(dict.fromkeys(map(workspace.plain, paths)))
     text = _sendable(message).strip()
     if not text:
         raise RepositoryError("a commit needs a message", where=str(workspace.root))

@@ -23,6 +23,7 @@ from engine.store import descriptors, file_steps
 from engine.store.faults import reach
 from engine.store.paths import TEMP_PREFIX, Workspace, shown, split_relative
 from engine.store.sparse import refuse_elsewhere
+from engine.store.spelling import spelled
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -266,7 +267,7 @@ class Files:
         return real.relative_to(self.workspace.root).parts
 
     def _entry(self, relative: str) -> tuple[str, ...]:
-        *parents, name = split_relative(relative)
+        *parents, name = spelled(self.workspace.root, split_relative(relative))
         if not parents:
             return (name,)
         return (*self._parts("/".join(parents)), name)

@@ -21,6 +21,7 @@ from engine.errors import RepositoryError
 from engine.store import programs
 from engine.store.crypt import own_filters
 from engine.store.git_folder import repository_folder
+from engine.store.leftovers import EXCLUDES
 
 TIMEOUT_S = 60.0
 
@@ -32,7 +33,7 @@ _SETTINGS = {
     "core.fsync": "committed,reference",
     "core.quotePath": "false",
     # What a person set for all repositories: files to ignore or filter here would be left out without a word.
-    "core.excludesFile": os.devnull,
+    "core.excludesFile": str(EXCLUDES),
     "core.attributesFile": os.devnull,
     "diff.orderFile": os.devnull,
     "log.showRoot": "true",

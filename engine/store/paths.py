@@ -15,6 +15,7 @@ from pathlib import Path
 
 from engine.errors import PathRefused, WorkspaceError
 from engine.startup.records import dataclass
+from engine.store.spelling import spelled
 
 CONFIG_NAME = "memory-config.yaml"
 TEMP_PREFIX = ".tmp-"
@@ -78,13 +79,16 @@ class Workspace:
     def resolve(self, relative: str) -> Path:
         """The real path of a workspace-relative path; the file itself need not exist.
 
-        Symlinks are followed as long as they stay inside the workspace; the result contains none.
+        Symlinks are followed as long as they stay inside the workspace; the result contains none. Letters are
+        written as in the names on disk, whether they are composed (NFC) or not.
 
         Raises:
             PathRefused: The path is absolute, contains ``..`` or NUL, enters ``.git``, is too long for a file
             system, or leads out of the workspace.
         """
         parts = split_relative(relative)
+        if not relative.isascii():
+            parts = spelled(self.root, parts)
         if not _meets_link(self.root, parts):
             return self.root.joinpath(*parts)
         try:
@@ -102,6 +106,14 @@ class Workspace:
         if _enters_git(real.relative_to(self.root).parts):
             raise PathRefused("a symlink leads into the .git folder", where=shown(relative))
         return real
+
+    def plain(self, relative: str) -> str:
+        """A path without empty parts, its letters written as in the names on disk; the file need not exist.
+
+        Raises:
+            PathRefused: As for ``split_relative``.
+        """
+        return "/".join(spelled(self.root, split_relative(relative)))
 
     def holds(self, relative: str) -> bool:
         """Whether a path stays in the workspace when symlinks are followed; others are not even listed."""

@@ -313,7 +313,7 @@ class Repository:
 
         A nested repository is reported as one path ending with a slash.
         """
-        names = ["/".join(split_relative(each)) for each in under]
+        names = list(map(self.workspace.plain, under))
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         listed = self.git.run("status", *options, paths=names).output.split(b"\0")
         return [os.fsdecode(line[3:]) for line in listed if line]
@@ -339,7 +339,7 @@ class Repository:
         """The newest commits, newest first; with ``path`` those that changed it."""
         if not self.has_commits:
             return []
-        paths = ["/".join(split_relative(path))] if path else []
+        paths = [self.workspace.plain(path)] if path else []
         options = ("-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}")
         commits = []
         for entry in self.git.run("log", *options, self._known("HEAD"), paths=paths).text.split("\0"):

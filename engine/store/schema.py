@@ -114,7 +114,7 @@ _ENTRY = Schema({"name": _text, "description": _text}, {**_COMMON, "version": _t
 def validate(document: Document) -> tuple[Problem, ...]:
     """All problems of a document's header and of MEMORY.md's size, each with its line.
 
-    Includes the problems found by ``parse``. Fields specific to topics and presets are checked when loaded.
+    Includes the problems found by ``parse``. Topics and presets are checked when loaded.
     """
     problems = list(document.problems)
     if document.path == MEMORY_FILE:
@@ -136,10 +136,6 @@ def _schema_of(document: Document, problems: list[Problem]) -> Schema | None:
         return _CONVERSATION
     kind = document.header.get("type")
     if kind is None:
-        if category == "topic":
-            problems.append(
-                Problem(document.path, 1, "the header has no 'type'", "add the line 'type: topic'", "warning")
-            )
         return None
     if isinstance(kind, str) and kind in SCHEMAS:
         return SCHEMAS[kind]

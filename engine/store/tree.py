@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from engine.store.leftovers import is_leftover
+
 ChangeKind = Literal["added", "changed", "removed"]
-EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*", ".*.sw?", "4913", "*~", "#*#", ".#*")
+EXCLUDED = (".git", "/scratch", "/memory.db*", "4913")
 """Ignored names; a leading slash anchors a name at the top of a watched folder.
 
-The last five are files that vim and emacs write next to an open file.
+Leftovers are ignored too; the last one is a file that vim writes to see whether it can.
 """
 
 
@@ -154,6 +156,8 @@ class Tree:
                         if entry.is_dir(follow_symlinks=False):
                             found.folders.add(name)
                             continue
+                        if is_leftover(name):
+                            continue
                         status = entry.stat()
                     except OSError:
                         continue
@@ -192,4 +196,6 @@ class Tree:
 
     def _is_excluded(self, path: str, root: str) -> bool:
         names = path[len(root) + 1 :].split("/") if len(path) > len(root) else []
-        return any(map(_ANYWHERE, names)) or bool(names and _AT_THE_TOP(names[0]))
+        if not names:
+            return False
+        return any(map(_ANYWHERE, names)) or is_leftover(names[-1]) or bool(_AT_THE_TOP(names[0]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.store import yamltext
+from engine.store.spelling import composed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -85,7 +86,7 @@ def _parsed(data: bytes) -> tuple[dict[str, bool], tuple[Problem, ...]]:
             what = f"the state of {name!r} must be on or off"
             problems.append(Problem(STATE_FILE, section.line_of(name), what, _HINT))
         else:
-            state[name] = known
+            state[composed(name)] = known
     return state, tuple(problems)
 
 

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import threading
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -19,6 +18,9 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.startup.records import dataclass
 from engine.store import documents
+from engine.store.conflict_copies import copy_problem, looks_copied
+from engine.store.leftovers import is_leftover
+from engine.store.spelling import composed, folded
 from engine.topics import forced
 from engine.topics.fields import near
 from engine.topics.kept import Stamp, is_settled, keep, load_kept
@@ -83,7 +85,7 @@ class TopicLibrary:
         self.version = _digest(())
 
     def get(self, name: str) -> Topic | None:
-        return self._by_name.get(name)
+        return self._by_name.get(composed(name))
 
     def load(self) -> TopicsDelta:
         """Reads all topics, unchanged ones from the cache."""
@@ -125,7 +127,7 @@ class TopicLibrary:
             changed = {name for name, topic in after.items() if not _is_same(before.get(name), topic)}
             removed = set(before.keys() - after.keys())
             for path in problems_before - problems_after:
-                name = PurePosixPath(path).stem
+                name = composed(PurePosixPath(path).stem)
                 (changed if name in after else removed).add(name)
             return TopicsDelta(
                 changed=tuple(sorted(changed)),
@@ -160,6 +162,7 @@ class TopicLibrary:
             WriteFailed, ReadOnly: The state file cannot be written; nothing is changed.
         """
         with self._lock:
+            name = composed(name)
             if name not in self._by_name:
                 guess = near(name, self._by_name)
                 hint = f"did you mean {guess}?" if guess else "see: autopoiesis topics list"
@@ -185,7 +188,9 @@ class TopicLibrary:
 
     def _read_some(self, paths: Iterable[str]) -> set[str]:
         read: set[str] = set()
-        for path in dict.fromkeys(paths):
+        # Whether a file is a copy of another one can change with the other one.
+        copies = [path for path in self._entries if looks_copied(path)]
+        for path in dict.fromkeys((*paths, *copies)):
             if path == forced.STATE_FILE:
                 self._read_state()
                 read.add(path)
@@ -212,6 +217,10 @@ class TopicLibrary:
         if not path.endswith(".md"):
             what, hint = "is not Markdown, so it is not a topic", "name it *.md, or move it out of topics/"
             self._entries[path] = _Entry(None, (Problem(path, 0, what, hint, "warning"),))
+            return
+        folder, _, name = str(self._workspace.root / path).rpartition("/")
+        if copy := copy_problem(folder, name, path):
+            self._entries[path] = _Entry(None, (copy,))
             return
         kept = self._kept.get(path)
         if kept is not None and kept[0] == self._stamps.get(path) and self._has_all(kept[1]):
@@ -251,8 +260,7 @@ class TopicLibrary:
             topic = self._entries[path].topic
             if topic is None:
                 continue
-            key = unicodedata.normalize("NFC", topic.name).casefold()
-            first = taken.setdefault(key, topic)
+            first = taken.setdefault(folded(topic.name), topic)
             if first is not topic:
                 what = f"topic {topic.name!r} has the same name as {first.path}, so this file is ignored"
                 clashes.append(Problem(path, 0, what, "rename one of the two files"))
@@ -293,8 +301,7 @@ def is_topic_path(path: str) -> bool:
     parts = path.split("/")
     name = parts[-1]
     is_hidden = any(part.startswith(".") for part in parts)
-    is_leftover = name.endswith(("~", ".swp", ".tmp", ".bak", ".orig")) or name.startswith("#")
-    return not is_hidden and not is_leftover and name.lower() != "readme.md"
+    return not is_hidden and not is_leftover(name) and name.lower() != "readme.md"
 
 
 def _topic_files(workspace: Workspace) -> tuple[list[str], list[str]]:

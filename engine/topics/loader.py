@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from engine.errors import PathRefused, Problem
 from engine.store import documents
 from engine.store.paths import split_relative
+from engine.store.spelling import composed
 from engine.store.yamltext import Mapping
 from engine.topics.fields import Fields, aliases, shown
 from engine.topics.model import Activation, Priority, Topic
@@ -82,7 +83,7 @@ def load_topic(
     fields = _with_settings(fields, found.settings, problems)
     outline = _Outline(readable)
     topic = Topic(
-        name=PurePosixPath(document.path).stem,
+        name=composed(PurePosixPath(document.path).stem),
         path=document.path,
         title=outline.title or PurePosixPath(document.path).stem,
         description=" ".join(fields.text("description").split()) or _first_sentence(outline.instructions),

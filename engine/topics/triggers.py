@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import cast, get_args
@@ -48,6 +49,8 @@ _NAMED_LANGUAGES = (
     "ar:arabic hi:hindi zh:chinese ja:japanese ko:korean th:thai vi:vietnamese"
 )
 _LANGUAGE_NAMES = {name: code for code, name in (pair.split(":") for pair in _NAMED_LANGUAGES.split())}
+_MARKS = "“”„‟‘’‚‛«»‹›「」『』"
+_QUOTED = re.compile(rf"(?:^|,)\s*([{_MARKS}](?=.*\w)[^{_MARKS}]+[{_MARKS}])\s*(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,28 @@ def _read(fields: Fields, line: int) -> Trigger | None:
             "add scope: output",
             "warning",
         )
+    _report_quotes(fields, keys)
     trigger = _of_words(fields, line, word) if reader is None else reader(fields, line)
     return None if trigger is None else replace(trigger, scope=scope, correction_hint=hint, line=line)
+
+
+def _report_quotes(fields: Fields, keys: tuple[str, ...]) -> None:
+    """Reports texts in typographic quotes, which YAML takes as part of the text."""
+    for key in keys:
+        value = fields.mapping.get(key, "")
+        items = value if isinstance(value, Sequence) else Sequence(line=fields.line(key))
+        if items is not value:
+            items.append(value)
+        for index, text in enumerate(items):
+            found = _QUOTED.search(text) if isinstance(text, str) else None
+            if found is not None:
+                what = f"{shown(found[1])} is in typographic quotes, so it is only found in the same quotes"
+                fields.report(
+                    items.line_of_item(index),
+                    what,
+                    f"use straight quotes: '{found[1][1:-1].strip()}'",
+                    "warning",
+                )
 
 
 def _missing(fields: Fields, line: int, what: str, example: str) -> None:

@@ -19,6 +19,7 @@ from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
 from engine.store import documents, programs
 from engine.store.comparison import Comparison
+from engine.store.conflict_copies import is_used
 from engine.store.crypt import is_encrypted
 from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
@@ -27,6 +28,7 @@ from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
 from engine.workspace.git_state import git_findings
+from engine.workspace.names_state import name_findings
 from engine.workspace.project_state import project_findings
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
@@ -77,6 +79,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
         *project_findings(files),
+        *name_findings(workspace),
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),
@@ -209,17 +212,18 @@ def _prompt(files: Files) -> Iterator[Finding]:
 
 def _all_documents(workspace: Workspace) -> list[str]:
     found = []
-    folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
+    folders = (workspace.knowledge, workspace.transcripts)
     for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
-        found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
+        paths = (path for path in folder.rglob("*.md") if path.is_file())
+        found += [workspace.relative(path) for path in paths if is_used(str(path.parent), path.name)]
     return sorted(found)
 
 
 def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
     wrong = checked = 0
     for path in paths:
-        if not path.endswith(".md") or category_of(path) in (None, "shared"):
-            continue
+        if not path.endswith(".md") or category_of(path) in (None, "shared", "topic"):
+            continue  # topics have their own check
         try:
             data = read(path)
             if data is None or is_encrypted(data):
@@ -232,7 +236,7 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
             wrong += 1
             continue
         checked += 1
-        for problem in (*document.problems, *validate(document)):
+        for problem in validate(document):
             wrong += 1
             yield Finding.of(problem)
     if not wrong and checked:

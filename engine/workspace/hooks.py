@@ -32,7 +32,9 @@ FOLDER = ".git/hooks"
 """The hooks folder, except in a linked work tree."""
 IN_THE_WORK_TREE = ".githooks"
 """The folder used by earlier versions."""
-NAMES = ("pre-commit", "post-commit")
+NAMES = ("pre-commit",)
+RETIRED = "post-commit"
+"""A hook of earlier versions. It updated the index, as every command does; git-lfs needs its place."""
 INTERPRETER = "autopoiesis.python"
 """The git setting that names the interpreter."""
 
@@ -42,13 +44,14 @@ _EARLIER = frozenset(
     {
         "667e686ba14c22936d3e6f5b193a9e899071e78053ebeb3193bfcb8b29912037",
         "39b11fa827df009f6b44a62231190018e81d3016ae540dd2e4ad0da222cf0c2e",
+        "36978a4182b883d0d51ca1529682d16e9f5aabf3fdc5d545d21c17f82b0143cd",
         "db50f8ce60ef409bcc92f05188d86b56c18639461439d910ae62138bd25e30a7",
         "bca5801efd0ddda8f8b505123154a6c4ba08d8e35780d0666be608bf875edb92",
         "bee66ff66a616441eeb3b4f9616e4cc2d092e0b2c6e452c0d5a66ef22e808c20",
         "d4f179dfc4483c1ae7163b3a4f94d860dd6911e1d94a78d8f9b98f2725a99e07",
     }
 )
-"""sha256 of the hooks of earlier versions, which are replaced."""
+"""sha256 of the hooks of earlier versions, which are replaced or removed."""
 _FOREIGN = "was not installed by init, so git does not run it"
 _FOREIGN_HINT = "read what it does; to have git run everything in it, now and after every pull: "
 
@@ -75,6 +78,7 @@ def install(files: Files, repository: Repository) -> tuple[list[str], list[Probl
             hint = f"run: {_UNSET}, then init --hooks again"
             return [], [*foreign_files, Problem(FOLDER, 0, what, hint, "warning")]
         installed, foreign = _write_hooks(files, repository)
+        removed = [] if foreign else _remove_retired(files, repository)
         if foreign:
             what = "is not our hook, so it was left alone"
             hint = "move it away, then run init --hooks again"
@@ -84,7 +88,8 @@ def install(files: Files, repository: Repository) -> tuple[list[str], list[Probl
     except AutopoiesisError as error:
         what = f"git does not run the hooks: {error.what}"
         return [], [*foreign_files, Problem(FOLDER, 0, what, error.hint, "warning")]
-    return [f"git hooks in {FOLDER}/: {' and '.join(installed)}"] if installed else [], foreign_files
+    lines = [f"git hooks in {FOLDER}/: {' and '.join(installed)}"] if installed else []
+    return [*lines, *removed], foreign_files
 
 
 def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
@@ -119,11 +124,13 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
         if found is None:
             yield f"hooks: {path} is missing", again
         elif found != text_of(name):
-            old = sha256(found).hexdigest() in _EARLIER
+            old = _is_earlier(found)
             hint = again if old else f"look at what it does; to replace it with ours, delete it and {again}"
             yield f"hooks: {path} is {'from an earlier version' if old else 'not our hook'}", hint
         elif not os.access(git_folder.hooks(repository.folder) / name, os.X_OK):
             yield f"hooks: {path} is not executable, so git skips it", f"run: chmod +x {path}"
+    if _is_earlier(_installed(repository, RETIRED)):
+        yield f"hooks: {FOLDER}/{RETIRED} is from an earlier version and not needed any more", again
     if not are_ours:
         return  # the requirements of other hooks are not known
     on_path = programs.find("autopoiesis")
@@ -159,9 +166,24 @@ def _write_hooks(files: Files, repository: Repository) -> tuple[list[str], list[
     return [name for name in NAMES if found[name] != text_of(name)], []
 
 
+def _remove_retired(files: Files, repository: Repository) -> list[str]:
+    """Removes the retired hook if it is ours; returns what was done."""
+    if not _is_earlier(_installed(repository, RETIRED)):
+        return []
+    place = git_folder.hooks(repository.folder)
+    with reported(FOLDER), files.lock(), descriptors.open_folder(place.parent, (place.name,)) as folder:
+        os.unlink(RETIRED, dir_fd=folder)
+    return [f"removed {FOLDER}/{RETIRED}, which is not needed any more"]
+
+
+def _is_earlier(data: bytes | None) -> bool:
+    """Whether a hook is one of an earlier version of ours."""
+    return data is not None and sha256(data).hexdigest() in _EARLIER
+
+
 def _is_ours(name: str, data: bytes | None) -> bool:
     """Whether a hook may be replaced: it is missing, or from some version of ours."""
-    return data is None or data == text_of(name) or sha256(data).hexdigest() in _EARLIER
+    return data is None or _is_earlier(data) or (name in NAMES and data == text_of(name))
 
 
 def _installed(repository: Repository, name: str) -> bytes | None:
@@ -193,9 +215,7 @@ def _foreign_files(files: Files) -> list[str]:
     except OSError:
         return [IN_THE_WORK_TREE]  # a link, or not a folder
     paths = ((name, f"{IN_THE_WORK_TREE}/{name}") for name in names)
-    return [
-        shown(path) for name, path in paths if name not in NAMES or not _is_ours(name, _read(files, path))
-    ]
+    return [shown(path) for name, path in paths if not _is_ours(name, _read(files, path))]
 
 
 def _read(files: Files, path: str) -> bytes:

@@ -135,3 +135,37 @@ def test_a_file_that_is_too_large_is_left_out_and_named_and_all_else_is_committe
     assert synced.code == 0 and "attachments/video.mp4: it is larger than 64 MiB" in synced.err
     assert "The quay" in git(bare, "show", "main:knowledge/facts.md")
     assert video.exists()
+
+
+def test_conflict_copies_and_names_that_differ_only_in_case_are_named_once(
+    apo: Command, tmp_path: Path
+) -> None:
+    root = tmp_path / "memory"
+    apo("init", root)
+    soul = (root / "knowledge/identity/SOUL.md").read_text()
+    (root / "knowledge/identity/SOUL.sync-conflict-20260612-101010-ABC.md").write_text(soul)
+    (root / "topics/deploy.md").write_text("---\ntype: topic\ntriggers:\n  - deploy\n---\n# Deploy\n\nAsk.\n")
+    (root / "topics/deploy (Ann's conflicted copy 2026-06-12).md").write_text("---\ntype: topic\n---\n# D\n")
+    (root / "knowledge/reference").mkdir(exist_ok=True)
+    for name in ("Notes.md", "notes.md"):
+        (root / f"knowledge/reference/{name}").write_text("# Notes\n\n- The mast is 12 m high.\n")
+    said = apo("-C", root, "doctor").out
+    copies = ("SOUL.sync-conflict-20260612-101010-ABC.md", "deploy (Ann's conflicted copy 2026-06-12).md")
+    assert [said.count(each) for each in copies] == [1, 1] and "compare the two" in said
+    assert said.count("reference/Notes.md and knowledge/reference/notes.md differ only in case") == 1
+    assert copies[1] in apo("-C", root, "topics", "check").out
+    assert "sync-conflict" not in apo("-C", root, "search", "--json", "SOUL").out
+    assert "sync-conflict" not in apo("-C", root, "compile", "hello").out
+
+
+def test_one_error_is_said_once(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    apo("init", root)
+    for path in ("topics/broken.md", "knowledge/reference/broken.md"):
+        place = root / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("---\ntype: topic\n broken: [\n---\n# T\n\nGo.\n")
+        assert apo("-C", root, "doctor").out.count(f"{path}:3: ") == 1
+        git(root, "add", path)
+        staged = apo("-C", root, "doctor", "--staged")
+        assert staged.code == 1 and f"{staged.out}{staged.err}".count(f"{path}:3: ") == 1

@@ -211,16 +211,16 @@ def test_init_stores_its_interpreter_and_updates_it(apo: Command, root: Path) ->
 
 
 def test_init_does_not_touch_foreign_hooks(apo: Command, root: Path) -> None:
-    hook = root / ".git" / "hooks" / "post-commit"
+    hook = root / ".git" / "hooks" / "pre-commit"
     hook.write_text("#!/bin/sh\necho taken\n")
     ran = apo("init", root)
-    assert ".git/hooks/post-commit: is not our hook" in ran.out + ran.err
+    assert ".git/hooks/pre-commit: is not our hook" in ran.out + ran.err
     assert hook.read_text() == "#!/bin/sh\necho taken\n"
     hook.unlink()
     (root / "elsewhere").write_text("#!/bin/sh\necho taken\n")
     hook.symlink_to(root / "elsewhere")
     ran = apo("init", "--hooks", root)
-    assert ".git/hooks/post-commit: is not our hook" in ran.out + ran.err
+    assert ".git/hooks/pre-commit: is not our hook" in ran.out + ran.err
     assert (root / "elsewhere").read_text() == "#!/bin/sh\necho taken\n"
 
 
@@ -322,7 +322,9 @@ def test_init_keeps_a_configured_hooks_folder(apo: Command, root: Path) -> None:
     assert git(root, "config", "core.hooksPath").stdout == "mine\n"
 
 
-def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
+def test_the_hook_of_an_earlier_version_after_commits_is_removed_and_git_lfs_can_have_its_own(
+    apo: Command, root: Path
+) -> None:
     about = (
         "# Brings the search index up to date in the background; it is a cache, so a failure does no harm."
     )
@@ -330,12 +332,25 @@ def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
         f"#!/bin/sh\n{about}\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
         'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
     )
-    (root / ".git" / "hooks" / "post-commit").write_text(old)
-    assert [each.text for each in findings(root)] == [
-        "hooks: .git/hooks/post-commit is from an earlier version"
-    ]
-    renew_hooks(root)
-    assert all((root / ".git" / "hooks" / name).read_bytes() == text_of(name) for name in NAMES)
+    hook = root / ".git" / "hooks" / "post-commit"
+    assert not hook.exists()
+    hook.write_text(old)
+    (found,) = findings(root)
+    assert found.text == "hooks: .git/hooks/post-commit is from an earlier version and not needed any more"
+    assert "init --hooks" in found.hint
+    ran = apo("init", "--hooks", root)
+    assert ran.code == 0 and "removed .git/hooks/post-commit" in ran.out
+    assert not hook.exists() and findings(root) == []
+    hook.write_text('#!/bin/sh\ngit lfs post-commit "$@"\n')
+    assert apo("init", "--hooks", root).code == 0 and findings(root) == []
+    assert "git lfs" in hook.read_text()
+
+
+def test_what_is_committed_by_hand_is_found_without_a_hook(apo: Command, root: Path) -> None:
+    assert apo("-C", root, "index").code == 0
+    (root / "knowledge" / "facts.md").write_text("# Facts\n\n- The bittern nests in the reeds.\n")
+    git(root, "commit", "-qam", "x", "--no-verify")
+    assert "knowledge/facts.md" in apo("-C", root, "search", "bittern").out
 
 
 def test_doctor_reports_that_no_prompt_fits_the_budget(root: Path) -> None:

@@ -166,3 +166,52 @@ def test_logs_are_committed_with_other_changes_and_alone_only_by_hand(desk: Desk
         f"maintenance: 2026-06.jsonl\n\n{log}: 1 line added",
     )
     assert desk.git("status", "--porcelain", "--untracked-files=all") == ""
+
+
+def test_a_new_file_whose_name_differs_only_in_case_is_committed_and_said_once(desk: Desk) -> None:
+    desk.write("knowledge/Facts.md", "# Facts\n\n- Two.\n")
+    first = desk.engine.commits.commit()
+    assert [each.paths for each in first.commits] == [("knowledge/Facts.md",)]
+    assert first.warnings == (
+        "knowledge/Facts.md and knowledge/facts.md differ only in case: a clone on macOS or Windows would "
+        "lose one of them; rename one of them, or move what you need into one and delete the other",
+    )
+    desk.write("knowledge/Facts.md", "# Facts\n\n- Three.\n")
+    assert desk.engine.commits.commit().warnings == ()
+
+
+def test_leftovers_of_editors_and_sync_programs_are_not_committed(desk: Desk) -> None:
+    desk.write("knowledge/old.bak", "committed by hand\n")
+    desk.git("add", ".")
+    desk.git("commit", "-qm", "by hand")
+    for name in ("facts.md~", ".facts.md.swp", "#facts.md#", "facts.md.orig", "~$facts.docx", ".nfs01"):
+        desk.write(f"knowledge/{name}", "left\n")
+    desk.write("attachments/Thumbs.db", "left\n")
+    desk.write("knowledge/old.bak", "still known to git\n")
+    assert [each.paths for each in desk.engine.commits.commit().commits] == [("knowledge/old.bak",)]
+    assert desk.engine.repository.state().dirty == 0
+
+
+def test_who_the_agent_is_is_committed_apart_from_other_knowledge(desk: Desk) -> None:
+    desk.write("knowledge/identity/SOUL.md", "# Soul\n\nPatient.\n")
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- Two.\n")
+    desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n")
+    made = desk.engine.commits.commit().commits
+    assert [(each.kind, each.paths) for each in made] == [
+        ("identity", ("knowledge/identity/SOUL.md",)),
+        ("memory", ("knowledge/facts.md", "topics/t.md")),
+    ]
+    desk.write("knowledge/identity/SOUL.md", "# Soul\n\nBrave.\n")
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n")
+    (made_by_name,) = desk.engine.commits.commit(["knowledge"]).commits
+    assert made_by_name.kind == "memory" and len(made_by_name.paths) == 2
+
+
+def test_a_file_that_icloud_has_taken_off_this_machine_is_not_committed_as_deleted(desk: Desk) -> None:
+    (desk.root / "knowledge/facts.md").unlink()
+    desk.write("knowledge/.facts.md.icloud", b"bplist00")
+    report = desk.engine.commits.commit()
+    assert report.commits == () and [each.path for each in report.left_out] == ["knowledge/facts.md"]
+    assert "only in iCloud" in report.left_out[0].why
+    (desk.root / "knowledge/.facts.md.icloud").unlink()
+    assert [each.paths for each in desk.engine.commits.commit().commits] == [("knowledge/facts.md",)]

@@ -21,6 +21,8 @@ def new(*paths: str) -> list[FileChange]:
     ("paths", "kind"),
     [
         (("knowledge/identity/SOUL.md", "knowledge/identity/USER.md"), "identity"),
+        (("knowledge/identity/SOUL.md", "logs/decisions-2026-06.jsonl"), "identity"),
+        (("logs/decisions-2026-06.jsonl",), "maintenance"),
         (("knowledge/identity/SOUL.md", "knowledge/facts.md"), "memory"),
         (("raw/conversations/2026/01/05/0900-a-b.md",), "conversation"),
         (("topics/a.md", "presets/b.md", "memory-config.yaml", "probes.yaml"), "maintenance"),

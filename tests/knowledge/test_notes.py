@@ -13,6 +13,7 @@ from engine.knowledge.apply import apply
 from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.notes import NoteFiles
+from engine.knowledge.scope import in_scope
 from engine.knowledge.whereabouts import MAX_CONTENTS
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -323,3 +324,22 @@ def test_a_broken_sightings_file_loses_no_note(files: Files, repository: Path, d
     files.replace(SIGHTINGS, data)
     found = NoteFiles(files, clock).of(repository / "ingest/pull.py")
     assert found is not None and found.is_here
+
+
+@pytest.mark.parametrize(("written", "asked"), [("caf\xe9", "cafe\u0301"), ("cafe\u0301", "caf\xe9")])
+def test_notes_are_found_however_the_letters_of_the_path_are_written(
+    notes: NoteFiles, files: Files, repository: Path, written: str, asked: str
+) -> None:
+    (repository / f"{written}.py").write_text(BODY)
+    first = notes.add(repository / f"{asked}.py", "Reads twice.")
+    assert notes.add(repository / f"{written}.py", "Twice a day.").path == first.path
+    assert "tidemark/caf\xe9.py" in files.read(first.path).decode()
+    for name in (f"tidemark/{asked}.py", f"tidemark/{written}.py", str(repository / f"{asked}.py")):
+        found = notes.of(name)
+        assert found is not None and found.is_here and len(found.entries) == 2, name
+        assert in_scope([name], notes.all(), files.workspace) == (first.path,)
+    # A sync program rewrites the name in the other form.
+    (repository / f"{written}.py").rename(repository / f"{asked}.py")
+    found = notes.of(repository / f"{asked}.py")
+    assert found is not None and found.is_here and found.notes == first.path
+    assert notes.questions() == ()

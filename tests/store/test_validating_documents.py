@@ -62,7 +62,6 @@ def test_a_header_is_optional(path: str) -> None:
         ("knowledge/people/a.md", "type: person\nname: x\ntags: one", 4, "'tags' must be a list"),
         ("knowledge/people/a.md", "type: [person]", 2, "'type' must be text"),
         ("knowledge/people/a.md", "name: x\ntype: persona", 3, "unknown 'type': persona"),
-        ("topics/a.md", "triggers: x", 1, "no 'type'"),
         ("knowledge/x/y/KNOWLEDGE.md", "name: x", 1, "no 'description'"),
         ("knowledge/x/KNOWLEDGE.md", "name: x\ndescription: ''", 3, "'description' is empty"),
         (

@@ -145,3 +145,25 @@ def test_triggers_given_as_text_are_reported_and_the_topic_is_kept() -> None:
     assert topic is not None
     assert topic.triggers == ()
     assert problems[0].what == "triggers must be a list, not 'email'"
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ("type: pattern\n    match: “deploy”", 6),
+        ("type: keywords\n    words:\n      - ship\n      - ‘deploy’", 8),
+        ("type: keywords\n    words: ship it, „deploy“", 6),
+        ("type: mention\n    names: [«deploy»]", 6),
+        ("type: url\n    hosts: ”deploy”", 6),
+    ],
+)
+def test_typographic_quotes_are_reported_with_line_and_cure(written: str, line: int) -> None:
+    _, problems = load(written)
+    (problem,) = problems
+    assert (problem.line, problem.severity) == (line, "warning")
+    assert "is in typographic quotes" in problem.what and problem.hint == "use straight quotes: 'deploy'"
+
+
+@pytest.mark.parametrize("match", ["“[^”]+”", "„.*“", "it’s", "'don’t, can’t'", "say “deploy” now"])
+def test_texts_that_are_about_quotes_are_not_reported(match: str) -> None:
+    assert load(f"type: pattern\n    match: {match}")[1] == []

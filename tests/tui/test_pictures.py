@@ -47,6 +47,12 @@ async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.Mo
         picture(driven, "workbench/no-colour-120x40")
 
 
+async def test_an_empty_no_color_counts_as_not_set(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    async with run() as driven:
+        assert not driven.app.no_color and not driven.app.native_ansi_color
+
+
 async def test_empty(run: Run, picture: Picture, engine: FakeEngine) -> None:
     engine.digest_view = DigestView(False, 0, 4096, "")
     engine.ledger_view = LedgerView(())

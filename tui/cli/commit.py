@@ -24,8 +24,8 @@ def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool,
     """Commit files and folders of the workspace, or everything that has changed.
 
     Without PATH, commits knowledge, topics, presets, archive, attachments, skills, probes and settings in one
-    commit, and the transcripts of ended sessions in another. Files that must not be committed, such as those
-    with a possible secret, are listed and left out; the exit code is then 1.
+    commit, knowledge/identity/ and the transcripts of ended sessions in others. Files that must not be
+    committed, such as those with a possible secret, are listed and left out; the exit code is then 1.
     """
     named = [engine.workspace.relative(path) if path.is_absolute() else path.as_posix() for path in paths]
     report = engine.commits.commit(named, message, dry_run=dry_run)
@@ -38,7 +38,8 @@ def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool,
         emit_json(report)
     else:
         _print(report, dry_run=dry_run)
-    emit_problems(f"left out: {each.path}: {each.why}" for each in report.left_out)
+    left = (f"left out: {each.path}: {each.why}" for each in report.left_out)
+    emit_problems([*report.warnings, *left])
     return 1 if report.refused else 0
 
 

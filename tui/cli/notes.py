@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.commit_message import commit_message
+from engine.store.spelling import on_disk
 from tui.cli.base import commit_text, emit, emit_json, invocation, table, verb
 from tui.render.figures import plural
 
@@ -51,7 +52,8 @@ def notes(path: str | None, text: str | None, target: str | None, as_json: bool)
 
 def _from_here(path: str) -> str:
     """A path as the shell means it; otherwise it is relative to the workspace, or as in the notes."""
-    return str(Path(path).absolute()) if Path(path).is_file() else path
+    place = on_disk(Path(path).absolute())
+    return str(place) if place.is_file() else path
 
 
 def _commit(engine: Engine, path: str, what: str) -> None:
