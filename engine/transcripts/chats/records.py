@@ -14,6 +14,7 @@ from typing import Any
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.chats.labelled import NAME, ROLES
+from engine.transcripts.chats.wrapped import unwrapped
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
@@ -31,6 +32,8 @@ _LISTS = (
 )
 _MORE_ROLES: dict[str, Role] = {"user_message": "user", "ai_message": "agent", "assistant_message": "agent"}
 _IDS = ("session_id", "sessionId", "conversation_id", "chat_id", "uuid", "id")
+_NOT_SHOWN = "[REDACTED]"
+"""Stands below the text of a reply where Cursor keeps the thinking to itself."""
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "ts")
 
 
@@ -164,6 +167,12 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     parts = list(_parts(content, chat, at))
     if not any(text.strip() for text in parts) and text_of(body, "text"):
         parts = [text_of(body, "text")]
+    if role == "user" and (prompt := unwrapped(parts)) is not None:
+        chat.drop("injected", sum(bool(part.strip()) for part in parts) - bool(prompt.typed))
+        parts, at = [prompt.typed], prompt.at or at
+    elif role == "agent" and parts and parts[-1].rstrip().endswith(_NOT_SHOWN):
+        chat.drop("thinking")
+        parts[-1] = parts[-1].rstrip().removesuffix(_NOT_SHOWN)
     kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     _attachments(chat, message, role, at, line)
