@@ -434,3 +434,16 @@ def test_a_goal_that_was_typed_as_a_message_or_set_by_the_agent_is_not_repeated(
         log.event("thread_goal_updated", goal={"objective": "own idea", "status": "active"}),
     )
     assert [turn.text for turn in found.turns if turn.role == "user"] == ["/goal tidy up"]
+
+
+def test_words_are_read_from_items_where_only_the_agents_are_events(importing: Importing, log: Codex) -> None:
+    found = importing(
+        log.meta(),
+        log.message("user", "why does it fail?"),
+        log.event("agent_message", message="A header is missing."),
+        log.message("assistant", "A header is missing."),
+    )
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "why does it fail?"),
+        ("agent", "A header is missing."),
+    ]

@@ -26,7 +26,7 @@ from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Attachmen
 
 _CHUNK = 1024 * 1024
 _LONGEST_MARK = 256
-_DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
+_DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|UserMessage)"')
 _INSTRUCTIONS = expression(
     r"\s*(?:# AGENTS\.md instructions for (?:[/~]|[A-Za-z]:)[^\n]*\n.*"
     r"|(?:# AGENTS\.md instructions\s*)?<INSTRUCTIONS>.*</INSTRUCTIONS>|<skill>.*</skill>)\s*",
@@ -60,7 +60,8 @@ def dialogue_is_in_events(stream: BinaryIO) -> bool:
 
     If so, the response items repeat it, mixed with injected context and the model's own summaries of the
     session. Events are messages or, where the history is paginated, completed items, never both. Logs of the
-    first versions have only response items. The first event can be megabytes into the log, behind images.
+    first versions have only response items, and others have events of the agent alone, so that the person's
+    words tell. The first event can be megabytes into the log, behind images.
     """
     stream.seek(0)
     edge = b""  # a mark can span two chunks
