@@ -66,6 +66,7 @@ def test_clines_prompts_answers_and_feedback_are_read_without_results_and_enviro
             _ENVIRONMENT,
         ),
         message("user", "[ERROR] You did not use a tool in your previous response! Please retry."),
+        message("user", "[execute_command for 'ls'] Result:", "a.py\nb.py"),
         message("user", "typed without a tag", _ENVIRONMENT),
     )
     assert found == ["build it", "blue", "not like that", "typed without a tag"]

@@ -42,7 +42,8 @@ class Prompt:
 
 def unwrapped(parts: Sequence[str]) -> Prompt | None:
     """The prompt in the texts of a message; ``None`` if no program has wrapped it."""
-    if any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
+    has_result = any(map(_RESULT.fullmatch, parts[:-1]))  # with what it returned in the next part
+    if has_result or any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
         return Prompt("\n\n".join(_said(parts)))
     return _query("\n\n".join(parts))
 
