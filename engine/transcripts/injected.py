@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from engine.startup.lazy import expression
 
@@ -10,12 +11,22 @@ BY_PROGRAM = expression(
     r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|system|tool|ide_)"
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
-    r"|@agent Continue:"
+    r"|@agent Continue:|Another Claude session sent a message:"
     r"|This session is being continued)",
     re.MULTILINE,
 )
 """Text that an agent's program wrote in the person's place: a notice, output of a command, a summary.
 Programs begin a line with it; a person may mention it anywhere."""
+
+_NOTICE = expression(
+    # Claude Code and Codex, after they compacted a conversation
+    r"\s*(?:(?P<summary>This session is being continued from a previous conversation"
+    r"|Another language model started to solve this problem and produced a summary)"
+    # Claude Code: another session, and the first versions of hooks
+    r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
+    # Gemini CLI, at the beginning of a saved chat
+    r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
+)
 
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
@@ -44,6 +55,8 @@ _ALONE = (
     # Claude Code: a message of its own; agent-notification from 2.0.64 to 2.1.0, then task-notification
     r"bash-stdout|bash-stderr|agent-notification|task-notification|teammate-message|mcp-resource-update"
     r"|mcp-polling-update|system-notification"
+    # Codex: a message of its own, which goes on with a goal, passes on a review or what a hook said
+    r"|codex_internal_context|user_action|hook_prompt"
 )
 _EVERY = rf"{_AROUND}|{_ABOVE}|{_ALONE}"
 # A tag begins a block at the beginning of a line, and ends it at the end of one, or beside another block's.
@@ -66,6 +79,15 @@ _LABELS = (
     r"(?:user|agent|system) (?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}[^\n]*"
 )
 _SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
+
+
+def notice_in(text: str) -> Literal["", "summary"] | None:
+    """The kind of turn that a text is if a program wrote all of it in the person's place; else ``None``.
+
+    Such a text has no tags, and is known by its first words.
+    """
+    found = _NOTICE.match(text)
+    return None if found is None else "summary" if found["summary"] else ""
 
 
 def strip_injected(text: str) -> str:

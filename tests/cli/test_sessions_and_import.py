@@ -98,7 +98,9 @@ def test_named_files_and_folders_are_imported(apo: Command, sample: Path, tmp_pa
     for other in ("subagents", "tool-results"):
         (tmp_path / "logs" / other).mkdir()
         (tmp_path / "logs" / other / "b.jsonl").write_text(claude_log(("user", "Look"), session=f"x-{other}"))
+        (tmp_path / "logs" / other / "b.txt").write_text("User: printed\n\nAssistant: by a tool\n")
     (tmp_path / "odd.jsonl").write_text("this is no log\n{}\n")
     ran = apo("-C", sample, "import", "claude-code", tmp_path / "logs", tmp_path / "odd.jsonl")
     assert ran.code == 0
     assert "1 new" in ran.out and "skipped" in ran.out
+    assert "1 unchanged" in apo("-C", sample, "import", tmp_path / "logs").out, "nor without the agent's name"

@@ -413,3 +413,29 @@ def test_logs_are_found_in_both_default_folders(
     assert discover("claude-code") == [usual]
     other = write(settings / "claude" / "projects" / "-home-a" / "y.jsonl")
     assert discover("claude-code") == [usual, other]
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        'Another Claude session sent a message:\n<teammate-message teammate_id="rev">\nAlways push.\n'
+        "</teammate-message>\n\nThis came from another Claude session.",
+        "Stop hook feedback:\n[./check.sh]: Always run the tests.",
+    ],
+)
+def test_what_another_session_or_a_hook_says_is_not_the_persons(
+    importing: Importing, log: ClaudeCode, notice: str
+) -> None:
+    queued = log.record("attachment", attachment={"type": "queued_command", "prompt": notice})
+    found = importing.turns(log.user("go"), log.says("ok"), log.user(notice), queued, log.user("next"))
+    assert [(turn.role, turn.text) for turn in found] == [
+        ("user", "go"),
+        ("agent", "ok"),
+        ("system", notice),
+        ("user", "next"),
+    ]
+
+
+def test_a_prompt_that_mentions_a_notice_is_the_persons(importing: Importing, log: ClaudeCode) -> None:
+    text = 'Why does it say "Another Claude session sent a message:"?\nAnd "Stop hook feedback:\n"?'
+    assert [turn.text for turn in importing.turns(log.user(text)) if turn.role == "user"] == [text]

@@ -378,3 +378,72 @@ def test_what_an_editor_writes_above_a_prompt_is_left_out(
     prompt = f"{above}## My request for Codex:\nmake it faster"
     (turn,) = importing(log.meta(), log.event("user_message", message=prompt)).turns
     assert turn.text == "make it faster"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '<codex_internal_context source="goal">\nContinue working.\n</codex_internal_context>',
+        "<user_action>\n  <action>review</action>\n  <results>\nP1\n  </results>\n</user_action>",
+        '<hook_prompt hook_run_id="stop:0">Run the tests.</hook_prompt>',
+    ],
+)
+def test_what_codex_tells_its_agent_between_turns_is_not_the_persons(
+    importing: Importing, log: Codex, told: str
+) -> None:
+    found = importing(
+        log.meta(), log.message("user", "go"), log.message("assistant", "ok"), log.message("user", told)
+    )
+    assert [(turn.role, turn.text) for turn in found.turns] == [("user", "go"), ("agent", "ok")]
+
+
+def test_without_events_the_models_summary_is_a_system_turn(importing: Importing, log: Codex) -> None:
+    summary = "Another language model started to solve this problem and produced a summary.\nAlways use tabs."
+    found = importing(log.meta(), log.message("user", "go"), log.message("user", summary))
+    assert [(turn.role, turn.kind) for turn in found.turns] == [("user", ""), ("system", "summary")]
+
+
+def test_a_goal_is_the_persons_words_once(importing: Importing, log: Codex) -> None:
+    def goal(objective: str, status: str = "active") -> dict[str, Any]:
+        return log.event("thread_goal_updated", goal={"objective": objective, "status": status})
+
+    meta = log.meta()
+
+    def said(*records: dict[str, Any]) -> list[tuple[str, str]]:
+        found = importing(meta, *records)
+        return [(turn.kind, turn.text) for turn in found.turns if turn.role == "user"]
+
+    first = goal("make every test pass")
+    work = log.event("agent_message", message="I begin.")
+    wanted = [("command", "/goal make every test pass")]
+    assert said(first, work) == wanted
+    more = [goal("make every test pass", "complete"), log.event("agent_message", message="Done.")]
+    assert said(first, work, *more) == wanted, "though the import goes on behind it"
+    again = [*more, goal("write the docs"), work]
+    assert said(first, work, *again) == [*wanted, ("command", "/goal write the docs")]
+
+
+def test_a_goal_that_was_typed_as_a_message_or_set_by_the_agent_is_not_repeated(
+    importing: Importing, log: Codex
+) -> None:
+    found = importing(
+        log.meta(),
+        log.event("user_message", message="/goal tidy up"),
+        log.event("thread_goal_updated", goal={"objective": "tidy up", "status": "active"}),
+        log.item("function_call", call_id="c1", name="create_goal", arguments='{"objective": "own idea"}'),
+        log.event("thread_goal_updated", goal={"objective": "own idea", "status": "active"}),
+    )
+    assert [turn.text for turn in found.turns if turn.role == "user"] == ["/goal tidy up"]
+
+
+def test_words_are_read_from_items_where_only_the_agents_are_events(importing: Importing, log: Codex) -> None:
+    found = importing(
+        log.meta(),
+        log.message("user", "why does it fail?"),
+        log.event("agent_message", message="A header is missing."),
+        log.message("assistant", "A header is missing."),
+    )
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "why does it fail?"),
+        ("agent", "A header is missing."),
+    ]

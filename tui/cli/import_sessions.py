@@ -113,7 +113,7 @@ def _files(path: Path, is_log: bool) -> list[Path]:
         for file in found
         if plain_path(file).suffix.lower() in CHAT_SUFFIXES
         and (plain_path(file).suffix != ".jsonl" or is_session_log(file.relative_to(path)))
-        and not {".git", "node_modules"} & set(file.relative_to(path).parts)
+        and not {".git", "node_modules", "subagents", "tool-results"} & set(file.relative_to(path).parts)
     ]
 
 

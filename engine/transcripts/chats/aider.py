@@ -1,4 +1,7 @@
-"""Reads Aider's ``.aider.chat.history.md``: ``#### `` marks user input, ``> `` the program's output."""
+"""Reads Aider's ``.aider.chat.history.md``: ``#### `` marks user input, ``> `` the program's output.
+
+Replies have such headings too, and an architect's reply is repeated as if the person had typed it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,17 @@ from collections.abc import Iterator
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.escape import Fences
+from engine.transcripts.turn import COMMAND
 
 NAME = "aider"
 
 _STARTED = re.compile(r"^# aider chat started at ([^\n]+)$", re.MULTILINE)
+# What was typed ends with two blanks, unless an editor has removed them; a heading in a reply does not.
+_TYPED = re.compile(r"^####(?: [^\n]*)?  $", re.MULTILINE)
+_HEADED = re.compile(r"^####(?: [^\n]*|[ \t]*)$", re.MULTILINE)
+_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s+(?P<given>.*))?", re.DOTALL)
+_NOTHING = "<blank>"
+"""Written when the person typed nothing."""
 _APPLIED = re.compile(r"^(Applied edit to|Commit|Running|Added|Create new file)[ \t]+(.*)$")
 _MODEL = re.compile(r"^(?:Main model|Model): (\S+)")
 
@@ -36,24 +46,42 @@ def _conversation(text: str, started: str, line: int) -> Iterator[Chat]:
     chat = ChatBuilder()
     at = moment_in(started)
     fenced = [(a, b) for a, b in Fences(text).blocks()]
+    has_marks = _TYPED.search(text) is not None
     lines: list[str] = []
+    replied: list[str] = []
+    asked = ""  # the words behind the last command
     who, first, place = "", line, 0
 
     def flush() -> None:
-        if who:
-            chat.say("user" if who == "user" else "agent", "\n".join(lines), at, line=first)
+        nonlocal asked
+        said = "\n".join(lines)
         lines.clear()
+        if who == "agent":
+            replied.append(said)
+            chat.say("agent", said, at, line=first)
+        elif who == "user" and _is_repeated(said, "\n".join(replied)):
+            chat.drop("injected")  # the architect's reply, written as if the person had told it the editor
+        elif who == "user" and not replied and asked and said.strip() == asked:
+            chat.drop("repeated-records")  # what follows "/ask" is written once more as a prompt
+        elif who == "user" and said.strip() != _NOTHING:
+            command = _COMMAND.fullmatch(said.strip())
+            asked = (command["given"] or "") if command is not None else ""
+            replied.clear()
+            chat.say("user", said, at, kind=COMMAND if command is not None else "", line=first)
 
     for number, content in enumerate(text.split("\n")):
         in_code = any(a <= place < b for a, b in fenced)
         place += len(content) + 1
-        if content.startswith("#### ") or content.rstrip() == "####":
+        # In a file that an editor has changed in part, what was typed stands behind the program's output.
+        if _TYPED.match(content) or (_HEADED.match(content) and not (has_marks and who == "agent")):
             now, words = "user", content[5:].removesuffix("  ")
         elif not in_code and (content.startswith("> ") or content.rstrip() == ">"):
             now, words = "", content[2:].strip()
+        elif not content.strip():
+            # A blank line ends what was typed at one prompt, and belongs to any other speaker above it.
+            now, words = "" if who == "user" else who, content
         else:
-            # A blank line belongs to the speaker of the line above it.
-            now, words = who if who and not content.strip() else "agent", content
+            now, words = "agent", content
         if now != who:
             flush()
             who, first = now, line + number
@@ -65,6 +93,12 @@ def _conversation(text: str, started: str, line: int) -> Iterator[Chat]:
     found = chat.chat(NAME)
     if any(turn.role == "user" for turn in found.turns):
         yield found
+
+
+def _is_repeated(said: str, reply: str) -> bool:
+    """Whether a text of several lines is the end of a reply."""
+    lines, replied = ([line.rstrip() for line in text.split("\n") if line.strip()] for text in (said, reply))
+    return len(lines) > 1 and lines == replied[-len(lines) :]
 
 
 def _program_output(chat: ChatBuilder, words: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
+from engine.transcripts.chats.wrapped import without_files
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
@@ -91,7 +92,7 @@ def _new_in(found: list[Record], known: Mapping[str, Record]) -> Iterator[Record
 
 
 def _text(message: Record) -> str:
-    return strip_injected("\n".join(_texts(message.get("content")))).strip()
+    return strip_injected(without_files("\n".join(_texts(message.get("content"))))).strip()
 
 
 def read_log(records: Iterable[Record]) -> Iterator[Chat]:
@@ -116,7 +117,9 @@ def _message(chat: ChatBuilder, message: Record) -> None:
     shown = message.get("displayContent")
     content = message.get("content") if shown in (None, "", []) else shown
     if kind == "user":
-        text = "\n".join(_texts(content))
+        said = "\n".join(_texts(content))
+        text = without_files(said)
+        chat.drop("injected", text != said)
         chat.say("user", text, at, kind=_kind(text))
         for path in _files(content):
             chat.attach("user", path, at)

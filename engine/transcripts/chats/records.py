@@ -1,7 +1,7 @@
 """Reads conversations in JSON: ``role`` and ``content``, ``sender`` and ``text``, lists of ``messages``.
 
-This includes exports of ChatGPT (``conversations.json``, each a tree of messages) and Claude.ai
-(``chat_messages``). Records that do not name a speaker are skipped.
+This includes exports of ChatGPT and Open WebUI (each conversation a tree of messages), Claude.ai
+(``chat_messages``), opencode, LibreChat and Grok. Records that do not name a speaker are skipped and counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.chats.labelled import NAME, ROLES
+from engine.transcripts.chats.wrapped import unwrapped
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
@@ -27,37 +28,84 @@ _LISTS = (
     "turns",
     "chat",
     "dialogue",
+    "responses",
+    "items",
 )
-_MORE_ROLES: dict[str, Role] = {"user_message": "user", "ai_message": "agent", "assistant_message": "agent"}
-_IDS = ("session_id", "sessionId", "conversation_id", "chat_id", "uuid", "id")
+_ABOUT = ("info", "session", "conversation", "chat")
+"""Where an export describes a conversation beside its messages."""
+_MORE_ROLES: dict[str, Role] = {
+    "user_message": "user", "user.message": "user", "ai_message": "agent", "assistant_message": "agent",
+    "assistant.message": "agent",
+}  # fmt: skip
+_IDS = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id", "uuid", "id")
+_NOT_SHOWN = "[REDACTED]"
+"""Stands below the text of a reply where Cursor keeps the thinking to itself."""
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "ts")
 
 
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     """The conversations in records, each given with its line number.
 
-    A record with a list of messages is a conversation; all other records together form one.
+    A record with messages in it is a conversation, or several; all other records together form one.
     """
     loose = ChatBuilder()
     for record, line in records:
-        listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
-        if isinstance(tree := record.get("mapping"), dict):
-            yield from _conversation(
-                record, _tree_messages(tree, text_of(record, "current_node")), line, "chatgpt"
-            )
-        elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
-            yield from _conversation(record, _copilot_messages(requests), line, "copilot")
-        elif listed is not None and role_of(record) is None:
-            # Our opencode plugin passes its sessions on in this form.
-            name = "opencode" if record.get("agent") == "opencode" else NAME
-            name = "claude-ai" if "chat_messages" in record else name
-            yield from _conversation(record, (each for each in listed if isinstance(each, dict)), line, name)
-        else:
+        found = list(_conversations(record))
+        for about, messages, name in found:
+            yield from _conversation(about, messages, line, name)
+        if not found:
             _message(loose, record, line)
-            loose.session_id = loose.session_id or _first_text(record, _IDS[:4])
+            loose.session_id = loose.session_id or _first_text(record, _IDS[:5])
     chat = loose.chat(NAME)
     if chat.turns:
         yield chat
+
+
+def _conversations(record: Record) -> Iterator[tuple[Record, Iterable[Record], str]]:
+    """Each conversation in a record: what describes it, its messages, and the program that wrote it."""
+    listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
+    about = next((found for key in _ABOUT if (found := object_of(record, key))), record)
+    open_webui = object_of(object_of(about, "history"), "messages")
+    if isinstance(tree := record.get("mapping"), dict):
+        yield record, _tree_messages(tree, text_of(record, "current_node")), "chatgpt"
+    elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
+        yield record, _copilot_messages(requests), "copilot"
+    elif open_webui:
+        current = text_of(about["history"], "currentId")
+        yield {**record, **about}, _tree_messages(_linked(open_webui), current), "open-webui"
+    elif listed is not None and role_of(record) is None:
+        records = [each for each in listed if isinstance(each, dict)]
+        inner = (
+            []
+            if any(map(role_of, records))
+            else [found for each in records for found in _conversations(each)]
+        )
+        # Our opencode plugin passes its sessions on in this form, and "opencode export" writes "info".
+        name = "opencode" if record.get("agent") == "opencode" or "info" in record else NAME
+        name = "claude-ai" if "chat_messages" in record else name
+        yield from inner or [({**record, **about}, _with_children(records), name)]
+
+
+def _linked(messages: Record) -> Record:
+    """The messages of Open WebUI, by id, as the nodes of a tree."""
+    return {
+        name: {
+            "parent": message.get("parentId"),
+            "children": message.get("childrenIds"),
+            "message": {**message, "create_time": message.get("timestamp")},
+        }
+        for name, message in messages.items()
+        if isinstance(message, dict)
+    }
+
+
+def _with_children(messages: Iterable[Record]) -> Iterator[Record]:
+    """Messages, each followed by those below it, as LibreChat exports branches."""
+    left = [*messages][::-1]
+    while left:
+        message = left.pop()
+        yield object_of(message, "response") or message  # Grok puts each into an object of its own
+        left += [each for each in reversed(list_of(message, "children")) if isinstance(each, dict)]
 
 
 def _conversation(record: Record, messages: Iterable[Record], line: int, name: str) -> Iterator[Chat]:
@@ -65,7 +113,7 @@ def _conversation(record: Record, messages: Iterable[Record], line: int, name: s
     chat.session_id = _first_text(record, _IDS)
     chat.title = text_of(record, "title") or text_of(record, "name")
     chat.model = text_of(record, "model") or text_of(record, "default_model_slug")
-    chat.cwd = text_of(record, "cwd")
+    chat.cwd = text_of(record, "cwd") or text_of(record, "directory")
     for message in messages:
         _message(chat, message, line)
     found = chat.chat(name)
@@ -107,6 +155,13 @@ def _tree_messages(tree: Record, current: str) -> Iterator[Record]:
             yield message
 
 
+def _time_of(value: Any) -> datetime | None:
+    """A timestamp as it is, or as opencode (``created``) and databases (``$date``) write it."""
+    for key in ("created", "$date", "$numberLong"):
+        value = value.get(key, value) if isinstance(value, dict) else value
+    return stamp(int(value) if isinstance(value, str) and value.isdecimal() else value)
+
+
 def _time(node: Any) -> float:
     at = object_of(node, "message").get("create_time")
     return at if isinstance(at, int | float) else 0
@@ -130,10 +185,12 @@ def _copilot_messages(requests: list[Any]) -> Iterator[Record]:
 
 def role_of(message: Any) -> Role | None:
     """The role of a message's speaker, if it names one."""
+    if isinstance(by_user := message.get("isCreatedByUser") if isinstance(message, dict) else None, bool):
+        return "user" if by_user else "agent"
     author, nested = object_of(message, "author"), object_of(message, "message")
     for value, key in (
         (message, "role"), (author, "role"), (message, "sender"), (message, "from"), (message, "author"),
-        (message, "speaker"), (nested, "role"), (message, "type"),
+        (message, "speaker"), (nested, "role"), (object_of(message, "info"), "role"), (message, "type"),
     ):  # fmt: skip
         name = text_of(value, key).lower().replace("_", " ")
         role = ROLES.get(name) or _MORE_ROLES.get(name.replace(" ", "_"))
@@ -145,9 +202,11 @@ def role_of(message: Any) -> Role | None:
 def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     role = role_of(message)
     if role is None:
+        chat.drop("system-records")
         return
-    body = object_of(message, "message") or message
-    at = next((found for key in _TIMES if (found := stamp(message.get(key) or body.get(key)))), None)
+    body = object_of(message, "message") or object_of(message, "data") or message
+    about = object_of(message, "info") or message
+    at = next((found for key in _TIMES if (found := _time_of(about.get(key) or body.get(key)))), None)
     chat.model = chat.model or text_of(body, "model")
     if role == "system" and text_of(message, "role") in ("tool", "function"):
         chat.drop("tool-output")
@@ -163,6 +222,12 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     parts = list(_parts(content, chat, at))
     if not any(text.strip() for text in parts) and text_of(body, "text"):
         parts = [text_of(body, "text")]
+    if role == "user" and (prompt := unwrapped(parts)) is not None:
+        chat.drop("injected", sum(bool(part.strip()) for part in parts) - bool(prompt.typed))
+        parts, at = [prompt.typed], prompt.at or at
+    elif role == "agent" and parts and parts[-1].rstrip().endswith(_NOT_SHOWN):
+        chat.drop("thinking")
+        parts[-1] = parts[-1].rstrip().removesuffix(_NOT_SHOWN)
     kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     _attachments(chat, message, role, at, line)
@@ -198,7 +263,9 @@ def _parts(content: Any, chat: ChatBuilder, at: datetime | None = None) -> Itera
             yield from _parts(part, chat, at)
     elif isinstance(content, dict):
         kind = text_of(content, "type") or text_of(content, "content_type")
-        if "think" in kind or "reasoning" in kind or kind == "thoughts":
+        if content.get("synthetic") is True:
+            chat.drop("injected")  # what opencode adds to a prompt, such as the files that it mentions
+        elif "think" in kind or "reasoning" in kind or kind == "thoughts" or content.get("thought") is True:
             chat.drop("thinking")
         elif "image" in kind:
             chat.drop("images")
@@ -207,6 +274,11 @@ def _parts(content: Any, chat: ChatBuilder, at: datetime | None = None) -> Itera
             output, failed = text_of(content, "output"), content.get("is_error") is True
             result = result_of(name, output, failed=failed) if output or failed else ""
             chat.call(name, summary_of(name, content.get("input")), result, at)
+        elif kind == "tool" and (state := object_of(content, "state")):
+            name = one_line(text_of(content, "tool"), 80) or "tool"
+            output = text_of(state, "output") or text_of(state, "error")
+            result = result_of(name, output, failed=state.get("status") == "error") if output else ""
+            chat.call(name, summary_of(name, state.get("input")), result, at)
         elif kind == "tool_result":
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):

@@ -17,7 +17,6 @@ from engine.transcripts.importers.claude_records import (
     edited_plan,
     is_approval,
     is_plan,
-    is_summary,
     message_text,
     plan_of,
     rejection_reason,
@@ -35,6 +34,7 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
+from engine.transcripts.injected import notice_in
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
 _QUESTION_TAG = "qu"
@@ -156,11 +156,11 @@ class ClaudeCodeReader(PromptReader):
             return
         elif record.get("isMeta") is True:
             self._leave_out("injected")
-        elif record.get("isCompactSummary") is True or is_summary(text):
+        elif record.get("isCompactSummary") is True or (notice := notice_in(text)) == "summary":
             self.turns.add_message("system", blocks, "summary")
         elif (sender := sender_of(record)) == "program":
             self._leave_out("injected")
-        elif sender == "other":
+        elif sender == "other" or notice is not None:
             self.turns.add_message("system", blocks)
         else:
             self._handle_prompt(record, text, [block for block in blocks if not isinstance(block, Text)])

@@ -146,6 +146,8 @@ class PromptReader(SessionReader):
                 self._queue.discard(message)
             elif message is not None:
                 message.state = "added"
+        else:
+            self._leave_out("injected")
 
 
 def open_places(since: Checkpoint) -> Iterator[tuple[str, int]]:

@@ -11,7 +11,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.session import list_of, object_of, text_of
-from engine.transcripts.injected import strip_injected
+from engine.transcripts.injected import notice_in, strip_injected
 from engine.transcripts.turn import COMMAND, Attachment, Role
 
 _USER_ORIGINS = frozenset({"", "human", "sdk", "channel"})
@@ -84,7 +84,7 @@ def typed_text(text: str) -> str:
         entered = pattern.match(bare)
         if entered is not None and not strip_injected(bare[entered.end() :]).strip():
             return f"{sign} {entered[1].strip()}"
-    return "" if _CAVEAT.fullmatch(bare) else text
+    return "" if _CAVEAT.fullmatch(bare) or notice_in(bare) is not None else text
 
 
 def split_interruptions(text: str) -> tuple[list[str], str]:
@@ -97,19 +97,14 @@ def split_interruptions(text: str) -> tuple[list[str], str]:
     return marks, text[place:].strip() if marks else text
 
 
-def is_summary(text: str) -> bool:
-    """Whether a text is the agent's summary of a conversation, entered in the person's place."""
-    return text.startswith("This session is being continued from a previous conversation")
-
-
 def entries_of(text: str) -> Iterator[tuple[Role, str, str]]:
     """The role, text and kind of each turn in a text recorded as the user's."""
     marks, text = split_interruptions(text)
     for mark in marks:
         yield "system", mark, ""
     command = command_of(text)
-    if is_summary(text):
-        yield "system", text, "summary"
+    if (kind := notice_in(text)) is not None:
+        yield "system", text, kind
     elif command is not None:
         yield "user", f"{command.typed}\n\n{command.rest}", COMMAND
     else:

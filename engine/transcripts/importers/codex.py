@@ -21,12 +21,12 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
-from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
+from engine.transcripts.injected import notice_in, strip_injected
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _CHUNK = 1024 * 1024
 _LONGEST_MARK = 256
-_DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
+_DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|UserMessage)"')
 _INSTRUCTIONS = expression(
     r"\s*(?:# AGENTS\.md instructions for (?:[/~]|[A-Za-z]:)[^\n]*\n.*"
     r"|(?:# AGENTS\.md instructions\s*)?<INSTRUCTIONS>.*</INSTRUCTIONS>|<skill>.*</skill>)\s*",
@@ -60,7 +60,8 @@ def dialogue_is_in_events(stream: BinaryIO) -> bool:
 
     If so, the response items repeat it, mixed with injected context and the model's own summaries of the
     session. Events are messages or, where the history is paginated, completed items, never both. Logs of the
-    first versions have only response items. The first event can be megabytes into the log, behind images.
+    first versions have only response items, and others have events of the agent alone, so that the person's
+    words tell. The first event can be megabytes into the log, behind images.
     """
     stream.seek(0)
     edge = b""  # a mark can span two chunks
@@ -87,6 +88,7 @@ class CodexReader(SessionReader):
         # Unanswered questions by call id: the offset of the call's line, and the questions by their id.
         self._open_questions: dict[str, tuple[int, dict[str, str]]] = {}
         self._plan, self._plan_at = "", 0
+        self._goal, self._goal_at = "", 0
         self._is_rejected = False
         self._is_sub_agent = False  # its task came from another agent, not from a person
 
@@ -94,7 +96,7 @@ class CodexReader(SessionReader):
         """Do nothing: these logs have a single writer, so no record is repeated."""
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Restore the unanswered questions, the last plan, and a rejection whose text is yet to come."""
+        """Restore the unanswered questions, the last plan and goal, and a rejection whose text is to come."""
         for part in filter(None, self._since.open.split(",")):
             if part == _WAS_REJECTED:
                 self._is_rejected = True
@@ -104,12 +106,15 @@ class CodexReader(SessionReader):
                     self._note_question(item, int(part))
                     if text_of(item, "type") == "item_completed":
                         self._plan, self._plan_at = text_of(item.get("item"), "text").strip(), int(part)
+                    elif goal := _goal_in(item):
+                        self._goal, self._goal_at = goal, int(part)
 
     def _open(self) -> str:
-        if not (self._open_questions or self._plan or self._is_rejected):
+        if not (self._open_questions or self._plan or self._goal or self._is_rejected):
             return ""
         places = [str(offset) for offset, _ in self._open_questions.values()]
         places += [str(self._plan_at)] if self._plan else []
+        places += [str(self._goal_at)] if self._goal else []
         return ",".join(places + [_WAS_REJECTED] * self._is_rejected)
 
     def _handle(self, record: Record) -> None:
@@ -172,6 +177,9 @@ class CodexReader(SessionReader):
                 # These are totals of the whole session, so the last ones count.
                 self.tokens_in = number_of(total, "input_tokens") or self.tokens_in
                 self.tokens_out = number_of(total, "output_tokens") or self.tokens_out
+            case "thread_goal_updated":
+                if self._is_new_goal(event):
+                    self._user_message([Text(f"/goal {self._goal}")], COMMAND)
             case "thread_name_updated":
                 self.topic = text_of(event, "thread_name") or self.topic
             case "user_message" | "agent_message":
@@ -229,6 +237,7 @@ class CodexReader(SessionReader):
         elif kind in _CALLS:
             self.acted = True
             self._note_question(item, self._offset)
+            self._is_new_goal(item)  # one that the agent sets is not the person's
             name, summary = _name_and_summary(kind, item)
             self.turns.add_call(text_of(item, "call_id") or text_of(item, "id"), name, summary)
         elif kind.endswith("_output"):
@@ -259,6 +268,15 @@ class CodexReader(SessionReader):
             questions = {text_of(each, "id"): text_of(each, "question") for each in asked}
             self._open_questions[text_of(item, "call_id")] = (offset, questions)
 
+    def _is_new_goal(self, record: Record) -> bool:
+        """Note the goal in an event or a call; return whether it was neither set before nor just typed."""
+        goal = _goal_in(record)
+        if not goal or goal == self._goal:
+            return False
+        self._goal, self._goal_at = goal, self._offset
+        current = self.turns.current
+        return current is None or current.role != "user" or goal not in current.text
+
     def _message_item(self, item: Record) -> None:
         parts = list_of(item, "content")
         texts = [text_of(part, "text") for part in parts]
@@ -272,6 +290,8 @@ class CodexReader(SessionReader):
         elif item.get("role") == "assistant":
             for text in texts:
                 self._agent_message(text)
+        elif len(texts) == 1 and (kind := notice_in(texts[0])) is not None:
+            self.turns.add_message("system", [Text(texts[0])], kind)
         elif item.get("role") == "user":
             images = [
                 _image(part.get("image_url")) for part in parts if text_of(part, "type") == "input_image"
@@ -287,6 +307,14 @@ class CodexReader(SessionReader):
             )
             blocks += images
             self._user_message(blocks)
+
+
+def _goal_in(record: Record) -> str:
+    """The goal that an event or a call sets; empty if none."""
+    goal = object_of(record, "goal")
+    if text_of(record, "name") == "create_goal":
+        goal = json_in(text_of(record, "arguments"))
+    return text_of(goal, "objective").strip()
 
 
 def _answers(questions: dict[str, str], output: str) -> str:

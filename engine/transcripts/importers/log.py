@@ -14,7 +14,7 @@ from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.packed import plain_path
-from engine.transcripts.importers.session import Checkpoint, SessionReader
+from engine.transcripts.importers.session import Checkpoint, SessionReader, object_of
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Turn
@@ -35,8 +35,9 @@ def kind_of(stream: BinaryIO) -> Kind | None:
         for record in line.records:
             if codex.looks_like(record):
                 return "codex"
-            # Gemini CLI's sessions, prompt histories and exports of whole conversations have session ids too.
-            if claude_code.looks_like(record) and not _OTHER_FORMATS & record.keys():
+            # Gemini CLI, Qwen Code, prompt histories and exports of whole conversations have session ids too.
+            is_other = _OTHER_FORMATS & record.keys() or "parts" in object_of(record, "message")
+            if claude_code.looks_like(record) and not is_other:
                 return "claude-code"
         if number == _LINES_CHECKED:
             break

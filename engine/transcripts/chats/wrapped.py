@@ -1,0 +1,98 @@
+"""Finds what the person typed in a prompt that a program has wrapped: Cursor, Cline, Roo Code, Gemini CLI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+
+_BLOCK = re.compile(
+    r"\s*<(?P<tag>[a-z_]+)(?:[ \t][^<>\n]*)?>(?P<text>.*?)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))", re.DOTALL
+)
+_QUERY, _QUERY_END = "<user_query>", "</user_query>"
+_BETWEEN_QUERIES = re.compile(rf"{_QUERY_END}\s*{_QUERY}")
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_WRITTEN = re.compile(
+    rf"(?P<month>{'|'.join(re.findall('...', _MONTHS))})[a-z]* (?P<day>\d{{1,2}}), (?P<year>\d{{4}}),? "
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)[ \u202f](?P<half>[AP])M"
+    r" \(UTC(?P<sign>[+-])?(?P<ahead>\d{1,2})?(?::(?P<more>\d\d))?\)"
+)
+
+# Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, and
+# at last the environment.
+_ENVIRONMENT = re.compile(r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous)")
+_RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
+_SAID = re.compile(
+    r"\s*(?:(?:The user |\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
+    r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
+    re.DOTALL,
+)
+
+_FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the person typed."""
+
+    typed: str  # empty if a program wrote everything
+    at: datetime | None = None
+
+
+def unwrapped(parts: Sequence[str]) -> Prompt | None:
+    """The prompt in the texts of a message; ``None`` if no program has wrapped it."""
+    has_result = any(map(_RESULT.fullmatch, parts[:-1]))  # with what it returned in the next part
+    if has_result or any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
+        return Prompt("\n\n".join(_said(parts)))
+    return _query("\n\n".join(parts))
+
+
+def without_files(text: str) -> str:
+    """A prompt of Gemini CLI without the files that it mentions, which stand below it."""
+    start = text.find(_FILES)
+    return text[:start].rstrip() if start >= 0 and text.rstrip().endswith(_FILES_END) else text
+
+
+def _said(parts: Sequence[str]) -> Iterator[str]:
+    is_output = False
+    for part in parts:
+        if (found := _SAID.match(part)) is not None:
+            is_output = False
+            yield found["text"].strip("\n")
+        elif _ENVIRONMENT.match(part) or _RESULT.match(part):
+            is_output = True
+        elif not is_output:
+            yield part
+
+
+def _query(text: str) -> Prompt | None:
+    """Cursor's ``<user_query>``; above and below it stand only blocks in tags."""
+    at, place = None, 0
+    while (block := _BLOCK.match(text, place)) is not None and block["tag"] != "user_query":
+        at = _moment(block["text"]) if block["tag"] == "timestamp" else at
+        place = block.end()
+    start, end = text.find(_QUERY, place), text.rfind(_QUERY_END)
+    if start < 0 or end < start or text[place:start].strip():
+        return None
+    place = end + len(_QUERY_END)
+    while (block := _BLOCK.match(text, place)) is not None:
+        place = block.end()
+    if text[place:].strip():
+        return None
+    return Prompt(_BETWEEN_QUERIES.sub("\n\n", text[start + len(_QUERY) : end]).strip("\n"), at)
+
+
+def _moment(text: str) -> datetime | None:
+    """The time in ``Tuesday, Jul 21, 2026, 1:11 PM (UTC+3)``."""
+    found = _WRITTEN.search(text)
+    if found is None:
+        return None
+    hour = int(found["hour"]) % 12 + (12 if found["half"] == "P" else 0)
+    ahead = timedelta(hours=int(found["ahead"] or 0), minutes=int(found["more"] or 0))
+    try:
+        zone = timezone(-ahead if found["sign"] == "-" else ahead)
+        date = int(found["year"]), _MONTHS.index(found["month"]) // 3 + 1, int(found["day"])
+        return datetime(*date, hour, int(found["minute"]), tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

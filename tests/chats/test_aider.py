@@ -1,0 +1,68 @@
+"""Aider's history: only what the person typed is theirs, though replies have the same headings."""
+
+from __future__ import annotations
+
+from engine.transcripts.chats.read import read_chats
+from tests.cases import each_case
+
+_STARTED = "# aider chat started at 2026-03-01 10:00:00\n\n> Main model: gpt with diff  \n\n"
+
+
+def turns(text: str) -> list[tuple[str, str, str]]:
+    """The role, kind and text of each turn in a history with one conversation."""
+    (chat,) = read_chats((_STARTED + text).encode(), ".aider.chat.history.md")
+    return [(turn.role, turn.kind, turn.text) for turn in chat.turns]
+
+
+def typed(text: str) -> list[str]:
+    return [said for role, _, said in turns(text) if role == "user"]
+
+
+@each_case("fence", ["", "````\n"])
+def test_a_heading_in_a_reply_is_not_the_persons(fence: str) -> None:
+    reply = f"Here is it:\n\n{fence}#### Step 1\n\nDo this.\n\n#### Step 2\n{fence}"
+    text = f"#### explain the plan  \n#### in two steps  \n\n{reply}\n> Tokens: 2k sent  \n\n#### go  \n"
+    assert typed(text) == ["explain the plan\nin two steps", "go"]
+
+
+def test_what_was_typed_is_found_where_an_editor_removed_the_blanks_at_line_ends() -> None:
+    text = "#### one\n\nFine.\n\n> Commit abc a change\n\n#### two\n\nFine.\n"
+    assert typed(text) == ["one", "two"]
+    partly = text + "\n> Tokens: 2k sent\n\n#### three\n\nFine.\n\n> Tokens: 2k sent  \n\n#### four  \n"
+    assert typed(partly) == ["one", "two", "three", "four"]
+
+
+def test_an_architects_reply_handed_to_the_editor_is_not_the_persons() -> None:
+    plan = ["Make these changes:", "", "1) Project structure", "- Create folder: backend/", "", "Done."]
+    handed = "".join(f"#### {line}  \n" for line in plan)
+    asked = "#### make it a service  \n\nI need a file.\n\n> Tokens: 1k sent  \n\n"
+    reply = "\n".join(plan) + "\n\n> Tokens: 1.6k sent  \n\n"
+    found = turns(f"{asked}{reply}{handed}\na.py\n\n> Applied edit to a.py  \n\n#### thanks  \n")
+    assert [said for role, _, said in found if role == "user"] == ["make it a service", "thanks"]
+    (chat,) = read_chats((_STARTED + asked + reply + handed).encode(), ".aider.chat.history.md")
+    assert chat.left_out["injected"] == 1
+
+
+def test_words_of_the_agent_that_the_person_repeats_are_kept() -> None:
+    assert typed("#### shall I?  \n\nyes\n\n> Tokens: 1k sent  \n\n#### yes  \n\nok\n") == ["shall I?", "yes"]
+
+
+def test_two_prompts_in_a_row_are_two_turns_and_a_command_is_one() -> None:
+    text = "#### /clear  \n\n#### here is a readme  \n\nOk.\n\n#### /etc/hosts is wrong  \n\nYes.\n"
+    assert [turn for turn in turns(text) if turn[0] == "user"] == [
+        ("user", "command", "/clear"),
+        ("user", "", "here is a readme"),
+        ("user", "", "/etc/hosts is wrong"),
+    ]
+
+
+def test_a_question_that_is_written_twice_was_asked_once() -> None:
+    asked = "what is delta?  \n#### I mean here  \n\n"
+    text = f"#### /ask {asked}#### {asked}Time.\n\n> Tokens: 1k sent  \n\n"
+    assert typed(text) == ["/ask what is delta?\nI mean here"]
+    again = typed(f"{text}#### {asked}Time.\n")
+    assert again == ["/ask what is delta?\nI mean here", "what is delta?\nI mean here"], "asked twice"
+
+
+def test_an_empty_prompt_is_nobodys_word() -> None:
+    assert typed("#### go  \n\nok\n\n#### <blank>  \n\n#### more  \n\nfine\n") == ["go", "more"]

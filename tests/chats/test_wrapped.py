@@ -1,0 +1,104 @@
+"""Prompts that Cursor, Cline, Roo Code and Gemini CLI have wrapped: only what was typed is the person's."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.read import read_chats
+from tests.cases import each_case
+
+_ENVIRONMENT = "<environment_details>\n# Visible Files\nsrc/a.py\n</environment_details>"
+
+
+def message(role: str, *texts: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def chat(*messages: dict[str, Any]) -> Chat:
+    (found,) = read_chats(json.dumps(messages).encode(), "api_conversation_history.json")
+    return found
+
+
+def typed(*messages: dict[str, Any]) -> list[str]:
+    return [turn.text for turn in chat(*messages, message("assistant", "ok")).turns if turn.role == "user"]
+
+
+def test_cursors_prompts_are_read_with_their_time() -> None:
+    lines: list[dict[str, Any]] = [
+        message(
+            "user",
+            "<timestamp>Tuesday, Jul 21, 2026, 12:11 AM (UTC+3)</timestamp>\n"
+            "<attached_files>\na <user_query> in a file\n</attached_files>\n"
+            "<user_query>\nfix the login\n\nWhat is </user_query> for?\n</user_query>",
+        ),
+        message("assistant", "Fixed.\n\n[REDACTED]"),
+        {"type": "turn_ended", "status": "success"},
+        message(
+            "user", "<user_query>\nthanks\n</user_query>\n<system_reminder>\nbe brief\n</system_reminder>"
+        ),
+    ]
+    nested = [{"role": each["role"], "message": each} if "role" in each else each for each in lines]
+    (found,) = read_chats("\n".join(map(json.dumps, nested)).encode(), "x.jsonl")
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "fix the login\n\nWhat is </user_query> for?"),
+        ("agent", "Fixed."),
+        ("user", "thanks"),
+    ]
+    assert found.started == datetime(2026, 7, 20, 21, 11, tzinfo=UTC)
+
+
+def test_clines_prompts_answers_and_feedback_are_read_without_results_and_environment() -> None:
+    found = typed(
+        message(
+            "user", "<task>\nbuild it\n</task>\n\n<file_content path='a'>\nx\n</file_content>", _ENVIRONMENT
+        ),
+        message(
+            "user", "[ask_followup_question for 'Which?'] Result:", "<answer>\nblue\n</answer>", _ENVIRONMENT
+        ),
+        message("user", "[read_file for 'a'] Result:", "<feedback>in a file</feedback> of it", _ENVIRONMENT),
+        message(
+            "user",
+            "[attempt_completion] Result:",
+            "The user has provided feedback on the results.\n<feedback>\nnot like that\n</feedback>",
+            _ENVIRONMENT,
+        ),
+        message("user", "[ERROR] You did not use a tool in your previous response! Please retry."),
+        message("user", "[execute_command for 'ls'] Result:", "a.py\nb.py"),
+        message("user", "typed without a tag", _ENVIRONMENT),
+    )
+    assert found == ["build it", "blue", "not like that", "typed without a tag"]
+
+
+@each_case(
+    "text",
+    [
+        "What does <user_query> do?\nAnd </user_query>?",
+        "<user_query>\nis a tag\n</user_query>\nwhy?",
+        "<task>one</task> and another",
+        "[deploy] Result: it failed again",
+        "Our log says <environment_details>, why?",
+    ],
+)
+def test_a_person_may_mention_the_tags(text: str) -> None:
+    assert typed(message("user", text)) == [text]
+
+
+def test_files_that_a_prompt_of_gemini_mentions_are_not_the_persons() -> None:
+    parts = [
+        "explain @src/a.py",
+        "\n--- Content from referenced files ---",
+        "\nContent from @src/a.py:\n",
+        "always = 1",
+        "\n--- End of content ---",
+    ]
+    session = {
+        "sessionId": "g",
+        "projectHash": "h",
+        "messages": [{"id": "1", "type": "user", "content": [{"text": part} for part in parts]}],
+    }
+    (found,) = read_chats(json.dumps(session).encode(), "session-1.json")
+    assert [turn.text for turn in found.turns] == ["explain @src/a.py"]
+    assert found.left_out == {"injected": 1}
