@@ -6,7 +6,6 @@ anchors of all kinds; patterns are matched only at anchors, over a few thousand 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any
 from engine.redaction.kinds import KINDS, Kind, compiled
 from engine.redaction.named import NAMED, Named
 from engine.redaction.values import stands_for_key
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 PLACEHOLDER = "[secret]"
@@ -22,8 +22,8 @@ PLACEHOLDER = "[secret]"
 
 _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _BEFORE = 64
-_CHARACTER = re.compile(r"[^\n]")
-_FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
+_CHARACTER = expression(r"[^\n]")
+_FILLER = expression(r"x{8}|X{8}|\*{4}|\.\.\.")
 """A placeholder for a key in examples."""
 
 
