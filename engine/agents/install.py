@@ -87,6 +87,8 @@ class Where:
     home: Path
     variables: Mapping[str, str]
     project: Path | None = None  # ``None`` for the person's own
+    at_work: Path | None = None
+    """The project the person works in, whose settings also decide whether their own hooks run."""
 
     def folder(self, contract: Contract) -> Path:
         """The agent's folder in the person's home."""
@@ -104,12 +106,12 @@ class Where:
 
     def off_files(self, contract: Contract) -> list[Path]:
         """The settings that may turn all hooks off, the ones that count most first."""
-        found = []
+        project, found = self.project or self.at_work, []
         for each in contract.off_files:
             if not each.startswith("./"):
                 found.append(self.folder(contract) / each)
-            elif self.project is not None:
-                found.append(self.project / each)
+            elif project is not None:
+                found.append(project / each)
         return found
 
 
