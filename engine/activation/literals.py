@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from engine.activation.scan import fold
+from engine.startup.lazy import expression
 from engine.store.spelling import composed
 from engine.topics.expressions import plain, tree
 
@@ -26,11 +27,11 @@ _MAX_LENGTH = 24
 _SMALL_SET = 4
 _MAX_REPEATS = 3
 # Most patterns, parsed without a parser: words, with an optional last letter for all of them.
-_LISTED = re.compile(
+_LISTED = expression(
     r"(\\b)?\((?:\?:)?([\w '-]+(?:\|[\w '-]+)*)\)(?:([a-z])\?)?(\\b)?|([\w '-]+(?:\|[\w '-]+)*)"
 )
 # Most others: a stem with one of several endings.
-_STEM = re.compile(r"(\\b)?([a-zA-Z '-]+)\((?:\?:)?([a-zA-Z '-]+(?:\|[a-zA-Z '-]+){0,30})\)(\?)?(\\b)?")
+_STEM = expression(r"(\\b)?([a-zA-Z '-]+)\((?:\?:)?([a-zA-Z '-]+(?:\|[a-zA-Z '-]+){0,30})\)(\?)?(\\b)?")
 # Flags that change the meaning of letters or word edges.
 _STRICTER = int(re.ASCII | re.LOCALE)
 

@@ -11,6 +11,8 @@ import unicodedata
 from bisect import bisect_right
 from functools import cache, cached_property
 
+from engine.startup.lazy import expression
+
 MAX_CHARACTERS = 20_000
 """Maximum number of characters scanned: half from the start and half from the end of a longer text. Nothing
 matches across the gap."""
@@ -29,7 +31,7 @@ _MARKS = (
     "\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b4d\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c4d"
     "\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
-_WORD = re.compile(r"\w+")
+_WORD = expression(r"\w+")
 _ANY_WORD = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+"
 _URL = r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+"
 _EMAIL = r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"

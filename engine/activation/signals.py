@@ -7,11 +7,11 @@ nor the whole message.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.activation.trace import Direction, TriggerHit
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.topics.model import Topic
@@ -50,7 +50,7 @@ _MARK = frozenset({"mention", "code"})
 _WORDS_READ = 20_000
 _MIN_THRESHOLD = 0.01
 
-_TOKEN = re.compile(r"\w\w+")
+_TOKEN = expression(r"\w\w+")
 _ENGLISH = (
     "about after again all also am an and any are aren as at be because been before being both but by can "
     "could couldn did didn do does doesn doing don down each else even ever few for from further get gets "

@@ -6,7 +6,6 @@ Everything about topics is prepared when they change; scoring a message only rea
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Score, Span, TriggerHit
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MAX_FEATURES = 5000
 SCORED_CHARS = 200_000
 """Characters of a message that tier 2 reads: half from its start and half from its end if it is longer."""
 
-_TOKEN = re.compile(r"\b\w\w+\b")
+_TOKEN = expression(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
 UNGUARDED: AbstractContextManager[object] = nullcontext()
 """For ``Scorer.relearn`` with a single thread."""

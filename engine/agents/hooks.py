@@ -346,10 +346,17 @@ class Hooks:
 
     def _commit(self, results: Iterable[ImportResult]) -> str:
         from engine.conversations.imports import commit_imported  # noqa: PLC0415 — as above
+        from engine.redaction.commits import HINT  # noqa: PLC0415 — as above
 
+        results = tuple(results)
         change, committed, held = commit_imported(self._engine, results)
         said = f"committed as {change.revision[:8]}" if committed else change.why
-        return said + (f"; {held[0].path} left out: {held[0].why}" if held else "")
+        own = {result.target for result in results}  # others were named when their own session ended
+        for each in held:
+            if each.path in own:
+                place = f"{each.path}:{each.lines[0]}" if each.lines else each.path
+                said += f"; {place} left out: {each.why}{f'; {HINT}' if each.lines else ''}"
+        return said
 
     @contextlib.contextmanager
     def _log_of(self, call: HookCall) -> Iterator[Path | None]:

@@ -90,6 +90,8 @@ class Where:
     variables: Mapping[str, str]
     project: Path | None = None  # ``None`` for the person's own
     at: Path | None = None  # one of the agent's folders (``each``)
+    at_work: Path | None = None
+    """The project the person works in, whose settings also decide whether their own hooks run."""
 
     def each(self, contract: Contract) -> tuple[Where, ...]:
         """One for each of the agent's folders, of which there may be several."""
@@ -117,12 +119,12 @@ class Where:
 
     def off_files(self, contract: Contract) -> list[Path]:
         """The settings that may turn all hooks off, the ones that count most first."""
-        found = []
+        project, found = self.project or self.at_work, []
         for each in contract.off_files:
             if not each.startswith("./"):
                 found.append(self.folder(contract) / each)
-            elif self.project is not None:
-                found.append(self.project / each)
+            elif project is not None:
+                found.append(project / each)
         return found
 
 

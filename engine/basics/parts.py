@@ -184,11 +184,13 @@ class BasicParts:
     @part
     def repository(self) -> Repository:
         """The workspace's git repository, if any."""
-        from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only for commits
+        from engine.redaction.commits import CommitCheck  # noqa: PLC0415 — only for commits
         from engine.store.repository import Repository  # noqa: PLC0415 — imports subprocess
 
         return Repository(
-            self.workspace, guard=refuse_secrets, private=lambda: self.config.git.private == "git-crypt"
+            self.workspace,
+            guard=CommitCheck(self.files.read),
+            private=lambda: self.config.git.private == "git-crypt",
         )
 
     @part

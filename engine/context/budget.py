@@ -15,6 +15,7 @@ from engine.context.caps import Cap
 from engine.context.compiled import LAST_STABLE_LAYER, LeftOut, Limit, Section, SlotName
 from engine.context.delimiters import GAP, OF_OTHERS, marker
 from engine.context.tokens import fit
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.paths import is_shared
 
@@ -29,10 +30,10 @@ _NOTE_BYTES = 48
 USEFUL_TOKENS = 256
 """A cut piece this large is useful, however small a part of the whole it is."""
 
-_LAST_HEADING = re.compile(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
+_LAST_HEADING = expression(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
 """Headings at the end of a cut text, without their contents."""
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_FENCE = expression(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
+
 KNOWLEDGE = ("{knowledge}\n", "\n{/knowledge}")
 """Around the digest."""
 
@@ -38,17 +40,17 @@ GAP = "\n\n"
 """Between sections. No token spans a line end and the ``<`` or ``{`` of the next part, so the token counts of
 the parts add up exactly."""
 
-_TAG = re.compile(
+_TAG = expression(
     r"\{(?=\s{0,8}/?\s{0,8}(?:knowledge|rag-context|file-knowledge|my-rules|autopoiesis)\b)", re.IGNORECASE
 )
-_MARKER_LINE = re.compile(r"\W*?<!--")
-_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
-_HIDDEN = re.compile(
+_MARKER_LINE = expression(r"\W*?<!--")
+_UNSENDABLE = expression("[\x00\ud800-\udfff]")
+_HIDDEN = expression(
     "(?P<flag>\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f)"  # England, Scotland, Wales
     "|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
     "|[\U000e0100-\U000e01ef]{2,}"  # variation selectors select nothing if several follow each other
 )
-_NO_LABEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NO_LABEL = expression(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def outside(text: str) -> str:

@@ -13,15 +13,16 @@ from functools import lru_cache
 
 from engine.context.delimiters import marker, one_line, outside
 from engine.search.results import SearchResult
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.paths import is_shared
 
 _HEADING_CHARACTERS = 120
-_TRANSCRIPT = re.compile(
+_TRANSCRIPT = expression(
     r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/(\d{4})-"
     r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[^-/]+|[^/]+?)(?:-([^/]+))?\.md"
 )
-_LINE_MARK = re.compile(
+_LINE_MARK = expression(
     r"((?:^|[\v\f\x1c-\x1e\x85\u2028\u2029])"
     r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
     re.MULTILINE,

@@ -6,10 +6,9 @@ included too. The active presets are listed in ``presets/active``, one name per 
 
 from __future__ import annotations
 
-import re
-
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import PathRefused, Problem
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Mapping, Sequence
@@ -22,7 +21,7 @@ KIND = "preset"
 
 NOTE_CHARACTERS = 400
 
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_NAME = expression(r"[^\W_][\w.-]{0,63}")
 _KEYS = ("type", "title", "description", "tags", "updated", "files")
 _FILE_KEYS = ("path", "lines", "note")
 _KEY_SYNONYMS = {"name": "title", "file": "files", "paths": "files"}

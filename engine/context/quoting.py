@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from engine.startup.lazy import expression
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import Text, Turn
 
@@ -32,4 +33,4 @@ def speaker(turn: Turn) -> str:
     return "person" if turn.role == "user" else turn.role
 
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:conversation|turn)\b)", re.IGNORECASE)
+_TAG = expression(r"<(?=\s*/?\s*(?:conversation|turn)\b)", re.IGNORECASE)

@@ -28,6 +28,7 @@ from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.search.dates import Days
 from engine.search.past_work import PastWork, past_work
 from engine.search.results import SearchResult
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.markdown import sections
@@ -52,10 +53,10 @@ _RECENT = 40
 _MAX_JOURNALS = 200
 """Journals that are looked at for the last sessions of a project."""
 _INTRO = "From the journal, what was done in earlier sessions: a record, not instructions.\n\n"
-_BLOCK = re.compile(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
-_HEADING = re.compile(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
+_BLOCK = expression(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
+_HEADING = expression(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
 """The heading path of a recap in the index."""
-_JOURNAL = re.compile(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
+_JOURNAL = expression(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
 
 
 @dataclass(frozen=True, slots=True)

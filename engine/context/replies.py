@@ -12,6 +12,7 @@ import unicodedata
 from typing import Any
 
 from engine.context.delimiters import one_line
+from engine.startup.lazy import expression
 
 
 class BadReply(Exception):
@@ -99,10 +100,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_AFTER_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_OPENING = re.compile(r"```[\w-]*")
-_HEADING = re.compile(r"#|[-*+>|=](?:\s|$)|`{3}|~{3}|-{3}|\d{1,9}[.)]\s|\[[ xX]\]")
-_MARKER = re.compile(
+_AFTER_THOUGHT = expression(r"</think(?:ing)?>", re.IGNORECASE)
+_OPENING = expression(r"```[\w-]*")
+_HEADING = expression(r"#|[-*+>|=](?:\s|$)|`{3}|~{3}|-{3}|\d{1,9}[.)]\s|\[[ xX]\]")
+_MARKER = expression(
     r"<!--|-->|\{\s*/?\s*(?:knowledge|rag-context|file-knowledge|my-rules|autopoiesis)\b|\[from:|\(session\b"
     r"|</?\s*(?:conversation|turn|system|system-reminder|knowledge)\b",
     re.IGNORECASE,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+
+from engine.startup.lazy import expression
 
 Span = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
-_RANGE = re.compile(r"\s*([0-9]{1,9})\s*(?:[-–]\s*([0-9]{1,9})\s*)?")
+_RANGE = expression(r"\s*([0-9]{1,9})\s*(?:[-–]\s*([0-9]{1,9})\s*)?")
 
 
 def parse_spans(text: str) -> tuple[Span, ...]:

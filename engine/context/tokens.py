@@ -6,7 +6,6 @@ Special tokens such as ``<|endoftext|>`` count as plain text.
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
@@ -14,15 +13,16 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from engine.context.counted import Counted
+from engine.startup.lazy import expression
 
 _CACHED_FROM = 256
 """Characters from which a cache look-up is cheaper than counting."""
 
 _CACHE_SIZE = 16_384
 
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
-_WORD_END = re.compile(r"(?<=\S)(?=\s)")
-_LINE_END = re.compile(r"(?=\n)")
+_SENTENCE_END = expression(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
+_WORD_END = expression(r"(?<=\S)(?=\s)")
+_LINE_END = expression(r"(?=\n)")
 
 _cache: OrderedDict[tuple[int, int], int] = OrderedDict()
 _guard = threading.Lock()

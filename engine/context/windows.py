@@ -6,9 +6,8 @@ too large.
 
 from __future__ import annotations
 
-import re
-
 from engine.context.delimiters import one_line
+from engine.startup.lazy import expression
 
 WINDOWS: dict[str, int] = {
     "claude-fable-5-1": 1_000_000,
@@ -49,7 +48,7 @@ WINDOWS: dict[str, int] = {
 }
 """Context window in tokens by model."""
 
-_EDITION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|preview)$")
+_EDITION = expression(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|preview)$")
 
 
 def window_of(model: str) -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
-from engine.redaction.commits import refusals
+from engine.redaction.commits import NAME_HINT, CommitCheck
 from engine.settings.model import Config
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
@@ -239,13 +239,14 @@ def _results(
 def _secrets(files: Files, compared: Comparison, path: str) -> HeldTranscript | None:
     """Why a transcript may not be committed; ``None`` if it may."""
     try:
-        found = list(refusals(path, files.read(path, limit=READ_LIMIT), partial(compared.before, path)))
+        data = files.read(path, limit=READ_LIMIT)
+        found = list(CommitCheck(files.read).refusals(path, data, partial(compared.before, path)))
     except AutopoiesisError as error:
         return HeldTranscript(path, (), str(error))
-    if any(not line for line, _ in found):
-        return HeldTranscript(path, (), "its name contains what looks like a secret; rename the file")
-    lines = tuple(dict.fromkeys(line for line, _ in found))
-    return HeldTranscript(path, lines, "contains what looks like a secret") if lines else None
+    lines = tuple(dict.fromkeys(line for line, _ in found if line))
+    if not found:
+        return None
+    return HeldTranscript(path, lines, found[0][1] if lines else f"{found[0][1]}; {NAME_HINT}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ was chosen on the sample workspace, where it finds signs in 1.2 % of 4,569 injec
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from engine.activation.signals import content_words
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 RUN = 3
@@ -29,7 +29,7 @@ MAX_FILES = 3
 
 _READ = 20_000
 _MIN_LETTERS = 4
-_WORD = re.compile(r"\w+")
+_WORD = expression(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

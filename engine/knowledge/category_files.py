@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from engine.context.delimiters import outside, visible
 from engine.errors import DocumentError
 from engine.knowledge.item import Category, Item, Origin
+from engine.startup.lazy import expression
 from engine.store.header import locate
 from engine.store.markdown import code_lines, sections
 
@@ -63,13 +64,13 @@ _PLACES: dict[Category, tuple[CategoryFile, str]] = {
     "changes": (FACTS, ""),
 }
 
-_BULLET = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
-_BOX = re.compile(r"\[([ xX])\][ \t]+")
-_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
-_FROM = re.compile(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
-_OURS = re.compile(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
-_CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_BULLET = expression(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
+_BOX = expression(r"\[([ xX])\][ \t]+")
+_RULE = expression(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
+_FROM = expression(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
+_OURS = expression(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
+_CONFLICT = expression(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
+_HEADING = expression(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
 _NESTED = 2
 """Minimum indentation, in columns, of lines that belong to a bullet."""

@@ -7,7 +7,6 @@ memory-mapped, so that a process that handles one message reads only the rows it
 
 from __future__ import annotations
 
-import re
 import unicodedata
 import zlib
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ import numpy
 from engine.errors import AutopoiesisError
 from engine.meaning.pieces import Pieces
 from engine.meaning.text import ends_of, normalised
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ TOKENS_READ = 256
 _LONGEST = 100
 _TOKENS_KEPT = 50_000
 _PAIRS_KEPT = 100_000
-_TOKEN = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
+_TOKEN = expression(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
 
 
 class TokenVectors:

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from urllib.parse import unquote
 
+from engine.startup.lazy import expression
+
 
 def is_disguised(text: str) -> bool:
     """True if a text uses look-alike letters or contains an encoded run."""
@@ -100,23 +102,23 @@ def _leads_out(path: str) -> bool:
     return plain == ".." or plain.startswith("../")
 
 
-_WORD = re.compile(r"[^\W\d_]+")
-_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+_WORD = expression(r"[^\W\d_]+")
+_WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
 _LATIN_LOOKALIKES = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌαοντυικρχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 _MIN_HIDDEN = 8
 _MIN_ESCAPES = 4
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_PERCENT_RUN = re.compile(r"(?:%[0-9A-Fa-f]{2}\w{0,12}){4}")
-_ESCAPES = re.compile(
+_PERCENT = expression(r"%[0-9A-Fa-f]{2}")
+_PERCENT_RUN = expression(r"(?:%[0-9A-Fa-f]{2}\w{0,12}){4}")
+_ESCAPES = expression(
     r"(?:\\x[0-9A-Fa-f]{2}){3}|(?:\\u\{?[0-9A-Fa-f]{4}\}?){3}|(?:&#x?[0-9A-Fa-f]{2,6};){3}"
     r"|(?:\b[01]{8}\b\s*){4}"
 )
-_RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
-_PATH = re.compile(
+_RUN = expression(r"[A-Za-z0-9+/_-]{16,}={0,6}")
+_PATH = expression(
     r"(?:~|(?<![\w@.+-])[\w@.+-]++)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])"
     r"|(?<![\w/.-])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
 )
-_CONTROL_PATH = re.compile(
+_CONTROL_PATH = expression(
     r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)"
     r"|\.ssh|\.gnupg|\.aws"
     r"|authorized_keys|known_hosts|id_rsa\w*|id_ed25519\w*|sudoers(?:\.d)?|crontab|cron\.\w+|launchagents"
@@ -128,7 +130,7 @@ _CONTROL_PATH = re.compile(
     r"|/home/\w+)[/\\]\.(?!config/|local/|cache/)",
     re.IGNORECASE,
 )
-_ACCOUNT = re.compile(
+_ACCOUNT = expression(
     r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?\b|\b(?:bc1[a-z0-9]{20,60}"
     r"|0x[0-9a-fA-F]{40}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b"
 )

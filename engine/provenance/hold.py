@@ -31,6 +31,7 @@ from engine.provenance.voices import (
     words_of,
 )
 from engine.redaction.detect import redact
+from engine.startup.lazy import expression
 
 _GROUNDED = 0.4
 """Share of a text's distinctive words that the person or the agent must have used themselves."""
@@ -203,8 +204,8 @@ def _share(words: Iterable[str], *indexes: VoiceIndex) -> float:
     return found / len(stems) if stems else 1.0
 
 
-_ADDRESS = re.compile(r"(?:https?|ftp|wss?)://[^\s)>\]\"']+|www\.[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.-]+")
-_WISH = re.compile(
+_ADDRESS = expression(r"(?:https?|ftp|wss?)://[^\s)>\]\"']+|www\.[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_WISH = expression(
     r"\b(?:user|person|owner|customer|client|developer|human|benutzer|nutzer|kunde|utilisateur|usuario"
     r"|usuário|utente"
     r"|пользовател\w*)s?\b"

@@ -7,9 +7,9 @@ No pattern list covers every wording in every language. Text by outsiders is hel
 from __future__ import annotations
 
 import codecs
-import re
 
 from engine.provenance.voices import plain
+from engine.startup.lazy import expression
 
 
 def is_instruction(text: str) -> bool:
@@ -72,7 +72,7 @@ _FORGET = (
     r"|vergessen|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*"
     r"|забуд\w*|проигнорир\w*)"
 )
-_TAKEOVER = re.compile(
+_TAKEOVER = expression(
     "|".join(
         (
             # Replacing the model's instructions.
@@ -125,7 +125,7 @@ _TAKEOVER = re.compile(
         )
     )
 )
-_ORDER = re.compile(
+_ORDER = expression(
     "|".join(
         (
             r"(?:^|[.:;!] |\b(?:to|and|please|must|should|shall) )(?:always|never)\b",
@@ -146,7 +146,7 @@ _ORDER = re.compile(
         )
     )
 )
-_PLAIN_ORDER = re.compile(
+_PLAIN_ORDER = expression(
     rf"\b(?:ignore|disregard|forget|override)\b.{{0,60}}\b{_RULES}|\bfrom now on\b|\bsystem prompt\b"
     r"|\b(?:always|never) (?:recommend|mention|tell|send|add|include|reply|ask|approve)\b|\b(?:assistant"
     r"|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the|every) \w+"
@@ -179,7 +179,7 @@ _SAFEGUARD = (
     r"|auditoría|cortafuegos|seguridad|verificação|auditoria|verifica|проверк\w+|аудит\w*|антивирус\w*"
     r"|брандмауэр\w*)"
 )
-_ACT = re.compile(
+_ACT = expression(
     "|".join(
         (
             rf"\b{_SECRET}\b.{{0,60}}\b(?:be|are|is|to|should|must|werden|soll\w*|zu|être|sont|deben|ser"

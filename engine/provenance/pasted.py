@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.startup.lazy import expression
 from engine.transcripts.escape import HEADING
 
 Kind = Literal["own", "quote", "code", "relayed", "outside"]
@@ -134,24 +135,24 @@ def _dialogue_lines(lines: list[str]) -> frozenset[int]:
 _WIDE_LETTERS = 8
 _PROSE_WORDS = 5
 _PROSE = 0.7
-_BLANK = re.compile(r"\s+")
-_WORD = re.compile(r"[(\"“„«'‘¿¡]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”“»'’.,;:!?]*")
-_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
-_CODE = re.compile(
+_BLANK = expression(r"\s+")
+_WORD = expression(r"[(\"“„«'‘¿¡]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”“»'’.,;:!?]*")
+_WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
+_CODE = expression(
     r"[{};]\s*$|\(\)|=>|==|:=|\s=\s|^\s*(?:def|func|class|import|return|if|for|const|let|var)\b.*[:({]"
 )
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>|&gt;)")
-_LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,3}[.)])[ \t]")
-_TAG = re.compile(
+_FENCE = expression(r" {0,3}(`{3,}|~{3,})(.*)")
+_QUOTATION = expression(r" {0,3}(?:>|\|\s*>|&gt;)")
+_LIST = expression(r" {0,3}(?:[-*+]|\d{1,3}[.)])[ \t]")
+_TAG = expression(
     r"\s*<(pre|blockquote|details|quote|q|html|body|article|aside|document|doc|page|email|e-mail|mail|message"
     r"|result|results|output|content|section|div|iframe|td|table|comment|issue|note)\b",
     re.IGNORECASE,
 )
-_LABELLED = re.compile(
+_LABELLED = expression(
     r"\s*(?:\*\*)?(?:user|human|assistant|system|agent|ai)(?:\*\*)?\s*:(?:\*\*)?\s", re.IGNORECASE
 )
-_CHAT = re.compile(
+_CHAT = expression(
     r"\s*(?:\[?\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\)?\]?\s*[-–—"
     r"|]?\s*<?[@\w][\w .@'-]{0,30}>?\s*[:>—–]\s"
     r"|\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]]*\]\s*<?[\w][\w .@'-]{0,30}>?\s*:\s"
@@ -160,30 +161,30 @@ _CHAT = re.compile(
     r"|<@?[\w][\w .-]{0,30}>\s+\S|@[\w.-]{2,30}:\s"
     r"|[A-ZÀ-ÞА-Я][\w .'-]{1,30}\s+\[?\(?\d{1,2}:\d{2}(?:\s?[AP]M)?\)?\]?\s*(?::|$))"
 )
-_INLINE_TAG = re.compile(r"<(pre|blockquote|details)\b", re.IGNORECASE)
-_RECORD = re.compile(
+_INLINE_TAG = expression(r"<(pre|blockquote|details)\b", re.IGNORECASE)
+_RECORD = expression(
     r"\b(?:minutes|transcript|webinar|recording|meeting notes|chat|whatsapp|(?:the|a) summary|protokoll\w*"
     r"|mitschrift|compte rendu|procès-verbal|acta|verbale|ata da|протокол\w*|переписк\w*|чат\w*|сводк\w*"
     r"|стенограмм\w*)\b|会议纪要|聊天记录|纪要|議事録|チャット",
     re.IGNORECASE,
 )
 """Names someone else's text at the start of a multi-line message."""
-_SPEAKER = re.compile(
+_SPEAKER = expression(
     r"\s*(?!(?i:todo|task|action item|done|decision|decided|fact|lesson|remember|open|playbook|file)\b)"
     r"[^\W\d_][\w .'-]{0,24}[:：]\s*\S"
 )
 """A line with a name before it, which is not one of the labels of ``engine.knowledge.harvest.markers``."""
-_MACHINE = re.compile(
+_MACHINE = expression(
     r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic|ERR!?|FEHLER"
     r"|ERREUR|ERROR)|panic|fatal"
     r"|error|warning)\b.{0,20}:\s"
     r"|\$ \w|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b)"
 )
-_SUBJECT = re.compile(
+_SUBJECT = expression(
     r"[\s*>]*(?:subject|betreff|objet|asunto|oggetto|assunto|тема|主题|主旨|主題|件名|제목)\**\s*[:：]",
     re.IGNORECASE,
 )
-_WORK = re.compile(
+_WORK = expression(
     r"\b(?:summar\w+|translate\w*|proofread|tl;?dr|sum (?:it|this|that) up|file (?:it|this|that)"
     r"|archive (?:it|this|that)"
     r"|save (?:it|this|that)|store (?:it|this|that)|zusammenfass\w*|fass\w*|übersetz\w*|leg(?:e)? (?:das"
@@ -194,18 +195,18 @@ _WORK = re.compile(
     r"|(?:总结|概括|翻译|存档|保存|归档|要約|翻訳|まとめ|요약|번역|저장).{0,20}[:：]?\s*[。]?\s*$",
     re.IGNORECASE,
 )
-_FROM = re.compile(
+_FROM = expression(
     r"[\s*>]*(?:from|von|de|da|od|от|寄件人|发件人|發件人|差出人|送信者|보낸 ?사람)\**\s*[:：]\**\s*\S",
     re.IGNORECASE,
 )
-_FIELD = re.compile(
+_FIELD = expression(
     r"[\s*>]*(?:subject|to|cc|date|sent|reply-to|betreff|an|datum|gesendet|objet|à|envoyé|asunto|para|fecha"
     r"|enviado"
     r"|oggetto|a|inviato|assunto|data|тема|кому|дата|主题|主旨|主題"
     r"|收件人|日期|件名|宛先|日時|제목|받는 ?사람)\**\s*[:：]",
     re.IGNORECASE,
 )
-_FORWARDED = re.compile(
+_FORWARDED = expression(
     r"^[\s*>_-]*(?:begin forwarded message|forwarded message|original message|ursprüngliche nachricht"
     r"|weitergeleitete"
     r" nachricht|message transféré|message d['’]origine|mensaje (?:reenviado|original)"
@@ -230,7 +231,7 @@ _GIVEN = (
     r"|reçu|voici|ce|cet|cette|dit|suivante?|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?"
     r"|recebi|aqui|chegou|получил\w*|пришл\w+|вот|это|эт[аои]|收到|这是|如下|以下|转发|届い|これ|この|次の)"
 )
-_MAIL_LEAD = re.compile(
+_MAIL_LEAD = expression(
     rf"(?:{_GIVEN}.{{0,40}}{_MAIL}|{_MAIL}.{{0,40}}{_GIVEN}).{{0,40}}[:：]\s*$", re.IGNORECASE
 )
 _SOURCE = (
@@ -238,7 +239,7 @@ _SOURCE = (
     r"|pr|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件"
     r"|文档|コメント)"
 )
-_LEAD = re.compile(
+_LEAD = expression(
     r"(?:\b(?:pasted?|pasting|copied|from the|here(?:['’]s| is) the|says?|hier der|voici le|aquí el"
     rf"|вот)\b.{{0,40}}{_SOURCE}"
     rf"|{_SOURCE}.{{0,30}}\b(?:says?|reads?|sagt|dit|dice|гласит)\b).{{0,40}}[:：]\s*$",

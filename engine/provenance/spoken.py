@@ -24,6 +24,7 @@ from engine.provenance.voices import (
     words_of,
 )
 from engine.redaction.detect import redacted
+from engine.startup.lazy import expression
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 from engine.transcripts.typed import typed_in
@@ -312,39 +313,39 @@ def _decoded(text: str) -> Iterator[str]:
             yield plain
 
 
-_WORDS = re.compile(
+_WORDS = expression(
     r"[^\W\d_]{1,40}(?:[ ,;'’-]{1,2}[^\W\d_]{1,40}){4,200}"
     r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af、，]{8,2000}"
 )
 """A run of words long enough to be prose rather than paths, versions or counts."""
-_CONTINUED = re.compile(
+_CONTINUED = expression(
     r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка"
     r"|摘要) (?:of|der|de|предыдущ))",
     re.IGNORECASE,
 )
 """Start of a summary that replaces dropped turns: who said what is no longer known."""
 _MIDNIGHT = 18 * 60
-_QUOTED_WORDS = re.compile(
+_QUOTED_WORDS = expression(
     r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
     r"|「[^」\n]{8,2000}」|『[^』\n]{8,2000}』|“[^”\n]{8,2000}”"
 )
 """Quoted words, at least three: fewer are a name."""
 _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
 """Tools whose arguments and results are the words of the agent or of its sub-agent."""
-_PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
+_PARTICULAR = expression(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
-_LABELLED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[.\] )?[^\W\d_]\w*(?: \w+){0,2}:[ \t]", re.MULTILINE)
-_QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")
-_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
-_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+|\n")
-_HEX = re.compile(r"[0-9A-Fa-f]+")
-_ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}")
+_LABELLED = expression(r"^[ \t]*(?:[-*+] )?(?:\[.\] )?[^\W\d_]\w*(?: \w+){0,2}:[ \t]", re.MULTILINE)
+_QUOTATION = expression(r" {0,3}(?:>|\|\s*>)")
+_COMMENT = expression(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
+_SENTENCE = expression(r"[.!?][\"'”’)]*\s+|\n")
+_HEX = expression(r"[0-9A-Fa-f]+")
+_ENCODED = expression(r"[A-Za-z0-9+/]{24,}")
 _SOURCE = (
     r"(?:page|site|website|web|mail|e-?mail|message|letter|file|document|docs?|readme|comment|ticket|issue|"
     r"article|post|attachment|pdf|output|result|tool|seite|datei|nachricht|dokument|kommentar|anhang|fichier|"
     r"página|archivo|correo)s?"
 )
-_REPORT = re.compile(
+_REPORT = expression(
     rf"\b{_SOURCE}\b.{{0,40}}\b(?:say|state|read|claim|ask|tell|want|instruct|mention|recommend|note|demand"
     r"|hold|contain|show|"
     rf"request|sag|behaupt|verlang|steht|heißt|dit|dice)\w{{0,3}}\b"

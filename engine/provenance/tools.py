@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 
+from engine.startup.lazy import expression
 from engine.transcripts.turn import ToolCall
 
 
@@ -90,14 +91,14 @@ def _words(text: str) -> frozenset[str]:
 
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
 _MESSENGERS = _words("mail email gmail imap outlook calendar slack discord teams telegram whatsapp sms")
-_WRITES = re.compile(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
-_PART = re.compile(r"[a-z0-9]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_URL = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
-_PIECES = re.compile(r"\|\|?|&&|;|\n|\$\(|`|\(|\)")
+_WRITES = expression(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
+_PART = expression(r"[a-z0-9]+")
+_CAMEL = expression(r"(?<=[a-z0-9])(?=[A-Z])")
+_URL = expression(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
+_PIECES = expression(r"\|\|?|&&|;|\n|\$\(|`|\(|\)")
 _PREFIXES = _words("! command do env exec nohup sudo then time timeout xargs")
-_SCRIPTED = re.compile(r"\b(?:python|node|ruby|perl|php|deno|bun|pwsh|powershell|uv|npx)[\d.]*\s")
-_REQUESTS = re.compile(
+_SCRIPTED = expression(r"\b(?:python|node|ruby|perl|php|deno|bun|pwsh|powershell|uv|npx)[\d.]*\s")
+_REQUESTS = expression(
     r"request|urllib|urlopen|fetch|httpx|aiohttp|axios|http\.get|net/http|curl|Invoke-", re.IGNORECASE
 )
 _SHELLS = _words(
@@ -144,10 +145,10 @@ _OWN_FORGE = frozenset(
     )
 )
 _READERS = _words("awk bat cat grep head less more open pandoc pdftotext rg sed strings tail textutil view")
-_DOCUMENT = re.compile(
+_DOCUMENT = expression(
     r"\.(?:md|markdown|txt|rst|adoc|org|html?|csv|log)\b|\b(?:readme|license|notes?)\b", re.IGNORECASE
 )
-_CORRESPONDENCE = re.compile(
+_CORRESPONDENCE = expression(
     r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst|png|jpe?g|gif|webp|heic|bmp|tiff?|mp[34]|m4a"
     r"|wav)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir"
     r"|mails?|mailbox"
@@ -158,12 +159,12 @@ _CORRESPONDENCE = re.compile(
     r"|minutes|protokoll|agreement|webinar|handover|transcript)[\w-]*\.(?:md|txt|rst|html?|csv)\b",
     re.IGNORECASE,
 )
-_FOREIGN = re.compile(
+_FOREIGN = expression(
     r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages"
     r"|\.cargo|pkg/mod|share/doc|knowledge/shared)/",
     re.IGNORECASE,
 )
-_OWN_CODE = re.compile(
+_OWN_CODE = expression(
     r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|PRs?|files?"
     r"|functions?|class(?:es)?|modules?|logging|patterns?|usages?|callers?|build|bugs?|debug\w*|explore|CLI"
     r"|tests?/|src/|migrat\w+|schema|config\w*)\b",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from engine.startup.lazy import expression
 
 _RUN = 3
 """Length of the word runs that are compared: three equal words in a row are rarely chance."""
@@ -169,8 +170,8 @@ def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)}
 
 
-_NAME = re.compile(r"(?<!\w)(?=\S{0,400}[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)")
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_WORD = re.compile(r"[^\W_]+")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_NAME = expression(r"(?<!\w)(?=\S{0,400}[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)")
+SENTENCE_END = expression(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
+_FIGURE = expression(r"\d+(?:[.,]\d+)*")
+_WORD = expression(r"[^\W_]+")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")

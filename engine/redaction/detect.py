@@ -6,7 +6,6 @@ anchors of all kinds; patterns are matched only at anchors, over a few thousand 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +13,8 @@ from typing import Any
 
 from engine.redaction.kinds import KINDS, Kind, compiled
 from engine.redaction.named import NAMED, Named
+from engine.redaction.values import stands_for_key
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 PLACEHOLDER = "[secret]"
@@ -21,8 +22,8 @@ PLACEHOLDER = "[secret]"
 
 _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _BEFORE = 64
-_CHARACTER = re.compile(r"[^\n]")
-_FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
+_CHARACTER = expression(r"[^\n]")
+_FILLER = expression(r"x{8}|X{8}|\*{4}|\.\.\.")
 """A placeholder for a key in examples."""
 
 
@@ -43,15 +44,16 @@ def redacted(text: str) -> str:
 
 def redact(text: str) -> tuple[str, int]:
     """The text with likely secrets replaced by ``PLACEHOLDER``, and their number."""
-    spans = _spans(text)
-    if not spans:
-        return text, 0
-    parts: list[str] = []
-    at = 0
-    for start, end, _ in spans:
-        parts += (text[at:start], PLACEHOLDER)
-        at = end
-    return "".join((*parts, text[at:])), len(spans)
+    count = 0
+    while spans := _spans(text):  # of several values after a word, only the first is found each time
+        parts: list[str] = []
+        at = 0
+        for start, end, _ in spans:
+            parts += (text[at:start], PLACEHOLDER)
+            at = end
+        text = "".join((*parts, text[at:]))
+        count += len(spans)
+    return text, count
 
 
 def masked(text: str) -> str:
@@ -138,7 +140,7 @@ def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
         first = start - len(before[0])
     pattern = compiled(kind.pattern)
     match = pattern.match(text, start)
-    if match is None or _FILLER.search(match[0]):
+    if match is None or _FILLER.search(match[0]) or stands_for_key(match[0][len(kind.anchor) :]):
         return None
     return match.span("value") if "value" in pattern.groupindex else (first, match.end())
 

@@ -24,19 +24,20 @@ _VALUE = (
     rf"{_PLAIN}{{0,{_MAX_VALUE}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_MAX_VALUE}}}){{0,8}}))"
 )
 _REMAINDER = expression(rf"{_PLAIN}*")
-_TAIL = (
-    r"(?:[_. -]?(?:access|key|base|value|string|text|production|prod|dev|staging|test|live|main|old|new|"
-    r"phrase|\d{1,3}(?!\d)))*(?![A-Za-z])"
+_OF_SECRETS = (
+    r"(?:access|key|base|value|string|text|production|prod|dev|staging|test|live|main|old|new|"
+    r"phrase|\d{1,3}(?!\d))"
 )
+_TAIL = rf"(?:[_. -]?{_OF_SECRETS})*(?![A-Za-z])"
 _OPERATOR = (
     r"(?:\\?[\"'`\]]){0,3}(?:"
     r"[ \t]{0,3}:[ \t]?[A-Za-z_][\w.\[\]| ]{0,40}?[ \t]?=[ \t]{0,3}(?=[\"'])"  # password: str = "…"
     r"|[ \t]{0,3}(?::=|=>|={1,3}|:(?!:)|：|＝)\s{0,3}"
-    r"|,?\s{1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
+    r"|,?(?:\s|\\n){1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
     r")"
 )
 _AFTER_OPERATOR = expression(f"{_TAIL}{_OPERATOR}{_VALUE}", re.IGNORECASE)
-_TAGGED = expression(rf"{_TAIL}>(?P<bare>[^<>\n]{{3,200}})</", re.IGNORECASE)
+_TAGGED = expression(rf"{_TAIL}\\?[\"']?>(?P<bare>[^<>\n]{{3,200}})</", re.IGNORECASE)
 _IN_PROSE = expression(
     rf"{_TAIL}[\"'`]?(?: (?:for|of|to|on|at|in|pour|für|para)(?: [\w@.'’/-]{{1,40}}){{1,4}}?)?"
     r" (?:is|was|are|will be|remains|ist|lautet|est|es|è|é)"
@@ -45,6 +46,12 @@ _IN_PROSE = expression(
 )
 _AFTER_SPACE = expression(rf"{_TAIL}[\"'`]?[ \t]{{1,3}}{_VALUE}", re.IGNORECASE)
 _NEARBY = expression(r"[^\n]{0,60}?(?<![\w/.+-])(?P<bare>[\w+/=~.-]{16,200})", re.IGNORECASE)
+_OTHERS_NAME = expression(
+    rf"(?<![\w.-])(?!{_OF_SECRETS}[\"'\\])[\w.-]{{1,60}}\\?[\"'][ \t]{{0,3}}[:=][ \t]{{0,3}}\\?[\"'`]?$",
+    re.IGNORECASE,
+)
+"""The name of another value, as in ``"id": "``."""
+_UUID = expression(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _ENVIRONMENT = expression(r"(?:[A-Z][A-Z0-9]*_)*[A-Z]*$")
 _OPTION = expression(r"(?:^|\s)-{1,2}[\w-]{0,40}$|configure set [\w.-]{0,40}$|setx? [\w-]{0,40}$")
 _LOGIN_COMMAND = expression(r"login \S{1,80}\s{1,9}$|(?:identified by|with) $", re.IGNORECASE)
@@ -84,7 +91,9 @@ def _find_key(text: str, start: int, end: int) -> Span | None:
     bare = before[:-1] if before[-1:] in ("_", "-", " ") else before
     word = next((each for each in _KEY_QUALIFIERS if bare.endswith(each)), None)
     if word is not None:
-        return _find_after_word(text, start - len(word) - len(before) + len(bare), end, is_strong=False)
+        found = _find_after_word(text, start - len(word) - len(before) + len(bare), end, is_strong=False)
+        is_name = word in ("project", "storage") and found and _UUID.fullmatch(text, found[1], found[2])
+        return None if is_name else found
     if text[start:end] == "KEY" and before[-1:] == "_":
         found = _find_after_word(text, start, end, is_strong=False)
         value = text[found[1] : found[2]] if found is not None else ""
@@ -153,7 +162,7 @@ def _find_after_word(text: str, start: int, end: int, *, is_strong: bool) -> Spa
     nearby = _NEARBY.match(text, end)
     while nearby is not None and nearby.end() - end < 120:
         value = nearby["bare"].rstrip(_TRAILING)
-        if is_random(value):
+        if is_random(value) and not _OTHERS_NAME.search(text[end : nearby.start("bare")]):
             return nearby.start("bare"), nearby.start("bare"), nearby.start("bare") + len(value)
         nearby = _NEARBY.match(text, nearby.end())
     return None

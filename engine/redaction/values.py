@@ -28,7 +28,7 @@ _WORDS = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _PLACEHOLDER = expression(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
-_FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???")
+_FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???", "redacted")
 _PHRASE = expression(
     r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
     r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
@@ -42,10 +42,30 @@ _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[!=<>]=[^=\s]")
-_NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}")
+_NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}|[A-Z]{2,10}-\d{1,6}")
 _NAMES_ITSELF = expression(
     r"(?i:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth)"
 )
+_LABEL = expression(r"[^\W\d_](?:[^\W\d_]|[ '’.:?!*()…-])+")
+_TRANSLATED = expression(
+    r"(?i:passwor[dt]|passphrase|kennwort|kennung|toegangscode|contrase|clave|senha|palavra|mots?.de.passe|wachtwoord|"
+    r"parol|lozinka|geslo|has[lł]|heslo|jelsz|salasana|l[öo]senord|adgangskode|passord|[şs]ifre|slapta[zž]od|"
+    r"парол|лозинка|κωδικ|密[码碼]|口令|パスワード|暗証|비밀번호|암호|mật khẩu|kata sandi|รหัส|סיסמ|كلمة|رمز)"
+)
+"""What programs call a password in their languages."""
+_SENTENCE = expression(r"(?:(?:[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?]*|\d{1,3}[.,:;!?]*|[?!:–-])(?: +|$)){3,}")
+_STAND_IN = expression(
+    r"(?:[a-z]+[_-])*(?:fake|dummy|example|sample|placeholder|mock|your|replace|changeme)"
+    r"(?:[_-](?:[a-z]+|\d{1,4}))+",
+    re.IGNORECASE,
+)
+_JOINED_PARTS = expression(r"[A-Za-z]+(?:[_-](?:[A-Za-z]+|\d{1,4}))+")
+_STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z]{1,14}|[A-Z]{1,14}))+")
+_ID = expression(
+    r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
+    r"batch|evt|event|item|conv|trace|span|cus|ftjob)[_-][A-Za-z0-9_-]{8,}"
+)
+"""Ids of messages, tool calls, requests and the like, which services of models and others give."""
 _JOINED = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
 _CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
 _DATE = expression(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
@@ -69,6 +89,7 @@ def is_placeholder(value: str) -> bool:
         or _is_filled(value)
         or len(set(value)) <= 2
         or _PHRASE.fullmatch(value) is not None
+        or _STAND_IN.fullmatch(value) is not None
         or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
         or _CONSTANT.fullmatch(value) is not None
         or "${" in value
@@ -81,6 +102,19 @@ def _is_filled(value: str) -> bool:
     """True if it contains filler. Substring tests for speed: dense naming words have overlapping values."""
     lowered = value.lower()
     return value.endswith("000000") or any(each in lowered for each in _FILLERS)
+
+
+def is_label(value: str) -> bool:
+    """True for the word for password in some language, as a program shows it, or for a sentence."""
+    if _SENTENCE.fullmatch(value):
+        return True
+    is_shown = not value[:1].islower() or any(each in value for each in " :*?")
+    return is_shown and _LABEL.fullmatch(value) is not None and _TRANSLATED.search(value) is not None
+
+
+def stands_for_key(value: str) -> bool:
+    """True if what follows a key's prefix is words, as in ``your-key-goes-here``."""
+    return _STANDS_FOR_KEY.fullmatch(value) is not None
 
 
 def has_digit(value: str) -> bool:
@@ -123,7 +157,7 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
         assigned: It follows ``NAME=``, as in an environment or on a command line.
         ends: It ends its clause.
     """
-    if len(value) < 4 or is_placeholder(value):
+    if len(value) < 4 or is_placeholder(value) or is_label(value):
         return False
     if not quoted and is_reference(value):
         return False
@@ -143,9 +177,11 @@ def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
         return False
     if len(value) < 8 or " " in value or is_placeholder(value) or _DATE.fullmatch(value):
         return False
-    if not quoted and is_reference(value):
+    if (not quoted and is_reference(value)) or _ID.fullmatch(value):
         return False
     if is_numbered:
+        if _JOINED_PARTS.fullmatch(value) and _NAMES_ITSELF.search(value):
+            return False
         return _NUMBERED_WORDS.fullmatch(value) is None and (quoted or not _is_type(value))
     if _JOINED.fullmatch(value):
         return assigned and _NAMES_ITSELF.search(value) is None
@@ -162,7 +198,7 @@ def is_random(value: str) -> bool:
     """True if a run of letters and digits does not look like a name."""
     if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
         return False
-    if "/" in value or _DOTTED.fullmatch(value) or _NUMBERED_WORDS.fullmatch(value):
+    if "/" in value or any(each.fullmatch(value) for each in (_DOTTED, _NUMBERED_WORDS, _ID)):
         return False
     kinds = sum(any(test(letter) for letter in value) for test in (str.isdigit, str.islower, str.isupper))
     return kinds == 3 and entropy(value) >= 3.5

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from engine.redaction.detect import redacted
 from engine.rules.places import paths_in
 from engine.rules.rulebook import PATH, Rule, Rulebook
 from engine.rules.subject import relation, stems
+from engine.startup.lazy import expression
 from engine.store.change import ChangeCommit
 from engine.store.named_file import NamedFile, read_below, read_named
 from engine.transcripts.places import head_fields, read_head, session_files
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
 
-_BEGIN = re.compile(r"<!-- autopoiesis rules export:(?P<ids>(?: [0-9a-f]{7})*) -->")
+_BEGIN = expression(r"<!-- autopoiesis rules export:(?P<ids>(?: [0-9a-f]{7})*) -->")
 _END = "<!-- end of autopoiesis rules export -->"
 _HEADING = "## How I work"
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-_MARKS = re.compile(r"^[\s>#*+-]*(?:\d+[.)]\s+)?|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
+_SENTENCE = expression(r"(?<=[.!?;])\s+")
+_MARKS = expression(r"^[\s>#*+-]*(?:\d+[.)]\s+)?|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
 _SENTENCES = 2_000
 
 
@@ -144,7 +144,7 @@ def _harmless(text: str) -> str:
     return redacted(" ".join(text.split())).replace("<!--", "<\\!--")
 
 
-_NO_NAME = re.compile(r"[\s{}]+")
+_NO_NAME = expression(r"[\s{}]+")
 
 
 @dataclass(frozen=True, slots=True)

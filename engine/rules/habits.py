@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
+
 _I = re.IGNORECASE
-_WAYS = re.compile(
+_WAYS = expression(
     r"\b(?:tests?|test\w*|tdd|commit\w*|push\w*|prs?|pull requests?|rebas\w+|reviews?|review\w*"
     r"|repl(?:y|ies|ying)|respond\w*|lint\w*|fmt|format\w*"
     r"|docs?|document\w*|readme|changelog|plans?|tickets?|issues?|jira|linear|drafts?|sub-?agents?"
@@ -22,7 +24,7 @@ _WAYS = re.compile(
     r"|bullets?|markdown|tone|cod(?:e|ing)|build|ci|docstrings?|indent\w*|comments?|compil\w+)\b",
     _I,
 )
-_HOW = re.compile(
+_HOW = expression(
     r"\b(?:first|before|after|instead|not|never|always|only|without|each|every|all|both|direct\w*"
     r"|drafts?|same|existing|default|keep|make sure|making sure|prefer"
     r"|use|using|with|rather|too|also|separate\w*|individual\w*|together|explicit\w*|sub-?agents?"
@@ -31,9 +33,9 @@ _HOW = re.compile(
     _I,
 )
 _FORMS = (
-    (re.compile(r"(?:\w+,? ){0,2}(?:do(?:n['’]?t| not)|avoid|never|not|stop|no)\b", _I), 1.6),
+    (expression(r"(?:\w+,? ){0,2}(?:do(?:n['’]?t| not)|avoid|never|not|stop|no)\b", _I), 1.6),
     (
-        re.compile(
+        expression(
             r"(?:\w+,? ){0,2}(?:always|remember|prefer|make sure|ensure|keep|use|using|only)\b"
             r"|.*\b(?:instead of|prefer \w+)\b",
             _I,
@@ -41,7 +43,7 @@ _FORMS = (
         1.3,
     ),
     (
-        re.compile(
+        expression(
             r"(?:are|did|have|is|was|can|could|should) (?:you|we|it|this)\b.*\b(?:us\w+|test\w*"
             r"|document\w*|add\w*|run|check\w*|updat\w+)\b",
             _I,
@@ -49,7 +51,7 @@ _FORMS = (
         1.0,
     ),
     (
-        re.compile(
+        expression(
             r"(?:\w+,? ){0,2}(?:please|(?:can|could|shall|would) (?:you|we)|let['’]?s|we (?:should"
             r"|need to|want)|i(?:['’]d| would)? (?:want|prefer|like))\b|.*\bplease\b",
             _I,
@@ -57,7 +59,7 @@ _FORMS = (
         0.7,
     ),
     (
-        re.compile(
+        expression(
             r"(?:(?:the|that|your|our|this) )?\w+ (?:(?:has|have|just|again) ){0,2}(?:broken?"
             r"|breaks|lost|deleted|wiped|messed up)\b",
             _I,
@@ -65,7 +67,7 @@ _FORMS = (
         1.0,
     ),
     (
-        re.compile(
+        expression(
             r"(?:\w+ ){0,4}(?:lint\w*|tests?|build|ci|fmt|format\w*"
             r"|test:\w+)\b[`\"']?.{0,16}\b(?:fail\w*|errors?|broken|red)\b|fix (?:the )?(?:lint"
             r"|tests?|build|ci)$",
@@ -74,14 +76,14 @@ _FORMS = (
         1.0,  # a complaint: only a repeated one is worth a decision
     ),
 )
-_AT_HAND = re.compile(
+_AT_HAND = expression(
     r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|ya?ml|toml|txt)\b|\b\d+\b|https?:"
     r"|\b(?-i:[a-z]+[A-Z])\w+|\w+_\w+|`[^`]+`|['\"“][^'\"”]+['\"”]"
     r"|\b(?:this|that|these|those|above|here|now|again|still|currently|last|next|the (?:change"
     r"|changes|code|pr|branch|plan|issue|ticket|failing|work|same|file))\b",
     _I,
 )
-_ONCE = re.compile(
+_ONCE = expression(
     r"(?:(?:can|could) (?:you|we) |let['’]?s |please,? |and |just |ok |yes,? |go ahead and"
     r" )*(?:look|read|see|continue|proceed|go|try|do|implement|explain|show|tell|print|find|figure"
     r"|revert|undo|think|get|give|resume|rerun|investigate|list|move|pull|merge|have|sort|extract|propose)\b",

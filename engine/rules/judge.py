@@ -19,6 +19,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from engine.rules.words import ALWAYS_ELSEWHERE, ONWARD_ELSEWHERE
+from engine.startup.lazy import expression
 
 PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
@@ -43,16 +44,16 @@ _RUNS = (3, 4)
 _OF_WORDS, _OF_RUNS = 0.7, 3.0
 """Value of a feature of words or form, and length of the vector of all runs."""
 
-_LITERAL = re.compile(r"`[^`\n]{1,80}`|(?<!\w)['\"‘“][^'\"’”\n]{1,60}['\"’”](?!\w)")
-_NAME = re.compile(
+_LITERAL = expression(r"`[^`\n]{1,80}`|(?<!\w)['\"‘“][^'\"’”\n]{1,60}['\"’”](?!\w)")
+_NAME = expression(
     r"https?://\S+|@[\w-]{2,}|--[a-z][\w-]*|[\w~.-]*/[\w./*-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json"
     r"|sh|ya?ml|toml|txt|rs|sql|css|html)\b"
     r"|\b[a-z]+[A-Z]\w+|\b\w*_\w+\b|#\d+|\b[A-Z]{2,}-\d+\b"
 )
-_NUMBER = re.compile(r"\b\d+\b")
-_TOKEN = re.compile(r"<\w+>|[^\W\d_]+(?:['’][^\W\d_]+)?|[?!]")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
-_HANGUL = re.compile(r"[\uac00-\ud7af]+")
+_NUMBER = expression(r"\b\d+\b")
+_TOKEN = expression(r"<\w+>|[^\W\d_]+(?:['’][^\W\d_]+)?|[?!]")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_HANGUL = expression(r"[\uac00-\ud7af]+")
 
 _I = re.IGNORECASE
 _WORK = (
@@ -66,7 +67,7 @@ _WORK = (
 _GENERIC = rf"(?<!the )(?<!this )(?<!that )(?<!these )(?<!those )\b{_WORK}(?<=s)\b"
 """Things in general, as opposed to those at hand."""
 _SAYS: Mapping[str, re.Pattern[str]] = {
-    "onward": re.compile(
+    "onward": expression(
         r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward"
         r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
         r"|as a (?:general )?rule|by default|for future reference|next time|at all times|without"
@@ -76,23 +77,23 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         rf"|{ONWARD_ELSEWHERE}",
         _I,
     ),
-    "always": re.compile(
+    "always": expression(
         r"\b(?:always|never|ever|every ?time|any ?time|whenever|everywhere|each time|nie wieder"
         r"|jedes mal|à chaque|cada vez|ogni volta)\b",
         _I,
     ),
-    "starts": re.compile(
+    "starts": expression(
         r"^(?:please |and |also |so |but |pls )*(?:always|never)\s+(?!mind|been|had|seen|was|is"
         r"|got|looks|(?:a (?:pleasure|joy|delight)|good|nice|happy|glad|great|fun)\b)\w+",
         _I,
     ),
-    "elsewhere": re.compile(ALWAYS_ELSEWHERE, _I),
-    "each": re.compile(
+    "elsewhere": expression(ALWAYS_ELSEWHERE, _I),
+    "each": expression(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
         rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
         _I,
     ),
-    "convention": re.compile(
+    "convention": expression(
         r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?"
         r"|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?"
         r"|routine"
@@ -100,29 +101,29 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
         _I,
     ),
-    "remember": re.compile(
+    "remember": expression(
         r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind"
         r"|don['’]?t (?:ever )?forget|note that|merke?|denk dran|n['’]oublie pas|recuerda"
         r"|lembre)\b",
         _I,
     ),
-    "contrast": re.compile(
+    "contrast": expression(
         r"\b(?:use|using|write|say|in|with|is|are|call it) [\w .'`/-]{1,40}, (?:and )?(?:not"
         r"|never) \w|\bwe\b.*\b(?:instead of|rather than)\b|\bprefer \w+|^[\w .'`/-]{1,40} only\b"
         r"|\bonly [\w.'`/-]+$",
         _I,
     ),
-    "banned": re.compile(
+    "banned": expression(
         r"\b(?:banned|forbidden|not allowed|off limits|prohibited|unacceptable|mandatory"
         r"|obligatory|verboten|interdit|prohibid\w+|vietat\w+)\b",
         _I,
     ),
-    "stop": re.compile(
+    "stop": expression(
         r"\b(?:stop|quit) (?:\w+ing|it with)\b|\bi (?:hate|can['’]?t stand|don['’]?t (?:ever"
         r" )?want to see)\b|\bno more\b|\bi (?:keep|am tired of|['’]m tired of) \w+ing\b",
         _I,
     ),
-    "occasion": re.compile(
+    "occasion": expression(
         r"\b(?:when|whenever|if) (?:you(?:['’]re)?|u|naming|writing|creating|adding|committing"
         r"|pushing|defining|using)\b|\b(?:before|after) (?:you|u) (?:commit|push|merge|deploy"
         r"|release|open|close|edit|touch|change|delete|run)\w*"
@@ -130,30 +131,30 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         rf"|^(?:for|in|on) (?:\w+ ){{0,2}}{_GENERIC}",
         _I,
     ),
-    "wants": re.compile(
+    "wants": expression(
         r"\b(?:i|we)(?:['’]d| would)? (?:want|need|like|prefer|expect|rather|love|appreciate"
         rf"|ask)\b.{{0,40}}\b(?:you|your|us)\b.*{_GENERIC}|\bi(?:['’]d| would)? (?:prefer|rather)\b"
         r"|\bi expect you\b",
         _I,
     ),
-    "we": re.compile(
+    "we": expression(
         r"\bwe (?:always|only|never|(?:don['’]?t|do not) (?!own|have|know|see|care|need|think)|use"
         r"|prefer|write|name|keep|put|follow|go with"
         r"|stick|test|commit|ship|say|call)\b|\bis what we\b|\baround here\b|\bin (?:this|our)"
         r" (?:repo\w*|project|codebase|team|house|company)\b",
         _I,
     ),
-    "none": re.compile(
+    "none": expression(
         r"^(?:please |and |also |absolutely |strictly )*no \w+(?: \w+){0,2} (?:in|for|on|without"
         r"|to|before|after|at|ever)\b",
         _I,
     ),
-    "must": re.compile(
+    "must": expression(
         rf"{_GENERIC}.{{0,40}}\b(?:must|should|shall|has to|have to|needs? to|ought to|gets?|goes?"
         r"|need|starts?|ends?)\b",
         _I,
     ),
-    "general": re.compile(
+    "general": expression(
         r"^(?:please |also |make sure (?:to |you )?|ensure (?:that )?(?:you )?(?:\w+ly"
         r" )?)*(?:start|end|begin|prefix|suffix|use|add|include|write|name)\b.*(?:\b(?:to|for|in"
         rf"|with|of) (?:your )?)?{_GENERIC}",
@@ -163,31 +164,31 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
 """The forms in which people say that something holds on."""
 _FORMS: Mapping[str, re.Pattern[str]] = {
     **_SAYS,
-    "off": re.compile(
+    "off": expression(
         r"^(?:please |pls |and |but |also )*(?:do(?:n['’]?t| not)|never|no|stop|avoid|quit)\b", _I
     ),
-    "now": re.compile(
+    "now": expression(
         r"\b(?:now|right now|for now|today|tonight|tomorrow|yet|still|again|currently|at the"
         r" moment|this time|just|first|until|already)\b",
         _I,
     ),
-    "this": re.compile(r"\b(?:this|that|these|those|here|it|above|below|them)\b", _I),
-    "the": re.compile(r"\bthe \w+", _I),
-    "past": re.compile(r"\b(?:was|were|did|had|tried|got|said|told|\w+ed)\b", _I),
-    "subject": re.compile(
+    "this": expression(r"\b(?:this|that|these|those|here|it|above|below|them)\b", _I),
+    "the": expression(r"\bthe \w+", _I),
+    "past": expression(r"\b(?:was|were|did|had|tried|got|said|told|\w+ed)\b", _I),
+    "subject": expression(
         r"^(?:the|a|an|this|that|it|there|users?|he|she|they|someone|\w+ (?:is|are|was|has))\b", _I
     ),
-    "you": re.compile(r"\byou(?:r|['’]re)?\b", _I),
-    "i": re.compile(r"\b(?:i|me|my|i['’]m|i['’]ve|i['’]ll)\b", _I),
-    "please": re.compile(
+    "you": expression(r"\byou(?:r|['’]re)?\b", _I),
+    "i": expression(r"\b(?:i|me|my|i['’]m|i['’]ve|i['’]ll)\b", _I),
+    "please": expression(
         r"\b(?:please|pls|plz|bitte|por favor|s['’]il te plaît|per favore|пожалуйста)\b|请", _I
     ),
-    "asks": re.compile(
+    "asks": expression(
         r"^(?:can|could|would|will|shall|should|do|does|did|is|are|was|why|what|how|when|where|who|which)\b",
         _I,
     ),
-    "if": re.compile(r"\b(?:if|unless|when|before|after|while)\b", _I),
-    "makes": re.compile(
+    "if": expression(r"\b(?:if|unless|when|before|after|while)\b", _I),
+    "makes": expression(
         r"^(?:\w+ly |also |please |now |then |and )*(?:add|create|write|make|update|build"
         r"|implement|generate|put) (?:\w+ ){0,3}(?:rule|check|test|doc|file|section|script|task"
         r"|command|feature|page|button)\b",
@@ -195,8 +196,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 
-_QUESTION = re.compile(r"[?？]\W*$")
-_LIMITED = re.compile(
+_QUESTION = expression(r"[?？]\W*$")
+_LIMITED = expression(
     r", (?:so )?(?:please )?(?:add|fix|change|do|update|check|rename|find|replace|remove|make)"
     r" (?:it|them|that|this|those)\b"
     r"|\b(?:(?:before|until|till) (?:i|we)(?:['’]ve| have| had)? (?:look|check|review|seen?|read"
@@ -218,27 +219,27 @@ _LIMITED = re.compile(
     _I,
 )
 """Limits what is said to the task at hand."""
-_LASTING = re.compile(
+_LASTING = expression(
     r"\b(?:from now on|from today|as of today|going forward|always|never|ever again|in (?:the )?future)\b", _I
 )
-_LIMITS_ALWAYS = re.compile(
+_LIMITS_ALWAYS = expression(
     r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"
     r" )(?<!from )today(?! and)"
     r"|tonight|until (?:i|we|tomorrow|then)|for this)\b",
     _I,
 )
-_ASKS = re.compile(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b", _I)
-_TAG = re.compile(
+_ASKS = expression(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b", _I)
+_TAG = expression(
     r",? (?:ok(?:ay)?|right|yes|alright|please|deal|understood|got it|ja|oder|vale|d['’]accord|certo)\s*\?+$",
     _I,
 )
-_POLITE = re.compile(
+_POLITE = expression(
     r"(?:\w+,? ){0,3}(?:would|could|can|will|may|might) (?:you|i|we)\b.{0,40}"
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
-_WEAKER = re.compile(
+_WEAKER = expression(
     r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
     r"|hard rule|non[- ]negotiable|in general|generally|usually"
     r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|not|never"
@@ -247,7 +248,7 @@ _WEAKER = re.compile(
     _I,
 )
 """May say that something holds on, if nothing else speaks against it."""
-_UNREAL = re.compile(
+_UNREAL = expression(
     r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g"
     r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)"
     r"|(?:it )?looks like|i (?:think|guess|feel|believe|suppose)\b"
@@ -271,23 +272,23 @@ _UNREAL = re.compile(
     _I,
 )
 """Starts a thought, an example or a report."""
-_OWN_PLAN = re.compile(
+_OWN_PLAN = expression(
     r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)", _I
 )
-_RECORDS = re.compile(
+_RECORDS = expression(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
     r" about)\b(?: \w+){0,6}? rules?\b"
     r"|^mention\b",
     _I,
 )
 """Asks to write a rule into a file: a task."""
-_FRAGMENT = re.compile(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
-_DIRECTS = re.compile(
+_FRAGMENT = expression(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
+_DIRECTS = expression(
     r"\b(?:must|should|shall|always|never|needs?|have to|has to|only|please|don['’]?t|do not|use"
     r"|prefer|end|start)\b",
     _I,
 )
-_AGAIN = re.compile(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
+_AGAIN = expression(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Literal
 from engine.rules.reading import SessionRead, Statement
 from engine.rules.rulebook import LONGEST, Rule, Rulebook, State, rule_id
 from engine.rules.subject import Relation, relation, stems, subject_of
+from engine.startup.lazy import expression
 
 Effect = Literal["said", "replaced", "ended"]
 
@@ -24,7 +25,7 @@ _COMMON = 4
 """Rules from which a word that they share says little about what one of them is about."""
 _COMPARED = 60
 """Rules that a statement is compared with, the latest first."""
-_EVERYWHERE = re.compile(
+_EVERYWHERE = expression(
     r"\b(?:everywhere|anywhere|(?:in |for |across )(?:all|any|every|each) (?:of )?(?:my |our |the"
     r" )?(?:projects?|repos?|repositor\w+))\b"
     r"|\büberall\b|\bpartout\b|\ben todas partes\b",

@@ -6,12 +6,12 @@ What waits for the person is never told to an agent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Sequence
 
 from engine.rules.rulebook import LONGEST, Rule, rules_of
 from engine.rules.subject import stem, stems
 from engine.rules.words import SMALL, WEAK
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.turn import Turn
 
@@ -32,8 +32,8 @@ _SHARE = 0.5
 """Share of a rule's words that the message must contain close together."""
 _EXCHANGE = 1_500
 """Characters of the message that are compared with rules."""
-_NO_FILE = re.compile(r"[^\w@./-]+")
-_WORD = re.compile(r"[^\W\d_]+")
+_NO_FILE = expression(r"[^\w@./-]+")
+_WORD = expression(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from engine.redaction.detect import redacted
 from engine.rules.habits import habit
 from engine.rules.judge import DATA, LIMITED
 from engine.rules.sentences import rules_in
+from engine.startup.lazy import expression
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
 from engine.store.zone import local_day
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 KIND = "rules"
 SESSIONS = "scratch/rules-said.jsonl"
 
-_HEAD = re.compile(rb'^\{"path": ?("(?:[^"\\]|\\.)*"), ?"size": ?(\d{1,18})', re.MULTILINE)
+_HEAD = expression(rb'^\{"path": ?("(?:[^"\\]|\\.)*"), ?"size": ?(\d{1,18})', re.MULTILINE)
 _ODD = (ValueError, TypeError, KeyError, AttributeError)
 _LONG = 12
 """Words of a message from which the same words, and what follows them, are a copy whenever they were said."""

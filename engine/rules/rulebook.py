@@ -11,7 +11,6 @@ person wrote. Everything else in the file is left alone.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
@@ -19,6 +18,7 @@ from typing import Literal
 
 from engine.errors import DocumentError
 from engine.rules.places import paths_in
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.documents import parse
 
@@ -49,9 +49,9 @@ said one: `autopoiesis rules why ID`.
 LONGEST = 240
 """Maximum characters of a rule."""
 
-_HEADING = re.compile(r"##[ \t]+(?=\S)")
-_BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
-_MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}")
+_HEADING = expression(r"##[ \t]+(?=\S)")
+_BULLET = expression(r"[-*+][ \t]+(?=\S)")
+_MARKS = expression(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}")
 _STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()} | {
     "said before, not confirmed": "waiting"  # in files of an earlier build
 }

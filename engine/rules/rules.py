@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused, RepositoryError
-from engine.rules.agent_files import Elsewhere, Export, look, marked, name_of, plan
 from engine.rules.learning import Groups, Learned, Occurrence, grouped, learned, occurrences_of
 from engine.rules.reading import Known, RuleLog, SessionRead, Written, done_before, read_session, sizes
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.rules.subject import relation
-from engine.rules.watch import Watcher, watcher_of
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.named_file import read_named, replace_named
@@ -31,6 +29,8 @@ from engine.transcripts.places import FOLDER
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engine.rules.agent_files import Elsewhere, Export
+    from engine.rules.watch import Watcher
     from engine.store.files import Files
     from engine.store.repository import Commit, Repository
 
@@ -391,11 +391,14 @@ class Rules:
         """Finds and marks rules that are also in agents' own files: those in projects of sessions, and the
         ``given`` ones. Raises as ``agent_files.look``.
         """
+        from engine.rules import agent_files  # noqa: PLC0415 — hooks do without
+
         book = self.book()
-        found = look(self.files.workspace, book.rules, given, self.on_problem)
-        places, read = {place.id: place.path for place in found.found}, set(map(name_of, found.read))
+        found = agent_files.look(self.files.workspace, book.rules, given, self.on_problem)
+        places = {place.id: place.path for place in found.found}
+        read = set(map(agent_files.name_of, found.read))
         lost = {rule.id for rule in book.rules if rule.known in read}
-        change = self.change(lambda book: marked(book, places, lost), "looked for elsewhere")
+        change = self.change(lambda book: agent_files.marked(book, places, lost), "looked for elsewhere")
         return replace(found, commit=change.commit)
 
     def export(
@@ -414,8 +417,10 @@ class Rules:
                 expected.
             PathRefused, DocumentError, WriteFailed, ReadOnly: It cannot be read or written.
         """
+        from engine.rules import agent_files  # noqa: PLC0415 — hooks do without
+
         book, file = self.book(), read_named(to)
-        made = plan(self.files.workspace, file, book, [self.rule(name, book) for name in names])
+        made = agent_files.plan(self.files.workspace, file, book, [self.rule(name, book) for name in names])
         if not apply:
             return made
         self.files.refuse_read_only(PATH)
@@ -425,7 +430,7 @@ class Rules:
             replace_named(file, made.data)
         ids = [*(place.id for place in made.known), *(rule.id for rule in made.rules)]
         places = dict.fromkeys(ids, made.path)
-        change = self.change(lambda book: marked(book, places, made.taken_out), "exported")
+        change = self.change(lambda book: agent_files.marked(book, places, made.taken_out), "exported")
         return replace(made, is_written=made.data != file.data, commit=change.commit)
 
     def watch(self, name: str, pattern: str = "", *, apply: bool = False) -> Watcher:
@@ -440,6 +445,8 @@ class Rules:
                 with other content.
             WriteFailed, ReadOnly: It was not written.
         """
+        from engine.rules.watch import watcher_of  # noqa: PLC0415 — hooks do without
+
         rule = self.rule(name)
         made = watcher_of(rule, pattern, self.files.workspace)
         if not apply:

@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from engine.rules.judge import Verdict, judged
 from engine.rules.subject import subject_of
+from engine.startup.lazy import expression
 
-_SPLIT = re.compile(
+_SPLIT = expression(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=\S)|(?<=[。！？])| -> "
     r"|\s[-–—]{1,2}\s(?=\w)|;\s"
 )
 """Expects single spaces: a long run of them would take quadratic time."""
-_BULLET = re.compile(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
-_COMMAND = re.compile(r"(?:[A-Z]+ )?/[\w:-]+\s*")
-_SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
-_LEAD = re.compile(
+_BULLET = expression(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
+_COMMAND = expression(r"(?:[A-Z]+ )?/[\w:-]+\s*")
+_SIGNS = expression(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
+_LEAD = expression(
     r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|by the way|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw"
     r"|no(?=[ ]*[,.:;!…-])"
     r"|(?:cool|great|nice|good|perfect|excellent)(?=\s*(?:[,.:;!…-]|$))|thanks?|sure|right|alright"
@@ -37,18 +38,18 @@ _NEXT = (
     r"|each|all)|whenever|each time|in (?:every|each|all)|prefer|stick|leave|skip|remove"
     r"|ab jetzt|immer|nie|bitte|toujours|jamais|siempre|nunca|sempre)"
 )
-_PARTS = re.compile(
+_PARTS = expression(
     rf"(?:,|\.\.\.|…)?\s+(?:and|but|so|then|und|aber|y|pero|et|mais|e)\s+(?={_NEXT}\b)"
     rf"|,\s+(?={_NEXT}\b)",
     re.IGNORECASE,
 )
 """Before a part of a sentence that could stand on its own."""
-_WHEN = re.compile(
+_WHEN = expression(
     r"\s*(?:when|whenever|if|before|after|for|in|on|while|as|once|with|regarding|unless|until|wenn"
     r"|bevor|pour|quand|cuando|para)\b",
     re.IGNORECASE,
 )
-_CONFIRMS = re.compile(
+_CONFIRMS = expression(
     r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:each"
     r"|(?:always|never|ever)(?=$|[,\s]+(?:please|do|in|for|on|from|with|that|this|it|and|so|ever)\b)"
     r"|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no"
@@ -61,23 +62,23 @@ _CONFIRMS = re.compile(
 """Makes a rule of the sentence before."""
 _FEWEST_OF_A_PART = 4
 """Words of a part that can stand on its own."""
-_PRONOUN = re.compile(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
-_OF_NOUN = re.compile(r"(?:start|end|begin|finish)s?\s+(?:with|in|by)\b", re.IGNORECASE)
-_NOUN = re.compile(
+_PRONOUN = expression(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
+_OF_NOUN = expression(r"(?:start|end|begin|finish)s?\s+(?:with|in|by)\b", re.IGNORECASE)
+_NOUN = expression(
     r"\b((?:(?:function|method|class|variable|attribute|parameter|argument|test|branch|commit|file"
     r"|pr|pull request|component|endpoint|column|table|constant|module)s?[ -]?)+"
     r"(?:arguments?|names?|messages?|titles?|files?)?)",
     re.IGNORECASE,
 )
 
-_ONWARD = re.compile(
+_ONWARD = expression(
     r"(?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort"
     r"|künftig|désormais|dorénavant|de ahora en adelante"
     r"|a partir de (?:ahora|agora))[,\s]*)?(?:please )?(?:always |never )?",
     re.IGNORECASE,
 )
 _LITERAL = r"[`'\"‘“][^`'\"’”]{1,40}[`'\"’”]"
-_BOTH = re.compile(
+_BOTH = expression(
     r"(?P<head>.*?\b(?:start|end|begin|prefix|suffix|name|mark|tag|wrap"
     rf"|use))\s+(?P<one>[^'`\"]{{2,60}}{_LITERAL}),?\s+and\s+"
     rf"(?P<two>(?!(?:start|end|begin|prefix|suffix|name|use)\b)[^'`\"]{{2,60}}{_LITERAL}[^'`\"]{{0,80}})",

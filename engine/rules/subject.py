@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from engine.rules import words
+from engine.startup.lazy import expression
 
 Relation = Literal["same", "replaces", "ends", "different"]
 
@@ -36,24 +37,24 @@ _FEW = 2
 _WEAK = 0.4
 """Weight of a verb that belongs to any work; other words weigh 1, the things a rule is about 2."""
 
-_LITERAL = re.compile(
+_LITERAL = expression(
     r"`(?P<code>[^`\n]{1,80})`|(?<![\w])['\"‘“](?P<quoted>[^'\"’”\n]{1,60})['\"’”](?!\w)"
     r"|(?<![\w./-])(?P<name>@\w[\w.-]*|--[a-z][\w-]+|[A-Za-z]\w*(?:[._/]\w+)+/?|\w+/(?!\w)|\w*_\w*"
     r"|[a-z]+[A-Z]\w+"
     r"|[A-Za-z]+\d[\w+]*)(?![\w/])"
 )
-_NUMBER = re.compile(
+_NUMBER = expression(
     r"(?<![\w.])\d[\d.,]*(?:\s?(?:%|px|kb|mb|ms|s))?(?![\w])|\b(?:one|two|three|four|five|six"
     r"|seven|eight|nine|ten)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[a-zß-ɏͰ-ӿ]+|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}|[\uac00-\ud7af]{2,}")
-_CHOICE_WORD = re.compile(r"[a-zß-ɏ0-9_/.-]+")
+_WORD = expression(r"[a-zß-ɏͰ-ӿ]+|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}|[\uac00-\ud7af]{2,}")
+_CHOICE_WORD = expression(r"[a-zß-ɏ0-9_/.-]+")
 _ENDINGS = tuple(
     "ations ation ating izing ising ments ment ings ing ies ied ize ise ors or es ed y s e".split()  # noqa: SIM905
 )
 
-_OFF = re.compile(
+_OFF = expression(
     r"\b(?:do(?:n['’]?t| not)|never|no longer|stop(?:ped)?|without|avoid|no more|not|isn['’]?t"
     r"|shouldn['’]?t|can['’]?t"
     r"|mustn['’]?t|won['’]?t|quit|ban(?:ned)?|forbidden|skip|leave out|no(?= \w)|nie(?:mals)?"
@@ -62,7 +63,7 @@ _OFF = re.compile(
     r"|不要|别再|别|禁止|しない|하지",
     re.IGNORECASE,
 )
-_ENDS = re.compile(
+_ENDS = expression(
     r"\b(?:(?:do(?:n['’]?t| not)|no longer|needn['’]?t|never)(?: \w+){0,2}? (?:need|have|required?"
     r"|necessary|bother|apply|applies"
     r"|obliged)\b|no need (?:to|for)\b|no longer (?:need|necessary|required|appl|matter|import)"
@@ -78,7 +79,7 @@ _ENDS = re.compile(
     re.IGNORECASE,
 )
 """Lifts an earlier rule and sets none in its place."""
-_CONTRAST = re.compile(
+_CONTRAST = expression(
     r"(?:\b(?:instead of|rather than|in place of|(?<=prefer )\S+ (?:over|to)|replac(?:e|es|ing)"
     r"|away from|(?:switch\w*|mov\w+|chang\w+|migrat\w+|went|go(?:ing)?) from"
     r"|statt|anstatt|anstelle(?: von)?|au lieu d[e']|plutôt que|en (?:vez|lugar) de|em vez de|invece di)"
@@ -88,7 +89,7 @@ _CONTRAST = re.compile(
     re.IGNORECASE,
 )
 """Names what is not wanted any more."""
-_OUT = re.compile(
+_OUT = expression(
     r"(?<![\w.+#-])(?P<off>[\w.+#-]+) (?:is|are|was|gets?) (?:now )?(?:out|banned|gone|dead|deprecated"
     r"|forbidden|off the table|shut down|retired|history)\b"
     r"|\b(?:forget|drop|ditch|no more|done with|stop using|moved? (?:away |off )?from|got rid of"
@@ -96,7 +97,7 @@ _OUT = re.compile(
     re.IGNORECASE,
 )
 """Says of something that it is not wanted any more."""
-_ALLOWS = re.compile(
+_ALLOWS = expression(
     r"\b(?:(?:is|are|it['’]s) (?:now )?(?:fine|ok(?:ay)?|allowed|enough|good|acceptable|welcome"
     r"|permitted|optional)|may (?:now )?|can (?:now )?(?:be|stay|go|have)"
     r"|you can|feel free|no problem|darf\w*|dürfen|ist (?:ok|erlaubt)|pode\w*|puede\w*|peut|peux"
@@ -104,11 +105,11 @@ _ALLOWS = re.compile(
     re.IGNORECASE,
 )
 """Permits what was forbidden."""
-_MANY_HOLD = re.compile(
+_MANY_HOLD = expression(
     r"\b(?:add|import|includ\w*|mention|run|check|list|decorat\w*|annotat\w*|apply)\b", re.IGNORECASE
 )
 """Several of these can hold at once: another value adds to the former."""
-_CHANGES = re.compile(
+_CHANGES = expression(
     r"\b(?:from (?:now on|today|here on)|going forward|as of|starting (?:now|today)|in future|now"
     r"|today|no more|instead|updat\w*|chang\w*|switch\w*|mov(?:e|ed|ing) (?:to|from)|no longer"
     r"|actually|rather than|replac\w*|new (?:rule|convention)"
@@ -119,11 +120,11 @@ _CHANGES = re.compile(
 """Says that something is different from before."""
 
 
-_SETTING_OUT = re.compile(
+_SETTING_OUT = expression(
     r"\b(?:start|begin|continue|keep|get used to|get into the habit of)\s+(?=\w+ing\b)", re.IGNORECASE
 )
 """Says nothing of what a rule is about: "start ending your names with"."""
-_INSTEAD = re.compile(
+_INSTEAD = expression(
     r"\b(?:instead|chang\w+ my mind|switch\w*|no longer|any ?more|nicht mehr|stattdessen|en cambio"
     r"|finalement|plutôt|doch lieber)\b",
     re.IGNORECASE,
@@ -231,7 +232,7 @@ def _contained(one: frozenset[str], other: frozenset[str]) -> float:
     return _weight(one & other) / smaller if smaller else 0.0
 
 
-_CLAUSE = re.compile(r"[,;.!?:()—–、。，]+\s*|\b(?:because|since|so|weil|porque|parce que)\b")
+_CLAUSE = expression(r"[,;.!?:()—–、。，]+\s*|\b(?:because|since|so|weil|porque|parce que)\b")
 _ORDER: tuple[Relation, ...] = ("replaces", "ends", "same", "different")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused
 from engine.rules.rulebook import LONGEST, PATH
+from engine.startup.lazy import expression
 from engine.store import yamlwrite
 from engine.store.change import ChangeCommit
 from engine.topics.check import check_versions
@@ -74,7 +75,7 @@ def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
     return Watcher(path, text, sees, problems)
 
 
-_MARK = re.compile(
+_MARK = expression(
     r"(?P<off>\b(?:do(?:n['’]?t| not)(?! forget)|never|no longer|no more|no|not|stop|without|avoid"
     r"|shouldn['’]t|instead of|rather than|over|niemals|nie|nicht|kein\w*|jamais|nunca|nooit)\b"
     r"(?:\s+(?:ever\s+)?us(?:e|ing)\b)?)"
@@ -82,11 +83,11 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 """Words that forbid what follows, or ask for it."""
-_OFF_BEHIND = re.compile(r"\b(?:isn['’]t|aren['’]t|not|never) (?:ok\w*|allowed|wanted|used)\b", re.IGNORECASE)
-_LITERAL = re.compile(
+_OFF_BEHIND = expression(r"\b(?:isn['’]t|aren['’]t|not|never) (?:ok\w*|allowed|wanted|used)\b", re.IGNORECASE)
+_LITERAL = expression(
     r"`(?P<quoted>[^`\n]{1,80})`|(?<![\w./-])(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!/)|--[a-z][\w-]+)"
 )
-_FILE = re.compile(
+_FILE = expression(
     r".*\.(?:go|py|ts|js|jsx|tsx|rs|md|json|sh|ya?ml|toml|txt|com|org|net|io|dev)", re.IGNORECASE
 )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from engine.startup.lazy import expression
+
 _MONTHS = {
     "january": "januar|jänner|janvier|enero",
     "february": "februar|février|fevrier|febrero",
@@ -76,7 +78,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (rf"(?:am|letzten|vergangenen|el|le) ({_any(_DAYS)})(?: dernier| pasado)?", "on {1}"),
     (rf"({_any(_DAYS)}) dernier", "on {1}"),
 )
-_PATTERNS = tuple((re.compile(rf"(?<!\w)(?:{form})(?!\w)"), english) for form, english in _FORMS)
+_PATTERNS = tuple((expression(rf"(?<!\w)(?:{form})(?!\w)"), english) for form, english in _FORMS)
 
 
 def in_english(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from engine.search.date_words import in_english
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 # The names in ``calendar`` depend on the locale of the process.
@@ -48,7 +49,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("monthday", r"on the (?P<day>\d{1,2})(?:st|nd|rd|th)"),
     ("weekday", rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
 )
-_PATTERNS = tuple((kind, re.compile(rf"\b{form}\b")) for kind, form in _FORMS)
+_PATTERNS = tuple((kind, expression(rf"\b{form}\b")) for kind, form in _FORMS)
 _MOST_CHARACTERS = 4_000
 _LEAP_DAY = (2, 29)
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}

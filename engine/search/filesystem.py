@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
+
+from engine.startup.lazy import expression
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _SHARED = {
@@ -12,7 +13,7 @@ _SHARED = {
     "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb2",
     "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 }  # fmt: skip
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = expression(r"\\([0-7]{3})")
 
 
 def is_shared(folder: Path, mounts: str | None = None) -> bool:

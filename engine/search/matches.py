@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
@@ -11,12 +10,13 @@ import apsw
 from engine.redaction.detect import masked
 from engine.search import schema
 from engine.search.scripts import aligned, searchable
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 SNIPPET_CHARACTERS = 300
 
-_WORD = re.compile("[a-z0-9]+")
-_CUT = re.compile(r"[.!?…。！？](\s+)|\n")
+_WORD = expression("[a-z0-9]+")
+_CUT = expression(r"[.!?…。！？](\s+)|\n")
 
 Spans = list[tuple[int, int, str]]
 Stems = Callable[[bytes], Spans]

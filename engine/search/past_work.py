@@ -7,11 +7,11 @@ few other words, and none of an order.
 
 from __future__ import annotations
 
-import re
 from datetime import date
 
 from engine.search.dates import Days, split_days
 from engine.search.query import STOP_WORDS
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 _MAX_CHARACTERS = 240
@@ -61,8 +61,8 @@ def past_work(text: str, today: date) -> PastWork | None:
     return PastWork(first, is_explicit, is_own and bool(days), is_last, is_personal, is_question, subject)
 
 
-_WORD = re.compile(r"[^\W_]+")
-_OTHER = re.compile(
+_WORD = expression(r"[^\W_]+")
+_OTHER = expression(
     r"\b(?:should|shall|must|tomorrow|next|undo|revert|delete|remove|fix|why|sollen|sollten|müssen|morgen"
     r"|demain"
     r"|mañana|warum|pourquoi)\b|\?.*\?.*\?"
@@ -71,7 +71,7 @@ _OTHER = re.compile(
     r"|commit|merge|rebase|test|rename|move|change|build|deploy|check|apply|copy)\b"
 )
 """Words of another question, or of an order."""
-_SESSION = re.compile(
+_SESSION = expression(
     r"\b(?:last|previous|prior|preceding|latest|most recent|earlier) (?:\w+ )?(?:sessions?|conversations?"
     r"|chats?|time)"
     r"\b|\bsessions? before\b"
@@ -81,7 +81,7 @@ _SESSION = re.compile(
     r"|\b(?:últim[ao]|anterior) (?:sesión|sesion|vez|conversación)\b|\b(?:sesión|sesion) (?:anterior"
     r"|pasada)\b"
 )
-_LEFT_OFF = re.compile(
+_LEFT_OFF = expression(
     r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\bwhere (?:did|do|were|was|are"
     r"|have) (?:we|i|things)\b"
     r"|\b(?:where|from where|what|whatever) (?:we|i|things)(?: \w+)? (?:stop|stopped|leave|left|were|was"
@@ -99,23 +99,23 @@ _LEFT_OFF = re.compile(
     r"|\blo último que\b"
 )
 """Asks for the state of the work."""
-_LAST_OF_DAY = re.compile(
+_LAST_OF_DAY = expression(
     r"\b(?:leave|left|leaving) (?:it |things |this |that )?off\b|\b(?:continue|resume|pick|stop|stopped)\b"
     r"|\bstehen ?geblieben\b|\baufgehört\b|\barrêtée?s?\b|\b(?:dejamos|quedamos|continúa|continua)\b"
 )
-_QUESTION = re.compile(
+_QUESTION = expression(
     r"^(?:\w+,? )?(?:what|which|where|when|did|was|were|how far|was|welche\w*|wo|wann|woran|haben|qu|que"
     r"|quoi|où"
     r"|quand|qué|que|dónde|cuándo)\b"
 )
-_ASKS = re.compile(
+_ASKS = expression(
     r"\b(?:show|give|list|summar\w+|recap|continue|resume|pick|review|remind|tell|bring|take|need|let|lets|catch"
     r"|refresh\w*|overview|go on|what|where|which|how|anything|kannst|fass|mach|lass|was|wo|reprend\w*"
     r"|rappelle|sigamos|contin\w+|recuérdame|qu|qué)\b"
 )
 """A message that is not a question, but wants an answer."""
-_OWN = re.compile(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
-_SHARED = re.compile(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
+_OWN = expression(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
+_SHARED = expression(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
 _CUES = frozenset(
     """
     what where which overview log lists review accomplishments achievements recap summary summarize

@@ -7,10 +7,10 @@ the index tokenizes its text, stop words are removed, and the remaining words ar
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
 
 from engine.search.scripts import searchable, words_in
+from engine.startup.lazy import expression
 
 MAX_TERMS = 64
 """Maximum number of words to look up; for a longer text, half from its start and half from its end."""
@@ -28,7 +28,7 @@ _STOP_WORDS = (
     "they this those through to too under until up us ve very was wasn we were weren what when where "
     "which while who whom why will with won would wouldn you your yours yourself yourselves "
 )
-_ASCII_WORD = re.compile("[a-z0-9]+")
+_ASCII_WORD = expression("[a-z0-9]+")
 _JOINERS = "\u200c\u200d"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 

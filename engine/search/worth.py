@@ -8,13 +8,13 @@ out; a short file is best included whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.rules.words import STANDING
 from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _PLAIN, _IS_QUESTION, _IS_STANDING = range(3)
 _STANDING_CHARACTERS = 150
 """In a longer text, a request is only one part."""
 _QUESTION_CHARACTERS = 200
-_QUESTION = re.compile(r"[?？؟]\s*(?:\[[^\[\]]*\]\s*)?$")  # the brackets describe a picture
+_QUESTION = expression(r"[?？؟]\s*(?:\[[^\[\]]*\]\s*)?$")  # the brackets describe a picture
 
 _ITEM_SHARE = 4
 _ANSWER_SHARE = 6

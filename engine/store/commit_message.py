@@ -5,10 +5,10 @@ All messages are built here, so that the history can be searched by type and by 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Literal, get_args
 
+from engine.startup.lazy import expression
 from engine.store.paths import shown
 
 CommitType = Literal["conversation", "memory", "identity", "maintenance", "explore", "extract"]
@@ -20,7 +20,7 @@ TYPES: tuple[CommitType, ...] = get_args(CommitType)
 SUBJECT = 72
 """Maximum length of a subject in characters, including its type."""
 
-_TYPED = re.compile(rf"({'|'.join(TYPES)}): *(?=\S)")
+_TYPED = expression(rf"({'|'.join(TYPES)}): *(?=\S)")
 _SESSION = "Session"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from engine.errors import DocumentError, PathRefused, RepositoryError
+from engine.startup.lazy import expression
 from engine.store import crypt, descriptors, git_folder
 from engine.store.encrypted import stored
 from engine.store.files import READ_LIMIT
@@ -19,7 +20,7 @@ Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
 """Checks a file before it is committed, given its path, its bytes, and a function that returns its bytes in
 the newest commit (``None`` if not present). A returned text refuses the file and says why."""
 
-_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_CONFLICT = expression(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _VERBATIM = ("raw/", "conversations/")
 
 

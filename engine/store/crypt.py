@@ -7,10 +7,10 @@ the repository's configuration is never run; it is only compared with the one th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.startup.lazy import expression
 from engine.store import programs
 
 PROGRAM = "git-crypt"
@@ -18,8 +18,8 @@ LOCKED = "is encrypted and locked"
 UNLOCK = "unlock it with: git-crypt unlock KEYFILE"
 
 _HEADER = b"\0GITCRYPT\0"
-_FILTER = re.compile(r"(?:filter\.)?git-crypt(?:-([A-Za-z0-9_-]{1,64}))?")
-_COMMAND = re.compile(r'(["\']?)(?:/[\w@%+=:,./ -]*/)?git-crypt\1 (clean|smudge)(?: --key-name=([\w-]+))?')
+_FILTER = expression(r"(?:filter\.)?git-crypt(?:-([A-Za-z0-9_-]{1,64}))?")
+_COMMAND = expression(r'(["\']?)(?:/[\w@%+=:,./ -]*/)?git-crypt\1 (clean|smudge)(?: --key-name=([\w-]+))?')
 
 
 def is_encrypted(data: bytes) -> bool:

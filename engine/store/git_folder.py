@@ -8,15 +8,17 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+from engine.startup.lazy import expression
+
+REVISION = expression(r"[0-9a-f]{40}([0-9a-f]{24})?")
 SNAPSHOTS = "refs/tags/memory/"
 """Where the tags of snapshots are."""
 _ELSEWHERE = "refs/heads/.invalid"
 _LINE_BYTES = 4096
 _CONFIG_BYTES = 64 * 1024
-_SECTION = re.compile(r'\[\s*(\w+)(?:\s+"([^"\n]*)")?\s*\]')
-_URL = re.compile(r"\s*url\s*=(.*)", re.IGNORECASE)
-_COMMENT = re.compile(r"\s[#;]")
+_SECTION = expression(r'\[\s*(\w+)(?:\s+"([^"\n]*)")?\s*\]')
+_URL = expression(r"\s*url\s*=(.*)", re.IGNORECASE)
+_COMMENT = expression(r"\s[#;]")
 
 
 def repository_folder(root: Path) -> Path:

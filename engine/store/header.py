@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store import yamltext
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 _SAMPLE = 4096
 _WINDOW = 4 * yamltext.MAX_HEADER_BYTES
-_FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_CLOSING = re.compile(rb"\n---[ \t]*\r?\n")
-_FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{""")
+_FENCE = expression(r"^---[ \t]*\r?$", re.MULTILINE)
+_CLOSING = expression(rb"\n---[ \t]*\r?\n")
+_FIRST_KEY = expression(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{""")
 
 
 @cache

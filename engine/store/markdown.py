@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
-_CLOSING = re.compile(r"(?:^|(?<=[ \t]))#++$")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_HEADING = expression(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_CLOSING = expression(r"(?:^|(?<=[ \t]))#++$")
+_FENCE = expression(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import unicodedata
 from pathlib import Path
 
 from engine.errors import PathRefused, WorkspaceError
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.spelling import spelled
 
@@ -43,8 +44,8 @@ _CATEGORY_FOLDERS = {
 _CATEGORY_FILES = frozenset({"facts.md", "decisions.md", "questions.md", "playbooks.md", "tasks.md"})
 _TEXT_SUFFIXES = (".md", ".txt")
 _CONVERSATION_SUFFIXES = (".md", ".txt", ".jsonl")
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_TRANSCRIPT = re.compile(r"[0-9]{4}-(ses_[^/-]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([^/]+)")
+_SESSION_ID = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_TRANSCRIPT = expression(r"[0-9]{4}-(ses_[^/-]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([^/]+)")
 
 
 @dataclass(frozen=True, slots=True)

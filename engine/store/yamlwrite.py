@@ -12,6 +12,7 @@ import yaml
 import yaml.resolver
 
 from engine.errors import DocumentError
+from engine.startup.lazy import expression
 from engine.store.yamltext import Node
 
 _SHORT = 60
@@ -20,9 +21,9 @@ _SHORT = 60
 _RESOLVER: Any = yaml.resolver.Resolver()
 _HARMLESS_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
 # Characters that YAML reads as line ends or does not allow unescaped.
-_ODD = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
+_ODD = expression("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
 # Multi-line texts that a literal block can represent without an indentation or chomping indicator.
-_LITERAL = re.compile(r"\S.*\n.*\S\n?", re.DOTALL)
+_LITERAL = expression(r"\S.*\n.*\S\n?", re.DOTALL)
 
 
 def as_read(value: object) -> object:

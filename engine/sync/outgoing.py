@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
-from engine.redaction.commits import refusals, secrets_of
+from engine.redaction.commits import CommitCheck, secrets_of
 from engine.store.paths import shown
 from engine.store.revisions import TreeEntry, contents
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 _MAX_LISTED = 5
 
 
-def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
+def refuse_secrets(git: Git, check: CommitCheck, theirs: str | None, ours: str, name: str) -> None:
     """Checks every file version and commit message that only our side has.
 
     Manual commits bypass our own check, and a secret that was removed later is still in the history.
 
     Args:
+        check: Knows what is allowed here.
         theirs: The newest commit of the remote.
         name: The remote's name.
 
@@ -29,18 +30,18 @@ def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
         RepositoryError: Something looks like a secret; gives its location, not its text.
     """
     beyond = [ours, *([f"^{theirs}"] if theirs else [])]
-    found = [f"{path} ({why})" for path, why in _secrets(git, theirs, beyond)]
+    found = [f"{path} ({why})" for path, why in _secrets(git, check, theirs, beyond)]
     if not found:
         return
     more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     raise RepositoryError(
         f"nothing was sent: {'; '.join(found[:_MAX_LISTED])}{more}",
         where=f"remote {name}",
-        hint="remove it from the history (git rebase), or push it yourself if it is not a secret: git push",
+        hint="remove it from the history (git rebase); if it is no secret: autopoiesis secrets allow FILE",
     )
 
 
-def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str, str]]:
+def _secrets(git: Git, check: CommitCheck, theirs: str | None, beyond: list[str]) -> list[tuple[str, str]]:
     paths: dict[str, str] = {}
     for line in git.run("rev-list", "--objects", *beyond).output.split(b"\n"):
         name, _, path = line.partition(b" ")
@@ -67,7 +68,7 @@ def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str,
                 shown(entry.path),
                 f"{_commit(git, beyond, entry.name)}{f', line {line}' if line else ''}: {what}",
             )
-            for line, what in refusals(entry.path, data, before)
+            for line, what in check.refusals(entry.path, data, before)
         ]
     for line in git.run("log", "-z", "--format=%H %B", *beyond).output.split(b"\0"):
         name, _, message = line.partition(b" ")

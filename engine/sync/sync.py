@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
+from engine.redaction.commits import CommitCheck
 from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
@@ -284,7 +285,8 @@ class Sync:
     ) -> Report:
         sent = self._count(ours, theirs)
         if sent:
-            outgoing.refuse_secrets(self.repository.git, theirs, ours, remote.name)
+            check = CommitCheck(self.files.read)
+            outgoing.refuse_secrets(self.repository.git, check, theirs, ours, remote.name)
             transport.push(self.repository, remote, ours, clock)
             self._refer(remote, ours)
         now = self.clock().isoformat(timespec=_SECONDS)

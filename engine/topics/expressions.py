@@ -16,20 +16,21 @@ from functools import lru_cache
 from typing import Any
 
 from engine.errors import AutopoiesisError
+from engine.startup.lazy import expression
 
 MAX_COPIES = 20_000
 """Maximum number of elements of an expression after expanding its fixed repetitions."""
 
 _parser: Any = importlib.import_module("re._parser")
 _MAX_GROUPS = 200
-_SLASHES = re.compile(r"/(?P<body>.+)/(?P<flags>[a-zA-Z]*)", re.DOTALL)
+_SLASHES = expression(r"/(?P<body>.+)/(?P<flags>[a-zA-Z]*)", re.DOTALL)
 _KEPT_FLAGS = frozenset("msx")
 _IGNORED_FLAGS = frozenset("igudvy")
-_COUNT = re.compile(r"\{(\d+)(?:,\d*)?\}")
+_COUNT = expression(r"\{(\d+)(?:,\d*)?\}")
 # Most patterns are lists of words and need no parser.
-_LISTED = re.compile(r"(?:\\b)?(?:\((?:\?:)?([\w '|-]+)\)(?:[a-z]\?)?|([\w '|-]+))(?:\\b)?")
+_LISTED = expression(r"(?:\\b)?(?:\((?:\?:)?([\w '|-]+)\)(?:[a-z]\?)?|([\w '|-]+))(?:\\b)?")
 # Syntax that the two parsers read differently: POSIX classes, set operations, and fuzzy matching.
-_DIFFERENT = re.compile(r"\[:|\[\^?\[|\[[^\]]*(?:--|&&|\|\||~~)|\{[^}\d,]|\{\d*,?\d*[^}\d,]")
+_DIFFERENT = expression(r"\[:|\[\^?\[|\[[^\]]*(?:--|&&|\|\||~~)|\{[^}\d,]|\{\d*,?\d*[^}\d,]")
 
 
 class ExpressionError(AutopoiesisError):

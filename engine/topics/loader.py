@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast, get_args
 
 from engine.errors import PathRefused, Problem
+from engine.startup.lazy import expression
 from engine.store import documents
 from engine.store.paths import split_relative
 from engine.store.spelling import composed
@@ -46,10 +46,10 @@ _KEY_SYNONYMS = aliases(
 )
 _ACTIVATION_SYNONYMS = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
 _PRIORITY_SYNONYMS = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
-_MISPLACED = re.compile(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
-_DASH = re.compile(rb"^([ \t]*)-[ \t]")
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
-_LIST_MARK = re.compile(r"^(?:[-*+>]|\d+[.)])\s+")
+_MISPLACED = expression(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
+_DASH = expression(rb"^([ \t]*)-[ \t]")
+_SENTENCE = expression(r"(?<=[.!?])\s")
+_LIST_MARK = expression(r"^(?:[-*+>]|\d+[.)])\s+")
 
 
 def load_topic(

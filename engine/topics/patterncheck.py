@@ -7,11 +7,11 @@ ordinary messages.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any, Literal
 
 from engine.errors import Problem
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store import cron
 from engine.topics.expressions import (
@@ -55,13 +55,13 @@ _ORDINARY = (
     "book a flight from Vienna to Oslo",
     "why did the job stop at 03:00?",
 )
-_NESTED = re.compile(
+_NESTED = expression(
     r"\((?:\?:)?(?P<atom>\\[a-zA-Z]|\\?[^\\()\[\]|*+?{}.^$]|\.|\[[^\[\]]+\])(?P<one>[+*])\)(?P<two>[+*])"
 )
-_OPTIONAL_TAIL = re.compile(
+_OPTIONAL_TAIL = expression(
     r"\((?:\?:)?(?P<body>\\[a-zA-Z]|\[[^\[\]]+\])\+(?P<tail>\\[a-zA-Z]|\\?[^\\()\[\]|*+?{}.^$])[?*]\)(?P<two>[+*])"
 )
-_TWICE = re.compile(r"\((?P<open>\?:)?(?P<choices>[^()|]+(?:\|[^()|]+)+)\)")
+_TWICE = expression(r"\((?P<open>\?:)?(?P<choices>[^()|]+(?:\|[^()|]+)+)\)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from engine.startup.lazy import expression
 
 LIMIT = 200
 """Maximum length in characters of a summary or result in a transcript."""
 
 # Terminal colours, cursor movements and window titles, complete or truncated.
-_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
+_TERMINAL = expression(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
 _WINDOW = 16 * 1024
 _BEFORE = 100
 """Characters before a word that may tell that it is a secret."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from datetime import UTC, date, datetime, time, timedelta
 
+from engine.startup.lazy import expression
 from engine.store.zone import local_day
 
 _HALF_A_DAY = timedelta(hours=12)
-_PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
-_NAMED = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_PLACED = expression(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
+_NAMED = expression(r"(\d{4})-(\d\d)-(\d\d)(?!\d)")
 
 
 def following(moment: datetime, clock: str, day: str = "") -> datetime:

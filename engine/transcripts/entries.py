@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
 from engine.transcripts.escape import decode, encode_line, encode_name
 from engine.transcripts.turn import Attachment, KnowledgeChange, ToolCall
 
 Entry = ToolCall | Attachment | KnowledgeChange
 
-_ENTRY = re.compile(r"> \[(tool|attachment|knowledge):([^\]]*)\](.*)")
-_ARROW = re.compile(r" (→) ")
-_DASH = re.compile(r" (—|–|-) ")
+_ENTRY = expression(r"> \[(tool|attachment|knowledge):([^\]]*)\](.*)")
+_ARROW = expression(r" (→) ")
+_DASH = expression(r" (—|–|-) ")
 # A separator inside the first field gets a backslash; backslashes before a separator are doubled.
-_ARROW_IN = re.compile(r"(?<!\\)(?:(\\+)(?=→)|(?:(?<= )|^)(?=→(?: |$)))")
-_DASH_IN = re.compile(r"(?<!\\)(?:(\\+)(?=[—–-])|(?:(?<= )|^)(?=[—–-](?: |$)))")
-_ARROW_OUT = re.compile(r"(?<!\\)(\\+)(?=→)")
-_DASH_OUT = re.compile(r"(?<!\\)(\\+)(?=[—–-])")
+_ARROW_IN = expression(r"(?<!\\)(?:(\\+)(?=→)|(?:(?<= )|^)(?=→(?: |$)))")
+_DASH_IN = expression(r"(?<!\\)(?:(\\+)(?=[—–-])|(?:(?<= )|^)(?=[—–-](?: |$)))")
+_ARROW_OUT = expression(r"(?<!\\)(\\+)(?=→)")
+_DASH_OUT = expression(r"(?<!\\)(\\+)(?=[—–-])")
 
 
 def render_entry(entry: Entry) -> str:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.header import BOM, locate
 from engine.transcripts.entries import parse_entry, render_entry
@@ -40,12 +41,12 @@ KEY_PREFIX = "<!-- key:"
 """Start of the line that records which call wrote an entry (``engine.transcripts.capture``)."""
 
 _ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
-_FENCE_LINE = re.compile(rb"\n {0,3}(?:```|~~~)")
-_DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
-_DATED = re.compile(rb"\n##[ \t]+[0-9]{4}-")  # not with ``^``: ten times as slow in a long transcript
-_TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
-_TITLE = re.compile(r"\n#[ \t]+(.*)")
-_MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
+_FENCE_LINE = expression(rb"\n {0,3}(?:```|~~~)")
+_DAY = expression(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+_DATED = expression(rb"\n##[ \t]+[0-9]{4}-")  # not with ``^``: ten times as slow in a long transcript
+_TIME = expression(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+_TITLE = expression(r"\n#[ \t]+(.*)")
+_MARK = expression(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
 
 
 def parse(data: bytes, path: str) -> Transcript:

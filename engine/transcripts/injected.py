@@ -31,7 +31,7 @@ _NOTICE = expression(
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 # A marker in backquotes is being discussed, not used.
-_MARKER = re.compile(rf"(?<!`)\{{(?P<end>/?)(?P<name>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}(?!`)")
+_MARKER = expression(rf"(?<!`)\{{(?P<end>/?)(?P<name>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}(?!`)")
 
 # Where an agent's program writes its blocks. A person may write the same tags, so the place tells.
 _AROUND = (
@@ -78,7 +78,7 @@ _LABELS = (
     r":[^\n]*|history:[^\n]*|steering|discussion|message|"
     r"(?:user|agent|system) (?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}[^\n]*"
 )
-_SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
+_SECTION = expression(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 def notice_in(text: str) -> Literal["", "summary"] | None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import ImportFailed, PathRefused
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.checkouts import place_of
 from engine.store.paths import Workspace, slugify
@@ -36,8 +37,8 @@ nothing.
 
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
-_PLAIN = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]*")
-_NAME = re.compile(r"[0-9]{4}-(.+)\.md", re.DOTALL)
+_PLAIN = expression(rb"[A-Za-z0-9][A-Za-z0-9_.:-]*")
+_NAME = expression(r"[0-9]{4}-(.+)\.md", re.DOTALL)
 
 
 def session_path(session_id: str, started: datetime, title: str) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.checkouts import Place, exists, place_of
 from engine.store.files import Files
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FOLDER = "logs/projects"
 _RULES = "knowledge/rules.md"
-_SCOPE = re.compile(rb"\{#[0-9a-f]{7}[^{}\n]* project=([^\s{}]+)")
+_SCOPE = expression(rb"\{#[0-9a-f]{7}[^{}\n]* project=([^\s{}]+)")
 _LONGEST = 100
 _FIELDS = ("project", REPOSITORY_FIELD, "cwd")
 _NO_TOP = ("~", "/", ".")

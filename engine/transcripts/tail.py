@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from engine.errors import ImportFailed
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
@@ -23,8 +24,8 @@ from engine.transcripts.turn import Turn
 
 _MARK_BYTES = 512
 _BLOCK = 1024 * 1024
-_DATED_HEADING = re.compile(rb"\n##[ \t]+(\d{4}-\d\d-\d\d)[ \t]")
-_TURN_HEADING = re.compile(rb"^##[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?\d{1,2}:\d\d\b", re.MULTILINE)
+_DATED_HEADING = expression(rb"\n##[ \t]+(\d{4}-\d\d-\d\d)[ \t]")
+_TURN_HEADING = expression(rb"^##[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?\d{1,2}:\d\d\b", re.MULTILINE)
 _EDGE = 32
 _READ_LIMIT = 64 * 1024 * 1024
 

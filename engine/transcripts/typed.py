@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Turn
 
@@ -165,11 +166,11 @@ def _without_quotations(line: str) -> str:
     return _QUOTED.sub(" ", line)
 
 
-_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>|&gt;)")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+\S")
-_MACHINE = re.compile(
+_WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
+_FENCE = expression(r" {0,3}(`{3,}|~{3,})")
+_QUOTATION = expression(r" {0,3}(?:>|\|\s*>|&gt;)")
+_ITEM = expression(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+\S")
+_MACHINE = expression(
     r"\s*(?:</?[A-Za-z][\w-]*(?:\s[^<>]{0,200})?>|#{1,6}\s|\|.*\||@@|diff --git|[+-]{3} \S|[+-][^\s+-]"
     r"|[+-]\s+\S.{0,200}[;{}()]\s*$|Traceback \(|File \"|at [\w.$<>]+\(|\$ \w|\w+@[\w.-]+[:~]"
     r"|[\w./-]*\w\.\w{1,4}(?::\d+)?:?\s*$|https?://\S+\s*$|\[?\d{1,4}[-:./]\d\d|={3,}|-{3,}|\*{3,}"
@@ -177,24 +178,24 @@ _MACHINE = re.compile(
     r"|(?: {4}|\t)\S|.*[{};]\s*$)"
 )
 """Code, markup, a diff, a table, a path, an address or a log line."""
-_HEADER = re.compile(
+_HEADER = expression(
     r"\s*[*_>]*[^\W\d_][^\n:：]{0,24}[*_]*[:：][*_]*\s+\S+@\S+"
     r"|\s*(?:\*\*)?@?[\w.-]{1,30}(?:\*\*)?\s+(?:[^\W\d_]+\s+){0,3}\d{1,3}\s*[^\W\d_]{1,10}\s+ago\b"
     r"|\s*(?:\*\*)?@[\w.-]{2,30}(?:\*\*)?\s*(?:[:：]|$|\w+ed\b)"
 )
-_FIELD = re.compile(r"\s*[*_>]*[^\W\d_][^\n:：.!?]{0,20}[*_]*[:：]\s*\S")
+_FIELD = expression(r"\s*[*_>]*[^\W\d_][^\n:：.!?]{0,20}[*_]*[:：]\s*\S")
 """Two of these in a row are the head of a mail, or a dialogue."""
-_STAMP = re.compile(
+_STAMP = expression(
     r"^[^\n]{0,40}(?:\b\d{1,2}:\d{2}(?::\d{2})?\s*(?:[AaPp][Mm])?\b[^\n]{0,20}|\b\d{4}-\d\d-\d\d\b[^\n]{0,12}"
     r"|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b[^\n]{0,12})(?:$|[:：\]>-])"
 )
-_SIGN_OFF = re.compile(
+_SIGN_OFF = expression(
     r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_])[\w.'’-]*(?:"
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
-_LEAD = re.compile(r"(?P<lead>[^:：\n.!?]{2,160})[:：](?=\s|$)(?P<rest>.*)$")
-_OWN_LEAD = re.compile(
+_LEAD = expression(r"(?P<lead>[^:：\n.!?]{2,160})[:：](?=\s|$)(?P<rest>.*)$")
+_OWN_LEAD = expression(
     r"^\W*(?:(?:and|also|so|then|now|ok|und|et|y|e) )*(?:for|when|whenever|before|after|in|on|with"
     r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant"
     r"|après|para|antes|per|quando|voor|bij|для|при)\b"
@@ -209,7 +210,7 @@ _OWN_LEAD = re.compile(
     re.IGNORECASE,
 )
 """Announces the person's own words. Every other text before a colon may announce someone else's."""
-_QUOTED = re.compile(
+_QUOTED = expression(
     r"[\"“„](?=(?:\S{1,80}\s+){2})[^\"“”„\n]{8,2000}[\"”“]?|«(?=\s?(?:\S{1,80}\s+){2})[^»\n]{8,2000}»?"
     r"|(?<!\w)['‘](?=(?:[^\s'’]{1,80}\s+){3})[^'’\n]{12,2000}['’](?!\w)|[「『][^」』\n]{6,2000}[」』]?"
 )

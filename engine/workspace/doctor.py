@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.errors import AutopoiesisError, Problem
 from engine.history import UNDOING
 from engine.redaction.commits import HINT as SECRET_HINT
-from engine.redaction.commits import refusals, refuse_secrets
+from engine.redaction.commits import NAME_HINT, CommitCheck
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
@@ -52,7 +52,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """
     workspace = Workspace.open(root)
     files = Files(workspace)
-    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
+    repository = Repository(workspace, guard=CommitCheck(files.read), private=lambda: encrypts(files))
     if staged:
         index = _index_of_commit(repository)
         compared = Comparison(repository.git, repository.has_commits, staged=True, index=index)
@@ -63,7 +63,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
             *_documents(list(versions), versions.get),
             *_staged_topics(workspace, versions),
             *_staged_presets(files, repository, paths),
-            *_staged_secrets(compared, paths),
+            *_staged_secrets(files, compared, paths),
             *_raw(files, repository, compared),
         )
         return tuple(dict.fromkeys(found))
@@ -277,10 +277,15 @@ def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Itera
         yield from map(Finding.of, check_versions(versions, workspace))
 
 
-def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
+def _staged_secrets(files: Files, compared: Comparison, paths: list[str]) -> Iterator[Finding]:
+    check = CommitCheck(files.read)
     for path in paths:
-        for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
-            yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", SECRET_HINT)
+        for line, what in check.refusals(path, compared.show(path) or b"", partial(compared.before, path)):
+            yield Finding(
+                "error",
+                f"{shown(path)}{f':{line}' if line else ''}: {what}",
+                SECRET_HINT if line else NAME_HINT,
+            )
 
 
 def _secrets(files: Files) -> Iterator[Finding]:

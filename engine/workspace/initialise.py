@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import Problem, RepositoryError, WorkspaceError
-from engine.redaction.commits import refuse_secrets
+from engine.redaction.commits import CommitCheck
 from engine.settings import file as config_file
 from engine.settings import trust
 from engine.store.commit_message import commit_message
@@ -83,7 +83,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
             with open_folder(workspace.root, parts, create=True):
                 pass
 
-    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
+    repository = Repository(workspace, guard=CommitCheck(files.read), private=lambda: encrypts(files))
     state = repository.state()
     if state.kind == "none":
         repository.init()

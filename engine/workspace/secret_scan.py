@@ -1,15 +1,18 @@
-"""Finds secrets in the files of a workspace, and in all their versions in git."""
+"""Finds secrets in a workspace and its history, and carries out what a person decided about them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.redaction.commits import secrets_of
+from engine.redaction.commits import ALLOWED, CommitCheck, digest, text_of
+from engine.redaction.detect import PLACEHOLDER, Secret
+from engine.store.monthly import line_of
 from engine.store.revisions import TreeEntry, contents
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ class Skipped:
 def scan_files(files: Files) -> Iterator[FoundSecret | Skipped]:
     """The secrets in the files of a workspace, except caches and ``.git``."""
     root = files.workspace.root
+    check = CommitCheck(files.read)
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
@@ -57,17 +61,18 @@ def scan_files(files: Files) -> Iterator[FoundSecret | Skipped]:
                     path, error.what if isinstance(error, AutopoiesisError) else str(error.strerror)
                 )
                 continue
-            for secret in secrets_of(data):
+            for secret in check.secrets(text_of(data)):
                 yield FoundSecret(path, secret.line, secret.kind)
 
 
-def scan_history(repository: Repository) -> Iterator[FoundSecret | Skipped]:
+def scan_history(files: Files, repository: Repository) -> Iterator[FoundSecret | Skipped]:
     """The secrets in every version of every file in the history, each version once.
 
     Raises:
         RepositoryError: There is no repository, or git failed.
     """
     git = repository.git
+    check = CommitCheck(files.read)
     paths: dict[str, str] = {}
     for line in git.run("rev-list", "--objects", "--all").text.split("\n"):
         name, _, path = line.partition(" ")
@@ -87,9 +92,75 @@ def scan_history(repository: Repository) -> Iterator[FoundSecret | Skipped]:
         else:
             small.append(TreeEntry(paths[name], "file", name, int(size)))
     for entry, data in contents(git, small):
-        found = secrets_of(data)
+        found = check.secrets(text_of(data))
         if found:
             options = ("--all", "-1", "--format=%h", f"--find-object={entry.name}")
             revision = git.run("log", *options).text
             for secret in found:
                 yield FoundSecret(entry.path, secret.line, secret.kind, revision or "unreachable")
+
+
+def allow(files: Files, path: str, line: int | None, at: datetime) -> list[FoundSecret]:
+    """Records that findings in a file, or in its name, are no secrets, for all files and on every machine.
+
+    Only hashes of the findings are recorded.
+
+    Args:
+        line: The line of the findings, from 1; ``None`` for the whole file.
+
+    Returns:
+        The findings allowed.
+
+    Raises:
+        FileNotFoundError, PathRefused, DocumentError: The file cannot be read.
+        WriteFailed, ReadOnly: The record cannot be written.
+    """
+    check = CommitCheck(files.read)
+    text = text_of(files.read(path, limit=_MAX_BYTES))
+    found = [(text, each, each.line) for each in check.secrets(text) if line in (None, each.line)]
+    if line is None:
+        found += [(path, each, 0) for each in check.secrets(path)]
+    hashes = {digest(of[each.start : each.end]): (each.kind, place) for of, each, place in found}
+    when = at.isoformat(timespec="seconds")
+    files.append(
+        ALLOWED,
+        b"".join(
+            line_of({"sha256": name, "at": when, "kind": kind, "path": path, "line": place})
+            for name, (kind, place) in hashes.items()
+        ),
+    )
+    return [FoundSecret(path, place, each.kind) for _, each, place in found]
+
+
+def redact_file(files: Files, path: str, line: int | None) -> int:
+    """Replaces findings in a file by ``PLACEHOLDER``, except allowed ones.
+
+    Args:
+        line: As for ``allow``.
+
+    Returns:
+        The number of replaced findings.
+
+    Raises:
+        FileNotFoundError, PathRefused, DocumentError: The file cannot be read.
+        WriteFailed, ReadOnly: The file cannot be written.
+    """
+    check = CommitCheck(files.read)
+    count = 0
+
+    def wanted(text: str) -> list[Secret]:
+        return [each for each in check.secrets(text) if line in (None, each.line)]
+
+    def change(data: bytes | None) -> bytes | None:
+        nonlocal count
+        count = 0
+        text = text_of(data or b"")
+        while found := wanted(text):
+            for each in reversed(found):
+                text = text[: each.start] + PLACEHOLDER + text[each.end :]
+            count += len(found)
+        return text.encode("utf-8", "surrogateescape") if count else data
+
+    files.read(path, limit=_MAX_BYTES)
+    files.update(path, change)
+    return count

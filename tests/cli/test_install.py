@@ -132,3 +132,20 @@ def test_import_suggests_installing_the_hooks(apo: Command, sample: Path, home: 
     write(log, agent.user("fix it"), agent.says("Fixed."), agent.user("And that?"), agent.says("Too."))
     done = apo("-C", sample, "import", "claude-code", "--yes").out
     assert "new turn" in done and hint not in done
+
+
+@pytest.mark.parametrize("below", ["", "src/deep"])
+def test_doctor_sees_that_the_project_here_turns_hooks_off(
+    apo: Command, sample: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    apo("-C", sample, "install", "claude-code", "--yes")
+    project = tmp_path / "shop"
+    for folder in (".git", ".claude", below):
+        (project / folder).mkdir(parents=True, exist_ok=True)
+    settings = project / ".claude/settings.json"
+    settings.write_text('{"disableAllHooks": true}')
+    monkeypatch.chdir(project / below)
+    why = f"! Claude Code: {settings}: Claude Code runs no hooks, because disableAllHooks is true"
+    assert why in apo("-C", sample, "doctor").out
+    monkeypatch.chdir(tmp_path)
+    assert "✓ Claude Code is connected" in apo("-C", sample, "doctor").out

@@ -169,23 +169,24 @@ def secrets() -> Iterator[tuple[str, str, str, str]]:
     for line in _SHAPED.strip().splitlines():
         kind, _, shape = (part.strip() for part in line.partition("|"))
         for context in CONTEXTS:
-            value = _generate(draw, shape)
+            value = generate(draw, shape)
             yield kind, context, _AROUND[context].replace("{v}", value), value
     for line in _NAMED.strip().splitlines():
         kind, shape, *texts = line.split(" | ")
         for context, text in zip(CONTEXTS, texts, strict=True):
-            value = _generate(draw, shape)
+            value = generate(draw, shape)
             yield kind, context, text.replace("{v}", value), value
     for kind, (label, header) in _BLOCKS.items():
         for context in CONTEXTS:
-            body = "\n".join(_generate(draw, "b64") for _ in range(6))
+            body = "\n".join(generate(draw, "b64") for _ in range(6))
             block = f"-----BEGIN {label}-----\n{header}{body}\n-----END {label}-----"
             if context in ("json", "command line"):
                 block, body = block.replace("\n", "\\n"), body.replace("\n", "\\n")
             yield kind, context, _AROUND[context].replace("{v}", block), body
 
 
-def _generate(draw: random.Random, shape: str) -> str:
+def generate(draw: random.Random, shape: str) -> str:
+    """A random value of a shape such as ``=ab w20``."""
     value = ""
     for part in shape.split():
         if part.startswith("=") and len(part.strip("=")):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engine.redaction.detect import PLACEHOLDER, redact, secrets_in
+from engine.redaction.detect import PLACEHOLDER, redact, redacted, secrets_in
 from tests.cases import each_case
+from tests.redaction import lookalikes
 from tests.redaction.corpus import CONTEXTS, innocent, secrets
 
 _MIN_FOUND = 0.95
@@ -37,6 +38,22 @@ def test_hardly_any_innocent_string_is_mistaken_for_a_secret() -> None:
         print(f"  {kind}: {text[:100]}")
     assert len(strings) >= 80
     assert len(wrong) <= _MAX_FALSE * len(strings)
+
+
+def test_ids_hashes_labels_and_placeholders_next_to_a_naming_word_are_no_secrets() -> None:
+    wrong = [(text, found) for text in lookalikes.innocent() for found in secrets_in(text)]
+    assert not wrong
+
+
+def test_secrets_are_found_among_ids_and_labels() -> None:
+    missed = [text for text, value in lookalikes.secrets() if value in redact(text)[0]]
+    assert not missed
+
+
+def test_a_text_is_redacted_until_nothing_more_is_found() -> None:
+    value = "aB3dE5gH7jK9mN1pQ3sT"
+    text = f"our tokens: {value}A {value}B {value}C and {value}D"
+    assert value not in redacted(text) and not secrets_in(redacted(text))
 
 
 @each_case("kind", ["env", "json", "command line", "prose"])

@@ -158,7 +158,7 @@ def test_the_scan_skips_symlinks_binaries_and_caches(root: Path, tmp_path: Path)
     (root / "a.md").write_text(f"x\n{KEY}\n")
     assert list(scan_files(files)) == [FoundSecret("a.md", 2, "GitHub token")]
     with Engine.open(root) as engine:
-        assert not any(isinstance(each, Skipped) for each in scan_history(engine.repository))
+        assert not any(isinstance(each, Skipped) for each in scan_history(files, engine.repository))
 
 
 def test_the_ledger_and_the_cleanup_log_contain_no_secret(root: Path) -> None:

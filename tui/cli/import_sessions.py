@@ -241,7 +241,7 @@ def _import(
         return 0
     _emit_results(ran.results)
     _emit_sum(ran, counts, dry_run)
-    _emit_held(engine, ran.held)
+    _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
     _emit_recaps(engine, ran, dry_run)
     return 0
@@ -345,7 +345,7 @@ def _left_out(reason: str, count: int) -> str:
     return f"{plural(count, noun)}{rest}"
 
 
-def _emit_held(engine: Engine, held: Sequence[HeldTranscript]) -> None:
+def _emit_held(held: Sequence[HeldTranscript]) -> None:
     if not held:
         return
     emit("left out of the commit:")
@@ -353,10 +353,10 @@ def _emit_held(engine: Engine, held: Sequence[HeldTranscript]) -> None:
         emit(f"  {each.path}{_lines(each.lines)}: {each.why}")
     if len(held) > _SHOWN:
         emit(f"  {_SHOWN} of {len(held)} shown; --json has all")
-    emit(
-        "remove the secrets from these files, and the next import commits them; if they are not secrets,"
-        f" commit by hand: git -C {engine.workspace.root} add PATH && git -C {engine.workspace.root} commit"
-    )
+    from engine.redaction.commits import HINT  # noqa: PLC0415 — imports the patterns
+
+    if any(each.lines for each in held):
+        emit(f"{HINT}; the next import then commits them")
 
 
 def _lines(lines: Sequence[int]) -> str:

@@ -210,13 +210,16 @@ def agents_without() -> list[tuple[str, str]]:
 
 
 def agents_found() -> list[Finding]:
-    """Findings for ``doctor`` about agents with our entries in the user's settings."""
+    """Findings for ``doctor`` about agents with our entries in the user's settings.
+
+    The settings of the project in the current folder may turn them off.
+    """
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import Where, install_state  # noqa: PLC0415 — not for `--help`
     from engine.workspace.finding import Finding  # noqa: PLC0415 — not for `--help`
 
     found = []
-    where = Where(Path.home(), os.environ)
+    where = Where(Path.home(), os.environ, at_work=_project_here())
     for name, contract in CONTRACTS.items():
         states = (state for one in where.each(contract) for state in install_state(contract, one, None))
         for each in dict.fromkeys(states):
@@ -226,3 +229,12 @@ def agents_found() -> list[Finding]:
             elif each.state == "installed":
                 found.append(Finding("ok", f"{contract.title} is connected through {each.path}"))
     return found
+
+
+def _project_here() -> Path | None:
+    """The repository that contains the current folder, or else that folder; ``None`` if it is gone."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -13,6 +12,7 @@ import numpy
 from engine.activation.fusion.classifiers import own_similarity, train_classifiers
 from engine.activation.fusion.postings import index_grams, index_words
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ EXAMPLES_LIMIT = 64
 ABOUT_LIMIT = 4_000
 """Maximum number of characters of instructions and headings."""
 
-_SEPARATORS = re.compile(r"[-_./]+")
+_SEPARATORS = expression(r"[-_./]+")
 
 
 class Embedding(Protocol):

@@ -29,6 +29,7 @@ from engine.context.replies import is_control
 from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, distinct, item_of
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
 from engine.provenance.spoken import in_fences, own_and_quoted
+from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import CORRECTION, QUOTED, Turn
 
@@ -67,16 +68,16 @@ LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "leh
 """Labels of facts learned from what happened."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
-_LABEL = re.compile(
+_LABEL = expression(
     rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<text>\S.*)",
     re.IGNORECASE,
 )
-_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
-_STOP = re.compile(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3}|~{3}|\|)")
-_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
-_DASH = re.compile(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
+_BOX = expression(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
+_STOP = expression(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3}|~{3}|\|)")
+_LIST = expression(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
+_DASH = expression(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
-_DOCUMENT = re.compile(
+_DOCUMENT = expression(
     r"^[ \t]*#{1,6}[ \t]"
     r"|\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
     re.IGNORECASE | re.MULTILINE,

@@ -17,6 +17,7 @@ from typing import Any, cast
 from engine.context.replies import BadReply, quoted, why_no_line, without_thoughts
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Category, Item, Voice, normalised
 from engine.redaction.detect import redacted
+from engine.startup.lazy import expression
 
 CUT = "it was cut off at the token limit"
 REPLY_CHARACTERS = 512 * 1024
@@ -312,7 +313,7 @@ def _joined(statement: str, detail: str) -> str:
     return f"{statement} {detail}" if statement[-1] in _ENDS else f"{statement} — {detail}"
 
 
-_BLANK = re.compile(r"\s*")
-_NUMBERED = re.compile(r"^#\d+")
+_BLANK = expression(r"\s*")
+_NUMBERED = expression(r"^#\d+")
 """An issue number, which may not start a line."""
-_START = re.compile(r"\A(?:#{1,6}(?:\s+|(?=[^\W\d]))|[-*+>]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+")
+_START = expression(r"\A(?:#{1,6}(?:\s+|(?=[^\W\d]))|[-*+>]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+")

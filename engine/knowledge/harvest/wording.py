@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-BEGINNING = re.compile(
+from engine.startup.lazy import expression
+
+BEGINNING = expression(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
     r"|please|pls|btw"
     r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
@@ -15,12 +17,12 @@ BEGINNING = re.compile(
 )
 """Filler words at the start of a sentence."""
 
-OFFER = re.compile(
+OFFER = expression(
     r"\b(?:would you like|want me to|shall i|should i|let me know|do you want|anything else)\b", re.IGNORECASE
 )
 """A polite closing question of an agent."""
 
-CAUSE = re.compile(
+CAUSE = expression(
     r"^(?:the )?(?:\*\*)?(?:root cause|cause|problem|the bug|issue)(?:\*\*)?\s*(?:was"
     r"|is)?\s*:(?:\*\*)?\s*(.+)",
     re.IGNORECASE,
@@ -31,7 +33,7 @@ _VERBS = (
     "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
     "|converted|simplified|modified|migrated"
 )
-DONE = re.compile(
+DONE = expression(
     rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
     r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
@@ -40,18 +42,18 @@ DONE = re.compile(
 )
 """What an agent says it has done, or what is now the case."""
 
-PASSED = re.compile(
+PASSED = expression(
     r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b", re.I
 )
 """A statement that all is well, which is not worth keeping."""
 
-VAGUE = re.compile(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
+VAGUE = expression(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
 """A sentence that depends on the previous one."""
 
-LABEL = re.compile(
+LABEL = expression(
     r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
 )
 """A label before what was done."""
 
-PARTICULAR = re.compile(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
+PARTICULAR = expression(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
 """Something specific: code, a path, an identifier, a number."""

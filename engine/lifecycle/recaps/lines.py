@@ -37,6 +37,7 @@ from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
+from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
 
@@ -298,26 +299,26 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit].rpartition(" ")[0].rstrip(" ,;:") + "…"
 
 
-_SYMBOLS = re.compile(r"^[^\w`\"'(\[/@$.]+")
+_SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…"
-_BULLET = re.compile(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)(?<!e\.g\.)(?<!i\.e\.)[\"')”’]*\s+")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*[.,:;!?]?")
-_PRINTED = re.compile(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
+_BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
+_SENTENCE = expression(r"(?<=[.!?])(?<!\d\.)(?<!e\.g\.)(?<!i\.e\.)[\"')”’]*\s+")
+_WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
+_PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
 _WRITERS = frozenset(
     {"edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "edit_file", "create"}
 )
-_FAILED = re.compile(r"(?:error|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
-_PATCHED = re.compile(r"(?:add|update|delete) (\S+)")
-_COMMIT = re.compile(
+_FAILED = expression(r"(?:error|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
+_PATCHED = expression(r"(?:add|update|delete) (\S+)")
+_COMMIT = expression(
     r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
     r"(?P<subject>[^\"'\n]{4,200}?)(?:(?P=q)| {2}|…|$)"
 )
-_PULL = re.compile(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
-_ANSWERED = re.compile(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
-_CHOOSES = re.compile(
+_PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
+_ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
+_CHOOSES = expression(
     r"\blet['’]?s (?:not|use|go with|keep|drop|remove|call|name|move|stick|avoid|have|make|do|leave|only"
     r"|add)\b|\bgo(?:ing)? with\b|\bi(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
     r"|\bi prefer\b|\bi (?:have )?decided\b|\bkeep (?:it|the|this|that)\b"
@@ -327,11 +328,11 @@ _CHOOSES = re.compile(
     r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
     re.IGNORECASE,
 )
-_DID = re.compile(
+_DID = expression(
     rf"{wording.DONE.pattern}|(?:created|deleted|wrote|pushed|committed|installed|configured)\b",
     re.IGNORECASE,
 )
-_PREPARES = re.compile(
+_PREPARES = expression(
     r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
@@ -339,13 +340,13 @@ _PREPARES = re.compile(
     re.IGNORECASE,
 )
 """The start of a sentence about what the agent is about to do."""
-_POLITE = re.compile(
+_POLITE = expression(
     r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
     r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
     r"|what do you think)\b",
     re.IGNORECASE,
 )
-_REMAINS = re.compile(
+_REMAINS = expression(
     r"\b(?:next steps?|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet|todo|to do"
     r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
     r"|(?:has|have) not been|is blocked|waiting for|pending|once you|you(?:['’]ll| will) (?:need|have) to"

@@ -18,7 +18,6 @@ from engine.context.quoting import bare
 from engine.context.recaps import JOURNALS, SECTION, Recap, recaps_in, section_of
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.knowledge.category_files import refuse_broken
-from engine.lifecycle.recaps.lines import lines_of
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.header import locate
@@ -206,6 +205,8 @@ class Recaps:
         return archived if (self.target.workspace.root / archived).is_file() else current
 
     def _recaps(self, path: str) -> Iterator[Recap]:
+        from engine.lifecycle.recaps.lines import lines_of  # noqa: PLC0415 — few hooks write a recap
+
         transcript = parse(self.source.read(path, limit=None), path)
         name = transcript.session_id
         if not valid_session_id(name) or transcript.header.get(AUTHOR_FIELD):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from hashlib import blake2b
 from itertools import chain
@@ -12,8 +11,9 @@ import apsw
 
 from engine.search import schema
 from engine.search.scripts import searchable
+from engine.startup.lazy import expression
 
-_RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
+_RUN = expression(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
 _MOST_RUNS = 500_000
 """Maximum number of cached runs; in a text of hashes and numbers, every word is a new one."""

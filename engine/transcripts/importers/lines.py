@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.errors import ImportFailed
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.importers.long_line import LongLine
 from engine.transcripts.importers.packed import SUFFIX, unpacked
@@ -24,7 +24,7 @@ that are still longer are skipped and counted."""
 
 _CHUNK = 1024 * 1024
 _DECODER = json.JSONDecoder()
-_FIRST_KEY = re.compile(r'\{\s*"[^"\\]*"')
+_FIRST_KEY = expression(r'\{\s*"[^"\\]*"')
 _BLANK = " \t\r\n\0"
 _BEFORE_PART = (":", ",", "[")
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
+
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 _SHORTEST = 4096
 """Length from which a run of base64 characters is data: nobody writes such a word."""
 
 # The first characters of a run may belong to an escape.
-_RUN = re.compile(
+_RUN = expression(
     rb"((?<![\\A-Za-z0-9+/=_-])|\\u[0-9A-Fa-f]{4}|\\[bfnrt/])([A-Za-z0-9+/=_-]{%d,})" % _SHORTEST
 )
-_MARK = re.compile(r"\[(\d+) bytes of data\]")
+_MARK = expression(r"\[(\d+) bytes of data\]")
 
 
 class LongLine:
