@@ -12,13 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, Problem
+from engine.startup.lazy import expression
 from engine.store import descriptors
 from engine.store.documents import parse
 from engine.store.leftovers import is_leftover
 from engine.store.paths import shown
 
 _LIMIT = 1024 * 1024
-_COPY = re.compile(
+_COPY = expression(
     r"""(?:
         (?P<certain>
             \.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]+)?        # Syncthing
@@ -32,12 +33,12 @@ _COPY = re.compile(
         | \.conflict\d+                                       # rclone
     )(?P<suffix>\.[^.]*)?$""",
     re.VERBOSE | re.IGNORECASE,
-).search
+)
 
 
 def looks_copied(name: str) -> bool:
     """Whether a file's name is one that a copy can have."""
-    return _COPY(name) is not None
+    return _COPY.search(name) is not None
 
 
 def is_used(folder: str, name: str) -> bool:
@@ -54,7 +55,7 @@ def original_of(folder: str, name: str) -> str:
     Args:
         folder: The absolute path of the file's folder.
     """
-    found = _COPY(name)
+    found = _COPY.search(name)
     if found is None or not found.start():
         return ""
     original = name[: found.start()] + (found["suffix"] or "")

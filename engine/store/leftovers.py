@@ -6,15 +6,16 @@ They are never read, watched or committed.
 from __future__ import annotations
 
 import fnmatch
-import re
 from pathlib import Path
+
+from engine.startup.lazy import expression
 
 EXCLUDES = Path(__file__).with_name("leftovers.gitignore")
 """Patterns of their names, in the form of a ``.gitignore``."""
 
 _LINES = EXCLUDES.read_text("utf-8").splitlines()
 _GLOBS = (line.removeprefix("\\") for line in _LINES if not line.startswith("# ") and "/" not in line)
-_LEFTOVER = re.compile("|".join(map(fnmatch.translate, _GLOBS))).match
+_LEFTOVER = expression("|".join(map(fnmatch.translate, _GLOBS)))
 
 
 def is_evicted(place: Path) -> bool:
@@ -24,4 +25,4 @@ def is_evicted(place: Path) -> bool:
 
 def is_leftover(name: str) -> bool:
     """Whether a file of this name is such a leftover; folders never are."""
-    return _LEFTOVER(name) is not None
+    return _LEFTOVER.match(name) is not None

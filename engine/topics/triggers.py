@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import cast, get_args
 
 from engine.errors import Problem
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.yamltext import Mapping, Sequence
 from engine.topics.fields import Fields, aliases, near, shown, word_set
@@ -50,7 +50,7 @@ _NAMED_LANGUAGES = (
 )
 _LANGUAGE_NAMES = {name: code for code, name in (pair.split(":") for pair in _NAMED_LANGUAGES.split())}
 _MARKS = "“”„‟‘’‚‛«»‹›「」『』"
-_QUOTED = re.compile(rf"(?:^|,)\s*([{_MARKS}](?=.*\w)[^{_MARKS}]+[{_MARKS}])\s*(?=,|$)")
+_QUOTED = expression(rf"(?:^|,)\s*([{_MARKS}](?=.*\w)[^{_MARKS}]+[{_MARKS}])\s*(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)
