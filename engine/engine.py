@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 
+_MAY_BE_COPIES = 4
+"""How many times as many results are asked for, as some may have the same text."""
 _INDEX_WAIT_S = 1.0
 """Seconds that a search waits for another writer of the index."""
 
@@ -280,12 +282,15 @@ class Engine(Parts):
     # Search.
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """Search results, best first. A question about past work is answered by the recaps of sessions."""
+        """Search results, best first, of equal texts only one. A question about past work is answered by the
+        recaps of sessions.
+        """
         from engine.context.recaps import with_recaps  # noqa: PLC0415 — not for a prompt
+        from engine.search.results import without_copies  # noqa: PLC0415 — as above
 
-        found, today = self.index.search(query, limit=limit, category=category), self.today
+        found = without_copies(self.index.search(query, limit=_MAY_BE_COPIES * limit, category=category))
         is_wanted = category in (None, "journal")
-        return with_recaps(self.files, query, today, found)[:limit] if is_wanted else found
+        return (with_recaps(self.files, query, self.today, found) if is_wanted else found)[:limit]
 
     def backtest(
         self, last: int = 0, progress: Callable[[int, int], object] = lambda _done, _of: None

@@ -81,6 +81,7 @@ class Hit(Row):
     place: str = Field(description="path:lines, for expand")
     kind: str
     day: Line
+    copies: int = Field(default=0, description="Other places with the same text")
     speaker: Line = Field(description="Who said it; outside sessions, the headings above it")
     score: Score = Field(description="0 to 1, relative to the best hit")
     snippet: Line

@@ -121,6 +121,7 @@ class Memory:
                 speaker=found.speaker or found.heading,
                 score=found.score,
                 snippet=found.snippet,
+                copies=found.copies,
                 whose=_whose(found.path),
             )
             for found in self._engine.search(query, category=kind, limit=2 * limit)

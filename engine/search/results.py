@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from engine.startup.records import dataclass
@@ -65,6 +67,16 @@ class SearchResult:
     relevance: float | None = None
     """0 to 1: how certainly it is related to the query, on the same scale for all queries; ``None`` if not
     measured."""
+    copies: int = 0
+    """How many more chunks with the same text were found (``without_copies``)."""
     worth: float | None = None
     """The probability that it is about what comes next in the session it is found for; ``None`` if that was
     not asked."""
+
+
+def without_copies(results: Iterable[SearchResult]) -> list[SearchResult]:
+    """The results in their order, of those with the same text only the first, with the others' number."""
+    found: dict[str, list[SearchResult]] = {}
+    for result in results:
+        found.setdefault(" ".join(result.text.split()) or result.path, []).append(result)
+    return [replace(same[0], copies=len(same) - 1) if len(same) > 1 else same[0] for same in found.values()]

@@ -92,7 +92,7 @@ def test_signals_meant_for_the_editor_do_not_end_the_workbench(bench: Open, tmp_
     terminal = bench(EDITOR=str(editor), VISUAL="")
     terminal.process.send("3e")
     terminal.until(
-        lambda _: (parts := terminal.raw.split(b"\x1b[?1049h"))[2:] != [] and "live" in parts[-1].decode(),
+        lambda _: (parts := terminal.raw.split(b"\x1b[?1049h"))[2:] != [] and b"live" in parts[-1],
         "the workbench again",
     )
     terminal.process.send("?")

@@ -58,6 +58,8 @@ def search(
         place = f"{result.path}:{result.start_line}{end}"
         emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
         emit("    " + " ".join(result.snippet.split()))
+        if result.copies:
+            emit(f"    {plural(result.copies, 'more place')} with the same text")
         if explain:
             _explain(result)
 

@@ -89,9 +89,12 @@ def title_of(result: SearchResult) -> str:
 
 
 def place_of(result: SearchResult) -> str:
-    """Path and lines; for sessions, the start of the id and lines, as the path is mostly date and name."""
+    """Path and lines; for sessions, the start of the id and lines, as the path is mostly date and name. Ends
+    with the number of other places with the same text.
+    """
     session, _ = _named(result.path)
-    return visible(f"{session.partition('-')[0] or result.path}:{lines_of(result)}")
+    more = f" and {result.copies} equal" if result.copies else ""
+    return visible(f"{session.partition('-')[0] or result.path}:{lines_of(result)}{more}")
 
 
 def _named(path: str) -> tuple[str, str]:
