@@ -21,6 +21,7 @@ from engine.events import ErrorReported, PromptCompiled, TurnTraced
 from engine.gateways.guard import Refusal
 from engine.gateways.plain import plain
 from engine.live.feed import entry_of
+from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -59,7 +60,7 @@ class EventStream:
         message = _message(event)
         if message is None:
             return
-        data = json.dumps(message[1], ensure_ascii=True)
+        data = json.dumps(without_secrets(message[1]), ensure_ascii=True)
         with self._guard:
             self._kept.append(f"id: {self._run}-{self._next}\nevent: {message[0]}\ndata: {data}\n\n".encode())
             self._next += 1
@@ -165,4 +166,5 @@ def _message(event: EngineEvent) -> tuple[str, Any] | None:
     if entry is None:
         return None
     tree = plain(entry)
-    return "feed", {**tree, "text": entry.text[:_MAX_TEXT], "cut": len(entry.text) > _MAX_TEXT}
+    text = redacted(entry.text)  # part of a key is no longer recognized as one
+    return "feed", {**tree, "text": text[:_MAX_TEXT], "cut": len(text) > _MAX_TEXT}
