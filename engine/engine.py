@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 
-_MAY_BE_COPIES = 4
-"""How many times as many results are asked for, as some may have the same text."""
+_IF_COPIES = 4
+"""How many times as many results are looked at if some have the same text."""
 _INDEX_WAIT_S = 1.0
 """Seconds that a search waits for another writer of the index."""
 
@@ -288,7 +288,10 @@ class Engine(Parts):
         from engine.context.recaps import with_recaps  # noqa: PLC0415 — not for a prompt
         from engine.search.results import without_copies  # noqa: PLC0415 — as above
 
-        found = without_copies(self.index.search(query, limit=_MAY_BE_COPIES * limit, category=category))
+        results = self.index.search(query, limit=limit, category=category)
+        found = without_copies(results)
+        if len(found) < len(results):
+            found = without_copies(self.index.search(query, limit=_IF_COPIES * limit, category=category))
         is_wanted = category in (None, "journal")
         return (with_recaps(self.files, query, self.today, found) if is_wanted else found)[:limit]
 
