@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from engine.redaction.kinds import KINDS, Kind, compiled
+from engine.redaction.kinds import Kind, compiled, kinds
 from engine.redaction.named import NAMED, Named
-from engine.redaction.values import stands_for_key
+from engine.redaction.runs import runs
+from engine.redaction.values import is_mixed, stands_for_key
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -21,8 +22,10 @@ PLACEHOLDER = "[secret]"
 """Replaces a redacted secret."""
 
 _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-_BEFORE = 64
+_BEFORE = 96
 _CHARACTER = expression(r"[^\n]")
+_NEVER_ESCAPES = "ghijklopqsuvwxyzGHIJKLMNOPQRSTUVWXYZ"
+"""Letters in which no escape or color sequence ends."""
 _FILLER = expression(r"x{8}|X{8}|\*{4}|\.\.\.")
 """A placeholder for a key in examples."""
 
@@ -95,6 +98,7 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
             elif start >= covered_to and (span := _shape(text, start, rule)) is not None:
                 shaped.append((*span, rule.name))
                 covered_to = span[1]
+    shaped += runs(text)
     shaped = _disjoint(sorted(shaped))
     if not named_anchors:
         return shaped
@@ -129,25 +133,29 @@ def _disjoint(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
-    if not kind.before:
-        if not _begins_word(text, start, kind.anchor):
-            return None
-        first = start
-    else:
+    if not kind.before and not _begins_word(text, start, kind.anchor):
+        return None
+    pattern = compiled(kind.pattern)
+    match = pattern.match(text, start)
+    if match is None:
+        return None
+    first = start
+    if kind.before:
         before = compiled(kind.before).search(text[max(0, start - _BEFORE) : start])
         if before is None:
             return None
-        first = start - len(before[0])
-    pattern = compiled(kind.pattern)
-    match = pattern.match(text, start)
-    if match is None or _FILLER.search(match[0]) or stands_for_key(match[0][len(kind.anchor) :]):
+        first -= len(before[0])
+    if _FILLER.search(match[0]) or stands_for_key(match[0][len(kind.anchor) :]):
         return None
-    return match.span("value") if "value" in pattern.groupindex else (first, match.end())
+    span = match.span("value") if "value" in pattern.groupindex else (first, match.end())
+    return None if kind.mixed and not is_mixed(text[span[0] : span[1]]) else span
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:
     """True if no word character precedes the anchor, except the end of an escape or color sequence."""
     before = text[start - 1 : start] if start else ""
+    if before in _NEVER_ESCAPES:
+        return not before
     if not (before.isalnum() or before == "_" or (before == "-" and anchor == "eyj")):
         return True
     earlier = text[max(0, start - 8) : start]
@@ -172,7 +180,7 @@ def _automaton() -> Any:
     from ahocorasick import Automaton  # noqa: PLC0415 — only when a text is searched
 
     rules: dict[str, tuple[Kind | Named, ...]] = {}
-    known: tuple[Kind | Named, ...] = (*KINDS, *NAMED)
+    known: tuple[Kind | Named, ...] = (*kinds(), *NAMED)
     for rule in known:
         rules[rule.anchor] = (*rules.get(rule.anchor, ()), rule)
     automaton = Automaton()

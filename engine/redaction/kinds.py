@@ -1,15 +1,15 @@
 """Kinds of secrets with a recognizable shape, such as a unique prefix.
 
-Other kinds, such as passwords, are only recognizable by their context: see ``named``. No third-party rule set
-is used: the maintained ones are programs in other languages or, like detect-secrets, depend on an HTTP
-client, test every line against every rule, and lack the keys of language models, which people most often
-type into an agent.
+Other kinds, such as passwords, are only recognizable by their context: see ``named``. The kinds below are
+those that people most often type into an agent; further ones come from the rules of gitleaks, see ``data``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 from engine.startup.records import dataclass
 
@@ -27,6 +27,8 @@ class Kind:
     """Matches from the anchor on. Group ``value`` is the secret if it is not the whole match."""
     before: str = ""
     """Matches the part of the secret before the anchor; if empty, no word character may precede it."""
+    mixed: bool = False
+    """Letters and digits must alternate in the secret, as they do not in names."""
 
 
 @cache
@@ -36,6 +38,10 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 _DASHED = r"[\w-]"
+_PRIVATE = (
+    "QUklWQVRF|SU0EgUFJJVkFUR|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBV|FTkNSWVBURUQgU|EU0EgUFJJVkFUR|QR1AgUFJJVkFUR"
+)
+"""What follows BEGIN in base64 if the key is private."""
 _TOKENS = r"""
 Anthropic key            | sk-ant-                          | [\w-]{16,}
 OpenAI key               | sk-proj- sk-svcacct- sk-admin- sk-None- | [\w-]{16,}
@@ -88,7 +94,7 @@ Doppler token            | dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. | [\w.
 Infisical token          | st.                              | [0-9a-f-]{20,40}\.[0-9a-f]{20,}\.[0-9a-f]{20,}
 1Password token          | ops_eyJ                          | [\w=-]{40,}
 1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,5}[A-Z0-9]{5}
-Linear key               | lin_api_ lin_oauth_              | [A-Za-z0-9]{30,}
+Linear key               | lin_api_ lin_oauth_ lin_wh_              | [A-Za-z0-9]{30,}
 Notion token             | ntn_                             | [A-Za-z0-9]{40,}
 Notion token             | secret_                          | [A-Za-z0-9]{43}(?![A-Za-z0-9])
 Airtable token           | pat                              | [A-Za-z0-9]{14}\.[0-9a-f]{60,}
@@ -99,10 +105,10 @@ Postman key              | PMAK-                            | [0-9a-f]{24}-[0-9a
 New Relic key            | NRAK- NRJS- NRII- NRAA-          | [\w-]{19,}
 Grafana token            | glsa_ glc_                       | [\w+/=-]{30,}
 Honeycomb key            | hcaik_ hcaic_ hcamk_             | [a-z0-9]{40,}
-Dynatrace token          | dt0c01. dt0s01. dt0s16.          | [A-Z0-9]{20,}\.[A-Z0-9]{40,}
+Dynatrace token          | dt0c01. dt0s01. dt0s16.          | [A-Z0-9]{8,}\.[A-Z0-9]{40,}
 Sentry token             | sntrys_ sntryu_                  | [\w+/=-]{40,}
 PostHog key              | phx_                             | [A-Za-z0-9]{30,}
-LaunchDarkly key         | sdk- mob-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+LaunchDarkly key         | sdk- mob- api-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
 Square token             | sq0atp- sq0csp- sq0idp-          | [\w-]{22,}
 Braintree token          | access_token$production$ access_token$sandbox$ | [0-9a-z]{16}\$[0-9a-f]{32}
 Plaid token              | access-production- access-development- access-sandbox- | [0-9a-f]{8}-[0-9a-f-]{27}
@@ -143,6 +149,59 @@ Scalingo token           | tk-us-                           | [\w-]{40,}
 Frame.io token           | fio-u-                           | [\w=-]{60,}
 Defined Networking token | dnkey-                           | [\w=-]{26}-[\w=-]{50,}
 age key                  | AGE-SECRET-KEY-1                 | [0-9A-Z]{50,}
+Tailscale key            | tskey-                           | [a-z]{3,10}-[\w-]{20,}
+Neon key                 | napi_                            | [a-z0-9]{40,}
+Vercel token             | vcp_ vci_ vca_ vcr_ vck_         | [A-Za-z0-9]{24,}
+extended private key     | xprv yprv zprv tprv uprv vprv    | [A-Za-z0-9]{90,}
+ClickUp token            | pk_                              | \d{6,10}_[A-Z0-9]{30,}
+Trello token             | ATTA                             | [0-9a-fA-F]{60,}
+Asana token              | 1/ 2/                            | \d{14,17}(?:/\d{14,17})?:[0-9a-f]{32}
+Elastic key              | essu_                            | [\w+/=]{30,}
+Atlas secret             | mdb_sa_sk_                       | [\w-]{30,}
+Confluent key            | cflt                             | [A-Za-z0-9+/]{50,}
+Paddle key               | pdl_live_apikey_ pdl_sdbx_apikey_ | \w{30,}
+Apify token              | apify_api_                       | [A-Za-z0-9]{30,}
+Honeybadger token        | hbp_                             | [A-Za-z0-9]{30,}
+Docker swarm token       | SWMTKN-                          | \d-[a-z0-9]{40,}-[a-z0-9]{20,}
+k3s token                | K10                              | [0-9a-f]{60,64}::[\w.:-]{16,}
+Bitwarden token          | 0.                               | [0-9a-f]{8}-[0-9a-f-]{27}\.\w{20,}:[\w+/=]{20,}
+Turnstile secret         | 0x4AAAAAAA                       | [\w-]{20,}
+hCaptcha secret          | ES_                              | [0-9a-f]{32}(?![0-9A-Za-z])
+Meilisearch key          | msc_                             | [A-Za-z0-9]{30,}
+Inngest key              | signkey-                         | [a-z]{2,10}-[0-9a-f]{32,}
+Nightfall key            | NF-                              | [A-Za-z0-9]{32}(?![0-9A-Za-z])
+Intercom token           | dG9rO                            | [\w+/]{40,}={0,2}
+Octopus key              | API-                             | (?=[A-Z]*[0-9])[A-Z0-9]{25,34}(?![\w-])
+RunPod key               | rpa_                             | [A-Za-z0-9]{40,}
+Voyage key               | pa-                              | [\w-]{43}(?![\w-])
+Weights and Biases key   | wandb_v1_                        | \w{40,}
+E2B key                  | e2b_                             | [0-9a-f]{40}(?![0-9A-Za-z])
+Firecrawl key            | fc-                              | [0-9a-f]{32}(?![0-9A-Za-z])
+Brave key                | BSA                              | [\w-]{28}(?![\w-])
+Klaviyo key              | pk_                              | [0-9a-f]{34}(?![0-9A-Za-z])
+Rancher token            | token-                           | [a-z0-9]{5}:[a-z0-9]{54}
+JetBrains token          | perm: perm-                      | [\w+/=-]{6,}\.[\w+/=-]{4,}\.[\w+/=-]{20,}
+Matrix token             | syt_                             | \w{6,}_[A-Za-z]\w{18,20}_\w{6}
+Scaleway key             | SCW                              | (?=[A-Z]*[0-9])[A-Z0-9]{17}(?![0-9A-Za-z])
+Datadog token            | ddpat_ ddapp_                    | [A-Za-z0-9]{30,}
+Dub key                  | dub_                             | [A-Za-z0-9]{24}(?![0-9A-Za-z])
+Deno Deploy token        | ddp_                             | [A-Za-z0-9]{36}
+Xata key                 | xau_                             | [A-Za-z0-9]{30,}
+Axiom token              | xaat- xapt-                      | [0-9a-f]{8}-[0-9a-f-]{27}
+Checkly key              | cu_                              | [0-9a-f]{32}(?![0-9A-Za-z])
+Chromatic token          | chpt_                            | [0-9a-f]{12,16}(?![0-9A-Za-z])
+WakaTime key             | waka_                            | (?:tok_)?[0-9a-f]{8}-[0-9a-f-]{27}
+PubNub secret            | sec-c-                           | [\w+/=-]{36,}
+Percy token              | web_ auto_                       | [0-9a-f]{64}(?![0-9A-Za-z])
+Wix key                  | IST.                             | [\w-]{60,}\.[\w-]{60,}
+Aiven token              | aivenv1                          | [\w+/=]{60,}
+UpCloud token            | ucat_                            | [A-Z0-9]{26}(?![0-9A-Za-z])
+Porkbun key              | sk1_                             | [0-9a-f]{64}(?![0-9A-Za-z])
+Phase token              | pss_service: pss_user:           | v\d:[0-9a-f:]{64,}
+bearer secret            | secret-token:                    | [\w.-]{20,}
+Tinybird token           | p.eyJ                            | [\w-]{20,}\.[\w-]{16,}
+Helicone key             | sk-helicone-                     | [a-z0-9]{4,8}-(?:[a-z0-9]{4,8}-?){2,4}
+Sanity token             | sk                               | [A-Za-z0-9]{80,}(?![0-9A-Za-z])
 """
 """Name, prefixes, and the pattern after the prefix."""
 
@@ -169,6 +228,19 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Discord webhook", "/api/webhooks/", r"/api/webhooks/(?P<value>\d{15,20}/[\w-]{40,100})", ".$"),
     ("Teams webhook", ".webhook.office.com/", r"\.webhook\.office\.com/(?P<value>[\w@/-]{40,300})", ".$"),
     ("Azure access signature", "sig=", r"[Ss]ig=(?P<value>[A-Za-z0-9%+/]{30,100}(?:%3[Dd]|=){1,2})", ""),
+    ("Azure access signature", "sig=", r"sig=(?P<value>[\w-]{43})(?![\w%-])", "[?&;]$"),
+    ("signed address", "signature=", r"[Ss]ignature=(?P<value>[\w%+/~=-]{20,4000})", "[?&;-]$"),
+    ("Firebase key", ":apa91b", r":APA91b[\w-]{100,200}", r"[\w-]{7,24}$"),
+    ("Azure key", "jqqj99", r"JQQJ99[A-Za-z0-9]{10,40}", r"[A-Za-z0-9]{40,60}$"),
+    ("Azure key", "+ast", r"\+ASt[A-Za-z0-9+/]{6}==", r"[A-Za-z0-9+/]{70,80}$"),
+    ("Azure key", "azfu", r"AzFu[\w-]{6,10}={0,2}", r"[\w-]{35,50}$"),
+    ("MaxMind key", "_mmk", r"_mmk(?![A-Za-z0-9])", r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$"),
+    ("Unleash token", ":production.", r":production\.[0-9a-f]{50,64}(?![0-9A-Za-z])", r"[\w*-]{1,40}$"),
+    ("Unleash token", ":development.", r":development\.[0-9a-f]{50,64}(?![0-9A-Za-z])", r"[\w*-]{1,40}$"),
+    ("private key in base64", "ls0tls1crudjtib", rf"LS0tLS1CRUdJTiB(?:{_PRIVATE})[\w+/=]{{40,}}", ""),
+    ("webhook", "/hooks/catch/", r"/hooks/catch/(?P<value>\d{4,10}/[a-z0-9]{5,20})", ".$"),
+    ("address with a key", ".io/v3/", r"\.io/v3/(?P<value>[0-9a-f]{32})(?![\w-])", ".$"),
+    ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),
     ("Terraform token", ".atlasv1.", rf"\.atlasv1\.{_DASHED}{{50,80}}", r"[A-Za-z0-9]{14}$"),
     ("Azure client secret", "q~", r"Q~[\w.~-]{31,34}(?![\w~])", r"[\w.~]{3}\d$"),
     ("Mailchimp key", "-us", r"-us\d{1,2}(?![\w-])", r"(?<![0-9a-f])[0-9a-f]{32}$"),
@@ -176,16 +248,43 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
-def _tokens() -> list[Kind]:
-    kinds: list[Kind] = []
-    for line in _TOKENS.strip().splitlines():
-        name, anchors, rest = (part.strip() for part in line.split("|", 2))
-        for anchor in anchors.split():
-            kinds.append(Kind(name, anchor.lower(), rf"{re.escape(anchor)}(?:{rest})"))
-    return kinds
-
-
-KINDS: tuple[Kind, ...] = (
-    *_tokens(),
-    *(Kind(name, anchor, pattern, before) for name, anchor, pattern, before in _SHAPES),
+_MARKS = (
+    "_live_ -live- _test_ -test- _prod_ -prod- _sandbox_ _sbox_ _api_ -api- _apikey_ _secret_ -secret- _sk_ "
+    "_pat_ -pat- _key_ -key- _token_ -token- _oat_ _sat_ _admin_ _svc_ _auth_ -auth-"
 )
+"""What marks a key after the tag of a service that is not in the table, as in ``acme_live_…``."""
+_FIRST_MARKS = "live_ test_ prod_ sk_ pat_ key_ apikey_ api_ secret_ secret- token_"
+_BEFORE_MARK = r"(?<![\w.-])(?!pk|pub)[A-Za-z][A-Za-z0-9]{1,15}$"
+_ASSIGNED = (
+    r"(?![ \t\w.-]{0,20}(?:sha|commit|hash|digest|rev|etag|uuid|id\b|public|site))"
+    r"[ \t\w.-]{0,20}[\s\\'\"]{0,4}(?:=|>|:{1,3}=?|\|\||=>|\?=|,)[`\\'\"\s=]{0,5}"
+)
+"""Between the name of a service and its key."""
+
+
+def kinds() -> tuple[Kind, ...]:
+    """All kinds of secrets with a recognizable shape."""
+    found: list[Kind] = []
+    for name, anchors, rest in _rows(_TOKENS):
+        found += (Kind(name, each.lower(), rf"{re.escape(each)}(?:{rest})") for each in anchors.split())
+    found += (Kind(name, anchor, pattern, before) for name, anchor, pattern, before in _SHAPES)
+    for anchor in _MARKS.split():
+        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, mixed=True))
+    for anchor in _FIRST_MARKS.split():
+        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{20,200}}+(?![\w-])", mixed=True))
+    text = (Path(__file__).parent / "data" / "gitleaks.txt").read_text(encoding="utf-8")
+    prefixed, _, assigned = text.partition("\n[assigned]\n")
+    for name, anchors, rest in _rows(prefixed):
+        found += (
+            Kind(name, each.lower(), rf"{re.escape(each)}(?i:{rest})", mixed=True) for each in anchors.split()
+        )
+    for name, anchors, rest in _rows(assigned):
+        pattern = rf"{_ASSIGNED}(?P<value>{rest})(?![\w-])"
+        found += (Kind(name, each, rf"(?i:{each}{pattern})", "$", mixed=True) for each in anchors.split())
+    return tuple(found)
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    for line in table.splitlines():
+        if line and not line.startswith("#"):
+            yield [part.strip() for part in line.split("|", 2)]

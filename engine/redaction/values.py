@@ -30,9 +30,12 @@ _WORDS = frozenset(
 _PLACEHOLDER = expression(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
 _FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???", "redacted")
 _PHRASE = expression(
-    r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
-    r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
-    re.IGNORECASE,
+    r"(?:(?i:your|insert|enter|replace|change|paste)[ _-]?|"
+    r"(?i:my|the|some|an?|use|put|add|get|set|fill)[ _-]|"
+    r"(?:my|the|some|use|put|add|get|set)(?=[A-Z]))[\w -]{0,40}?"
+    r"(?:(?i:key|token|secret|password|passwd|pass|pwd|value|credentials?)|"
+    r"(?<![A-Za-z0-9])(?i:here|me|it|this|in))"
+    r"[\w-]{0,20}|(?i:my|the|some|an?|new|old)(?i:key|token|secret|password|passwd|pass|pwd)\d{0,4}"
 )
 _ELSEWHERE = expression(
     r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
@@ -44,7 +47,8 @@ _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[!=<>]=[^=\s]")
 _NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}|[A-Z]{2,10}-\d{1,6}")
 _NAMES_ITSELF = expression(
-    r"(?i:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth)"
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
+    r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth))"
 )
 _LABEL = expression(r"[^\W\d_](?:[^\W\d_]|[ '’.:?!*()…-])+")
 _TRANSLATED = expression(
@@ -68,6 +72,10 @@ _ID = expression(
 """Ids of messages, tool calls, requests and the like, which services of models and others give."""
 _JOINED = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
 _CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
+_MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
+_CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
+_SEPARATORS = expression(r"[\W_]")
+_CAMEL_NUMBERED = expression(r"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+){1,9}+")
 _DATE = expression(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
 _DIGIT = expression(r"[0-9]")
 _SYMBOL = expression(r"[^\w\s.-]")
@@ -112,9 +120,27 @@ def is_label(value: str) -> bool:
     return is_shown and _LABEL.fullmatch(value) is not None and _TRANSLATED.search(value) is not None
 
 
+def is_id(value: str) -> bool:
+    """True if it has the form of the ids that services give to messages, tool calls and the like."""
+    return _ID.fullmatch(value) is not None
+
+
 def stands_for_key(value: str) -> bool:
     """True if what follows a key's prefix is words, as in ``your-key-goes-here``."""
     return _STANDS_FOR_KEY.fullmatch(value) is not None
+
+
+def is_mixed(value: str) -> bool:
+    """True if letters and digits, or small and capital letters, alternate in it as they do in no name."""
+    part = value[:200]
+    if not has_digit(part) or entropy(part) < 3 or is_placeholder(value):
+        return False
+    return _MIXED.search(part) is not None or any(
+        len(each) >= 10
+        and _CAPITAL_WITHIN.search(each) is not None
+        and _CAMEL_NUMBERED.fullmatch(each) is None
+        for each in _SEPARATORS.split(part)
+    )
 
 
 def has_digit(value: str) -> bool:
@@ -177,7 +203,7 @@ def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
         return False
     if len(value) < 8 or " " in value or is_placeholder(value) or _DATE.fullmatch(value):
         return False
-    if (not quoted and is_reference(value)) or _ID.fullmatch(value):
+    if not quoted and is_reference(value):
         return False
     if is_numbered:
         if _JOINED_PARTS.fullmatch(value) and _NAMES_ITSELF.search(value):
@@ -189,6 +215,20 @@ def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
     return (mixed and len(value) >= 16 and entropy(value) >= 3.2) or (assigned and "." not in value)
 
 
+def is_typed(value: str) -> bool:
+    """True if it looks like a password in a sentence: letters and digits, but no name, date or id."""
+    if len(value) < 6 or not value.isascii() or not has_digit(value) or not any(map(str.isalpha, value)):
+        return False
+    if len(value) >= 7 and _HEX.fullmatch(value):
+        return False
+    others = (_DATE, _NUMBERED_WORDS, _JOINED_PARTS, _ID, _CONSTANT, _CAMEL_NUMBERED)
+    if is_placeholder(value) or is_reference(value) or any(each.fullmatch(value) for each in others):
+        return False
+    return _MIXED.search(value) is not None or (
+        (value.lower() != value and value.upper() != value) or _SYMBOL.search(value) is not None
+    )
+
+
 def _is_type(value: str) -> bool:
     """True if it looks like a class name: at least two capitalized words."""
     return _CAMEL.fullmatch(value) is not None and sum(map(str.isupper, value)) >= 2
@@ -198,7 +238,7 @@ def is_random(value: str) -> bool:
     """True if a run of letters and digits does not look like a name."""
     if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
         return False
-    if "/" in value or any(each.fullmatch(value) for each in (_DOTTED, _NUMBERED_WORDS, _ID)):
+    if "/" in value or any(each.fullmatch(value) for each in (_DOTTED, _NUMBERED_WORDS)):
         return False
     kinds = sum(any(test(letter) for letter in value) for test in (str.isdigit, str.islower, str.isupper))
     return kinds == 3 and entropy(value) >= 3.5

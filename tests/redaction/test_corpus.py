@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from pathlib import Path
+
+from engine.redaction import detect
 from engine.redaction.detect import PLACEHOLDER, redact, redacted, secrets_in
+from engine.redaction.kinds import kinds as all_kinds
 from tests.cases import each_case
-from tests.redaction import lookalikes
+from tests.redaction import kinds, lookalikes
 from tests.redaction.corpus import CONTEXTS, innocent, secrets
 
 _MIN_FOUND = 0.95
@@ -40,6 +46,39 @@ def test_hardly_any_innocent_string_is_mistaken_for_a_secret() -> None:
     assert len(wrong) <= _MAX_FALSE * len(strings)
 
 
+def test_secrets_of_services_systems_and_languages_are_found_in_every_surrounding() -> None:
+    missed = []
+    tried = Counter[str]()
+    for kind, where, text, value in kinds.secrets():
+        tried[where] += 1
+        redacted_text, count = redact(text)
+        if not count or value in redacted_text or (len(value) >= 20 and value[-12:] in redacted_text):
+            missed.append((kind, where, text))
+    print(f"\n{len(missed)} of {tried.total()} missed", *missed, sep="\n  ")
+    for where in kinds.SURROUNDINGS:
+        assert tried[where] >= 120
+        assert sum(each[1] == where for each in missed) <= (1 - _MIN_FOUND) * tried[where], where
+
+
+def test_hardly_any_id_hash_label_or_public_key_is_mistaken_for_a_secret() -> None:
+    strings = kinds.innocent()
+    wrong = [(text, found) for text in strings for found in secrets_in(text)]
+    assert len(strings) >= 120 and len(wrong) <= _MAX_FALSE * len(strings), wrong
+
+
+@each_case("name", ["token=", "token: ", '"token": "', "the token is ", "DEPLOY_TOKEN=", "api_key: "])
+def test_what_a_secret_is_set_to_is_one_even_in_the_form_of_an_id(name: str) -> None:
+    for value in ("run_" + "aB3dE5gH7jK9mN1pQ3sT", "file-" + "aB3dE5gH7jK9mN1pQ3sT"):
+        assert value not in redacted(name + value)
+
+
+@each_case("name", ['"id": "', '"run_id":"', '"fileId": "', "tokens: 12, id: ", "token usage of "])
+def test_an_id_next_to_a_naming_word_is_kept(name: str) -> None:
+    for value in ("run_" + "aB3dE5gH7jK9mN1pQ3sT", "file-" + "aB3dE5gH7jK9mN1pQ3sT"):
+        text = f'{{"tokens": 5, {name}{value}'
+        assert redacted(text) == text
+
+
 def test_ids_hashes_labels_and_placeholders_next_to_a_naming_word_are_no_secrets() -> None:
     wrong = [(text, found) for text in lookalikes.innocent() for found in secrets_in(text)]
     assert not wrong
@@ -48,6 +87,13 @@ def test_ids_hashes_labels_and_placeholders_next_to_a_naming_word_are_no_secrets
 def test_secrets_are_found_among_ids_and_labels() -> None:
     missed = [text for text, value in lookalikes.secrets() if value in redact(text)[0]]
     assert not missed
+
+
+def test_every_rule_compiles_and_those_of_others_ship_with_their_licence() -> None:
+    known = {each.name: re.compile(each.pattern) and re.compile(each.before) for each in all_kinds()}
+    assert {"openshift-user-token", "cisco-meraki-api-key", "GitHub token"} <= known.keys()
+    data = Path(detect.__file__).parent / "data"
+    assert "Copyright (c) 2019 Zachary Rice" in (data / "LICENSE.gitleaks").read_text()
 
 
 def test_a_text_is_redacted_until_nothing_more_is_found() -> None:

@@ -20,7 +20,35 @@ def test_a_long_run_of_one_character_is_scanned(part: str) -> None:
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "part",
-    ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a:", "token=", "curl -u ", "password is ", "secret key "],
+    [
+        *(
+            "eyJ-",
+            "-----BEGIN PRIVATE KEY-----",
+            "://a:",
+            "token=",
+            "curl -u ",
+            "password is ",
+            "secret key ",
+        ),
+        *(
+            "пароль ",
+            "şifre a",
+            "密码",
+            "x_live_",
+            "key_",
+            "_" + "a" * 12,
+            "ZXlKaGJHY2lPaU",
+            "LS0tLS1CRUdJTiB",
+        ),
+        *("net use /user:a ", "echo a | sudo -S ", "twitter=", "X=aa1", ".bcdefg.", "WIFI:P:", "signature="),
+        *(
+            "https -a ",
+            "1/1",
+            "htpasswd -b -c ",
+            "x_live_" + "a" * 180 + "B1 ",
+            "AB=" + "a" * 14 + "1" + "b" * 90,
+        ),
+    ],
 )
 def test_a_text_of_repeated_prefixes_is_scanned(part: str) -> None:
     text = part * (100_000 // len(part))
