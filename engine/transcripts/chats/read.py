@@ -16,6 +16,7 @@ from engine.transcripts.chats import (
     claude_export,
     gemini,
     labelled,
+    layouts,
     opencode,
     prompts,
     records,
@@ -81,9 +82,9 @@ def _log(log: SessionLog, name: str) -> Transcript:
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     """The conversations in a file; empty if speakers cannot be told apart.
 
-    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of
-    ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and Codex, JSON or JSON Lines with a role
-    per message, and texts that label speakers with headings, bold names, plain labels or timestamps.
+    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and
+    Codex, the programs in ``layouts``, JSON or JSON Lines with a role per message, and texts that label
+    speakers with headings, bold names, plain labels or timestamps.
     """
     return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
 
@@ -173,6 +174,9 @@ def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
         yield opencode.read(first)
     elif prompts.kind_of_history(first):
         yield from prompts.read(record for record, _ in found)
+    elif (known := layouts.conversations([record for record, _ in found])) is not None:
+        for about, messages in known[1]:
+            yield from records.conversation(about, messages, known[0])
     else:
         yield from records.read(found)
 
