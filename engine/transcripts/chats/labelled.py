@@ -21,6 +21,7 @@ NAME = "chat"
 ROLES: dict[str, Role] = {
     "user": "user", "human": "user", "you": "user", "me": "user", "person": "user", "you said": "user",
     "prompt": "user", "benutzer": "user", "utilisateur": "user", "usuario": "user", "utente": "user",
+    "utilizador": "user", "usuário": "user",
     "用户": "user", "ユーザー": "user", "пользователь": "user",
     "assistant": "agent", "agent": "agent", "ai": "agent", "ai assistant": "agent", "model": "agent",
     "bot": "agent", "chatbot": "agent", "llm": "agent", "response": "agent", "claude": "agent",

@@ -1,7 +1,8 @@
 """Reads conversations in JSON: ``role`` and ``content``, ``sender`` and ``text``, lists of ``messages``.
 
-This includes exports of ChatGPT and Open WebUI (each conversation a tree of messages), Claude.ai
-(``chat_messages``), opencode, LibreChat and Grok. Records that do not name a speaker are skipped and counted.
+This includes exports of ChatGPT, DeepSeek, Open WebUI, Qwen and Z.ai (each conversation a tree of messages),
+Claude.ai (``chat_messages``), opencode, LibreChat and Grok. Records that do not name a speaker are skipped
+and counted.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _LISTS = (
     "dialogue",
     "responses",
     "items",
+    "data",
 )
 _ABOUT = ("info", "session", "conversation", "chat")
 """Where an export describes a conversation beside its messages."""
@@ -40,7 +42,9 @@ _MORE_ROLES: dict[str, Role] = {
 _IDS = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id", "uuid", "id")
 _NOT_SHOWN = "[REDACTED]"
 """Stands below the text of a reply where Cursor keeps the thinking to itself."""
-_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "ts")
+_TIMES = (
+    "timestamp", "created_at", "create_time", "createdAt", "inserted_at", "created", "time", "date", "ts",
+)  # fmt: skip
 
 
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
@@ -86,7 +90,11 @@ def _conversations(record: Record) -> Iterator[tuple[Record, Iterable[Record], s
     about = next((found for key in _ABOUT if (found := object_of(record, key))), record)
     open_webui = object_of(object_of(about, "history"), "messages")
     if isinstance(tree := record.get("mapping"), dict):
-        yield record, _tree_messages(tree, text_of(record, "current_node")), "chatgpt"
+        messages = _tree_messages(tree, text_of(record, "current_node"))
+        if any(list_of(object_of(node, "message"), "fragments") for node in tree.values()):
+            yield record, map(_joined, messages), "deepseek"
+        else:
+            yield record, messages, "chatgpt"
     elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
         yield record, _copilot_messages(requests), "copilot"
     elif open_webui:
@@ -103,6 +111,17 @@ def _conversations(record: Record) -> Iterator[tuple[Record, Iterable[Record], s
         name = "opencode" if record.get("agent") == "opencode" or "info" in record else NAME
         name = "claude-ai" if "chat_messages" in record else name
         yield from inner or [({**record, **about}, _with_children(records), name)]
+
+
+def _joined(message: Record) -> Record:
+    """A message of DeepSeek, which is in fragments: what was asked, thought and replied."""
+    fragments = [each for each in list_of(message, "fragments") if isinstance(each, dict)]
+    is_asked = any(text_of(each, "type") == "REQUEST" for each in fragments)
+    content = [
+        {"type": "thinking"} if text_of(each, "type") == "THINK" else text_of(each, "content")
+        for each in fragments
+    ]
+    return {**message, "role": "user" if is_asked else "assistant", "content": content}
 
 
 def _linked(messages: Record) -> Record:
