@@ -37,8 +37,8 @@ _MARKER = expression(rf"(?<!`)\{{(?P<end>/?)(?P<name>{_CURLY})(?:[ \t][^{{}}\n]*
 _AROUND = (
     # Claude Code: a part of a message, or on lines of its own above or below what was typed
     r"system-reminder|user-prompt-submit-hook|post-tool-use-hook|new-diagnostics"
-    # Gemini CLI: below the prompt
-    r"|hook_context"
+    # Gemini CLI and Qwen Code: below the prompt
+    r"|hook_context|qwen:user-prompt-submit-context"
 )
 _ABOVE = (
     # Claude Code in an editor, and with hooks

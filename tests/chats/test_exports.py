@@ -83,7 +83,28 @@ def _grok() -> dict[str, Any]:
     return {"conversations": [{"conversation": {"id": "g1", "title": "T"}, "responses": said}]}
 
 
+def _deepseek() -> list[dict[str, Any]]:
+    def node(name: str, parent: str, below: list[str], *fragments: tuple[str, str]) -> dict[str, Any]:
+        parts = [{"type": kind, "content": text} for kind, text in fragments]
+        message = {
+            "model": "deepseek-chat",
+            "inserted_at": f"2026-03-01T10:0{name}:00+03:00",
+            "fragments": parts,
+        }
+        return {"id": name, "parent": parent, "children": below, "message": message}
+
+    tree = {
+        "root": {"id": "root", "parent": None, "children": ["1"], "message": None},
+        "1": node("1", "root", ["2"], ("REQUEST", "one")),
+        "2": node("2", "1", ["3"], ("THINK", "hm"), ("RESPONSE", "two")),
+        "3": node("3", "2", [], ("REQUEST", "three")),
+    }
+    return [{"id": "d1", "title": "T", "inserted_at": "2026-03-01T10:00:00+03:00", "mapping": tree}]
+
+
 EXPORTS: dict[str, Any] = {
+    "deepseek": _deepseek(),
+    "qwen": {"success": True, "request_id": "r", "data": _open_webui()},
     "librechat": _librechat(nested=False),
     "librechat-branches": _librechat(nested=True),
     "open-webui": _open_webui(),
@@ -109,7 +130,7 @@ def test_an_export_is_read_with_both_sides_in_order(name: str) -> None:
     (found,) = read_chats(json.dumps(EXPORTS[name]).encode(), f"{name}.json")
     assert [(turn.role, turn.text) for turn in found.turns] == _DIALOGUE
     assert found.session_id
-    assert (found.started is not None) == (name in ("open-webui", "opencode", "grok"))
+    assert (found.started is not None) == (name in ("open-webui", "opencode", "grok", "deepseek", "qwen"))
 
 
 def test_an_export_of_several_conversations_gives_each() -> None:

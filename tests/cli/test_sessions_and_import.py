@@ -104,3 +104,22 @@ def test_named_files_and_folders_are_imported(apo: Command, sample: Path, tmp_pa
     assert ran.code == 0
     assert "1 new" in ran.out and "skipped" in ran.out
     assert "1 unchanged" in apo("-C", sample, "import", tmp_path / "logs").out, "nor without the agent's name"
+
+
+def test_a_conversation_that_cline_keeps_twice_is_imported_once(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
+    sent = [
+        {"role": "user", "content": "<task>\nfix it\n</task>"},
+        {"role": "assistant", "content": "Fixed."},
+    ]
+    shown = [{"ts": 1767644899093, "type": "say", "say": "task", "text": "fix it"}]
+    for folder, files in (
+        ("both", {"api_conversation_history.json": sent, "ui_messages.json": shown}),
+        ("one", {"ui_messages.json": shown}),
+    ):
+        (tmp_path / folder).mkdir()
+        for name, content in files.items():
+            (tmp_path / folder / name).write_text(json.dumps(content))
+    assert "1 new" in apo("-C", sample, "import", tmp_path / "both").out
+    assert "1 new" in apo("-C", sample, "import", tmp_path / "one").out

@@ -114,6 +114,8 @@ def _files(path: Path, is_log: bool) -> list[Path]:
         if plain_path(file).suffix.lower() in CHAT_SUFFIXES
         and (plain_path(file).suffix != ".jsonl" or is_session_log(file.relative_to(path)))
         and not {".git", "node_modules", "subagents", "tool-results"} & set(file.relative_to(path).parts)
+        # Cline keeps a conversation twice: as it was sent, and as its panel has shown it.
+        and not (file.name == "ui_messages.json" and file.with_name("api_conversation_history.json") in found)
     ]
 
 

@@ -99,7 +99,7 @@ def read_log(records: Iterable[Record]) -> Iterator[Chat]:
     """The conversations in ``logs.json``, which stores only the user's messages."""
     chats: dict[str, ChatBuilder] = {}
     for record in records:
-        session_id = text_of(record, "sessionId")
+        session_id = str(record.get("sessionId") or "")  # a number in the first versions
         chat = chats.setdefault(session_id, ChatBuilder())
         chat.session_id = session_id
         text = text_of(record, "message")

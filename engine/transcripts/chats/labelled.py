@@ -1,4 +1,4 @@
-"""Reads chats with speaker labels: ``## User``, ``**You:**``, ``Human: …``, ``[10:00] Alice: …``.
+"""Reads chats with speaker labels: ``## User``, ``**You:**``, ``[USER]``, ``Human: …``, ``[10:00] Alice: …``.
 
 None of these layouts is unambiguous: any text that contains such a line could pose as the user. So a file is
 read in a single layout, the one that appears first, and labels inside fenced code or quotations are ignored.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
+from engine.transcripts.chats.wrapped import unwrapped_text
 from engine.transcripts.escape import outside_code
 from engine.transcripts.turn import Role
 
@@ -20,6 +21,7 @@ NAME = "chat"
 ROLES: dict[str, Role] = {
     "user": "user", "human": "user", "you": "user", "me": "user", "person": "user", "you said": "user",
     "prompt": "user", "benutzer": "user", "utilisateur": "user", "usuario": "user", "utente": "user",
+    "utilizador": "user", "usuário": "user",
     "用户": "user", "ユーザー": "user", "пользователь": "user",
     "assistant": "agent", "agent": "agent", "ai": "agent", "ai assistant": "agent", "model": "agent",
     "bot": "agent", "chatbot": "agent", "llm": "agent", "response": "agent", "claude": "agent",
@@ -57,6 +59,10 @@ _LABEL = re.compile(
     rf"^(?P<who>{_WHO})[ \t]*(?P<about>[(\[][^)\]\n]{{1,40}}[)\]])?[ \t]*[:：](?=\s|$)",
     re.MULTILINE | re.IGNORECASE,
 )
+_BRACKETED = re.compile(
+    rf"^\[(?P<who>{_WHO})\][ \t]*(?P<about>{_STAMP})?(?:[ \t]*[:：](?=\s|$)|[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _STAMPED = re.compile(
     r"^[\u200e\u200f]?(?:\[(?P<in>[^\]\n]{0,24}?\d{1,2}:\d\d[^\]\n]{0,24})\][ \t]*[-–—]?"
     r"|(?P<out>\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?[ \t]\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp][Mm])?)"
@@ -64,6 +70,8 @@ _STAMPED = re.compile(
     r"|(?:\*\*)?(?P<who>[^\s:*<>\[\]`][^:*<>\[\]`\n]{0,39}?)(?:\*\*)?[:：](?:\*\*)?)(?=\s|$)",
     re.MULTILINE,
 )
+# Exporters of Claude Code's logs put what a tool returned below the user's label, as the log has it.
+_TOOL_RESULT = re.compile(rf"\s*{_SIGN}\*\*{_SIGN}Tool (?:Result|Output)\b[^\n]*\*\*[ \t]*\n", re.IGNORECASE)
 _EXPORTED = re.compile(
     r"^_Exported on (?P<at>[^\n]*?) from (?P<what>Cursor|[A-Z]\w+)\b[^\n]*_[ \t]*$", re.MULTILINE
 )
@@ -90,7 +98,7 @@ def read(text: str) -> Chat | None:
     """
     layouts = [
         labels
-        for find in (_heading_labels, _bold_labels, _plain_labels, _stamped_labels)
+        for find in (_heading_labels, _bold_labels, _bracketed_labels, _plain_labels, _stamped_labels)
         if _has_both_sides(labels := find(text))
     ]
     if not layouts:
@@ -113,6 +121,12 @@ def read(text: str) -> Chat | None:
         counted = label.start
         end = labels[number + 1].start if number + 1 < len(labels) else len(text)
         body = _trimmed(text[label.body : end])
+        if label.role == "user" and _TOOL_RESULT.match(body) is not None:
+            chat.drop("tool-output")
+            continue
+        if label.role == "user" and (prompt := unwrapped_text(body)) is not None:
+            chat.drop("injected")
+            body = prompt.typed
         if body.strip() and names_people and label.role == "user" and len(people) > 1:
             body = f"{label.who}: {body.lstrip()}"
         chat.say(label.role, body.lstrip(" \t"), label.at, line=line + 1)
@@ -141,6 +155,10 @@ def _bold_labels(text: str) -> list[_Label]:
         _label(match, match["about"] or match["after"] or match["alone"] or match["behind"])
         for match in outside_code(text, list(_BOLD.finditer(text)))
     ]
+
+
+def _bracketed_labels(text: str) -> list[_Label]:
+    return [_label(match, match["about"]) for match in outside_code(text, list(_BRACKETED.finditer(text)))]
 
 
 def _plain_labels(text: str) -> list[_Label]:

@@ -13,9 +13,11 @@ from typing import Any
 from engine.store.header import BOM
 from engine.transcripts.chats import (
     aider,
+    claude_code_log,
     claude_export,
     gemini,
     labelled,
+    layouts,
     opencode,
     prompts,
     records,
@@ -81,9 +83,10 @@ def _log(log: SessionLog, name: str) -> Transcript:
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     """The conversations in a file; empty if speakers cannot be told apart.
 
-    Supported are SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of
-    ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and Codex, JSON or JSON Lines with a role
-    per message, and texts that label speakers with headings, bold names, plain labels or timestamps.
+    Supported are SpecStory, Aider, Claude Code's ``/export``, ``claude-code-log``, Cursor's and Cline's
+    exports, Gemini CLI, exports of ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and
+    Codex, the programs in ``layouts``, JSON or JSON Lines with a role per message, and texts that label
+    speakers with headings, bold names, names in brackets, plain labels or timestamps.
     """
     return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
 
@@ -144,6 +147,8 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
         yield from aider.read(text)
     elif specstory.looks_like(text):
         yield specstory.read(text)
+    elif claude_code_log.looks_like(text):
+        yield from claude_code_log.read(text)
     elif claude_export.looks_like(text):
         yield claude_export.read(text)
     else:
@@ -173,6 +178,9 @@ def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
         yield opencode.read(first)
     elif prompts.kind_of_history(first):
         yield from prompts.read(record for record, _ in found)
+    elif (known := layouts.conversations([record for record, _ in found])) is not None:
+        for about, messages in known[1]:
+            yield from records.conversation(about, messages, known[0])
     else:
         yield from records.read(found)
 

@@ -1,7 +1,8 @@
 """Reads conversations in JSON: ``role`` and ``content``, ``sender`` and ``text``, lists of ``messages``.
 
-This includes exports of ChatGPT and Open WebUI (each conversation a tree of messages), Claude.ai
-(``chat_messages``), opencode, LibreChat and Grok. Records that do not name a speaker are skipped and counted.
+This includes exports of ChatGPT, DeepSeek, Open WebUI, Qwen and Z.ai (each conversation a tree of messages),
+Claude.ai (``chat_messages``), opencode, LibreChat and Grok. Records that do not name a speaker are skipped
+and counted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from engine.transcripts.chats.wrapped import unwrapped
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
-from engine.transcripts.turn import COMMAND, Role
+from engine.transcripts.turn import ANSWER, COMMAND, Role
 
 _LISTS = (
     "messages",
@@ -30,6 +31,7 @@ _LISTS = (
     "dialogue",
     "responses",
     "items",
+    "data",
 )
 _ABOUT = ("info", "session", "conversation", "chat")
 """Where an export describes a conversation beside its messages."""
@@ -40,7 +42,9 @@ _MORE_ROLES: dict[str, Role] = {
 _IDS = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id", "uuid", "id")
 _NOT_SHOWN = "[REDACTED]"
 """Stands below the text of a reply where Cursor keeps the thinking to itself."""
-_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "ts")
+_TIMES = (
+    "timestamp", "created_at", "create_time", "createdAt", "inserted_at", "created", "time", "date", "ts",
+)  # fmt: skip
 
 
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
@@ -52,7 +56,7 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     for record, line in records:
         found = list(_conversations(record))
         for about, messages, name in found:
-            yield from _conversation(about, messages, line, name)
+            yield from conversation(about, messages, name, line)
         if not found:
             _message(loose, record, line)
             loose.session_id = loose.session_id or _first_text(record, _IDS[:5])
@@ -61,13 +65,36 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
         yield chat
 
 
+def conversation(about: Record, messages: Iterable[Record], name: str, line: int = 0) -> Iterator[Chat]:
+    """The conversation in messages; none if nothing was said.
+
+    Args:
+        about: What describes it: its id, title, model and folder.
+        name: The program that wrote it.
+    """
+    chat = ChatBuilder()
+    chat.session_id = _first_text(about, _IDS)
+    chat.title = text_of(about, "title") or text_of(about, "name")
+    chat.model = text_of(about, "model") or text_of(about, "default_model_slug")
+    chat.cwd = text_of(about, "cwd") or text_of(about, "directory")
+    for message in messages:
+        _message(chat, message, line)
+    found = chat.chat(name)
+    if found.turns:
+        yield found
+
+
 def _conversations(record: Record) -> Iterator[tuple[Record, Iterable[Record], str]]:
     """Each conversation in a record: what describes it, its messages, and the program that wrote it."""
     listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
     about = next((found for key in _ABOUT if (found := object_of(record, key))), record)
     open_webui = object_of(object_of(about, "history"), "messages")
     if isinstance(tree := record.get("mapping"), dict):
-        yield record, _tree_messages(tree, text_of(record, "current_node")), "chatgpt"
+        messages = _tree_messages(tree, text_of(record, "current_node"))
+        if any(list_of(object_of(node, "message"), "fragments") for node in tree.values()):
+            yield record, map(_joined, messages), "deepseek"
+        else:
+            yield record, messages, "chatgpt"
     elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
         yield record, _copilot_messages(requests), "copilot"
     elif open_webui:
@@ -84,6 +111,17 @@ def _conversations(record: Record) -> Iterator[tuple[Record, Iterable[Record], s
         name = "opencode" if record.get("agent") == "opencode" or "info" in record else NAME
         name = "claude-ai" if "chat_messages" in record else name
         yield from inner or [({**record, **about}, _with_children(records), name)]
+
+
+def _joined(message: Record) -> Record:
+    """A message of DeepSeek, which is in fragments: what was asked, thought and replied."""
+    fragments = [each for each in list_of(message, "fragments") if isinstance(each, dict)]
+    is_asked = any(text_of(each, "type") == "REQUEST" for each in fragments)
+    content = [
+        {"type": "thinking"} if text_of(each, "type") == "THINK" else text_of(each, "content")
+        for each in fragments
+    ]
+    return {**message, "role": "user" if is_asked else "assistant", "content": content}
 
 
 def _linked(messages: Record) -> Record:
@@ -106,19 +144,6 @@ def _with_children(messages: Iterable[Record]) -> Iterator[Record]:
         message = left.pop()
         yield object_of(message, "response") or message  # Grok puts each into an object of its own
         left += [each for each in reversed(list_of(message, "children")) if isinstance(each, dict)]
-
-
-def _conversation(record: Record, messages: Iterable[Record], line: int, name: str) -> Iterator[Chat]:
-    chat = ChatBuilder()
-    chat.session_id = _first_text(record, _IDS)
-    chat.title = text_of(record, "title") or text_of(record, "name")
-    chat.model = text_of(record, "model") or text_of(record, "default_model_slug")
-    chat.cwd = text_of(record, "cwd") or text_of(record, "directory")
-    for message in messages:
-        _message(chat, message, line)
-    found = chat.chat(name)
-    if found.turns:
-        yield found
 
 
 def _tree_messages(tree: Record, current: str) -> Iterator[Record]:
@@ -173,7 +198,8 @@ def _copilot_messages(requests: list[Any]) -> Iterator[Record]:
         if not isinstance(request, dict):
             continue
         at = request.get("timestamp")
-        yield {"role": "user", "content": request.get("message"), "timestamp": at}
+        message = request.get("message")  # its parts have no text for a participant and a command
+        yield {"role": "user", "content": text_of(message, "text") or message, "timestamp": at}
         parts = [
             part
             for part in list_of(request, "response")
@@ -204,6 +230,10 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     if role is None:
         chat.drop("system-records")
         return
+    is_programs = message.get("synthetic") is True or "synthetic_reason" in message  # Grok's command line
+    if role == "user" and (is_programs or message.get("subtype") == "notification"):  # Qwen Code
+        chat.drop("injected")
+        return
     body = object_of(message, "message") or object_of(message, "data") or message
     about = object_of(message, "info") or message
     at = next((found for key in _TIMES if (found := _time_of(about.get(key) or body.get(key)))), None)
@@ -228,7 +258,8 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     elif role == "agent" and parts and parts[-1].rstrip().endswith(_NOT_SHOWN):
         chat.drop("thinking")
         parts[-1] = parts[-1].rstrip().removesuffix(_NOT_SHOWN)
-    kind = COMMAND if (role, message.get("kind")) == ("user", COMMAND) else ""  # from our plugin for opencode
+    kind = text_of(message, "kind") if role == "user" else ""
+    kind = kind if kind in (ANSWER, COMMAND) else ""  # commands are from our plugin for opencode
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     _attachments(chat, message, role, at, line)
     for call in body.get("tool_calls") or ():

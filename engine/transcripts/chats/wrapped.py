@@ -19,8 +19,8 @@ _WRITTEN = re.compile(
     r" \(UTC(?P<sign>[+-])?(?P<ahead>\d{1,2})?(?::(?P<more>\d\d))?\)"
 )
 
-# Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, and
-# at last the environment.
+# Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, how
+# to write a list of steps, and at last the environment.
 _ENVIRONMENT = re.compile(r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous)")
 _RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
 _SAID = re.compile(
@@ -28,6 +28,11 @@ _SAID = re.compile(
     r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
     re.DOTALL,
 )
+
+_DETAILS = re.compile(r"^<environment_details>\n", re.MULTILINE)
+_DETAILS_END = "</environment_details>"
+_PROGRESS = re.compile(r"\s*# (?:TODO LIST|task_progress) ?\b", re.IGNORECASE)
+_BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern})", re.IGNORECASE)
 
 _FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
 
@@ -48,6 +53,14 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
     return _query("\n\n".join(parts))
 
 
+def unwrapped_text(text: str) -> Prompt | None:
+    """As ``unwrapped``, for an export in which the parts of a message are one text."""
+    starts = [found.start() for found in _DETAILS.finditer(text)]
+    if not starts or not text.rstrip().endswith(_DETAILS_END):
+        return unwrapped([text])
+    return unwrapped([*_BELOW.split(text[: starts[-1]], 1), text[starts[-1] :]])
+
+
 def without_files(text: str) -> str:
     """A prompt of Gemini CLI without the files that it mentions, which stand below it."""
     start = text.find(_FILES)
@@ -56,11 +69,11 @@ def without_files(text: str) -> str:
 
 def _said(parts: Sequence[str]) -> Iterator[str]:
     is_output = False
-    for part in parts:
+    for number, part in enumerate(parts):
         if (found := _SAID.match(part)) is not None:
             is_output = False
             yield found["text"].strip("\n")
-        elif _ENVIRONMENT.match(part) or _RESULT.match(part):
+        elif _ENVIRONMENT.match(part) or _RESULT.match(part) or (number and _PROGRESS.match(part)):
             is_output = True
         elif not is_output:
             yield part

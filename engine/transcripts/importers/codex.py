@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
+from engine.transcripts.importers.codex_forks import fingerprint_of
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import (
     START,
@@ -76,14 +77,21 @@ class CodexReader(SessionReader):
     """Keeps dialogue and tool calls; leaves out reasoning, instructions and injected context.
 
     ``finished`` is called with each turn that can no longer change. ``by_events`` reads the dialogue from
-    events instead of response items.
+    events instead of response items. A fork begins with a copy of its parent's records, whose fingerprints
+    are ``parents``.
     """
 
     def __init__(
-        self, finished: Callable[[Turn], None], since: Checkpoint = START, *, by_events: bool = True
+        self,
+        finished: Callable[[Turn], None],
+        since: Checkpoint = START,
+        *,
+        by_events: bool = True,
+        parents: Iterable[int] = (),
     ) -> None:
         super().__init__(finished, since)
         self._by_events = by_events
+        self._parents: Iterator[int] | None = iter(parents) if parents else None
 
         # Unanswered questions by call id: the offset of the call's line, and the questions by their id.
         self._open_questions: dict[str, tuple[int, dict[str, str]]] = {}
@@ -119,7 +127,10 @@ class CodexReader(SessionReader):
 
     def _handle(self, record: Record) -> None:
         payload = object_of(record, "payload")
-        if self._is_sub_agent:
+        if self._is_copied(record):
+            self._leave_out("repeated-records")
+            self.acted = True
+        elif self._is_sub_agent:
             self._leave_out("sub-agents")
         elif "payload" not in record:
             # The first versions wrote bare items after a line with the session's id.
@@ -129,6 +140,16 @@ class CodexReader(SessionReader):
                 self._response_item(record)
         else:
             self._dispatch(text_of(record, "type"), payload)
+
+    def _is_copied(self, record: Record) -> bool:
+        """Whether a record belongs to the copy of the parent's, which ends with the first that it has not."""
+        if self._parents is None or not self.session_id:  # the first record is of the fork itself
+            return False
+        fingerprint = fingerprint_of(record)
+        if any(fingerprint == each for each in self._parents):
+            return True
+        self._parents = None
+        return False
 
     def _dispatch(self, kind: str, payload: Record) -> None:
         match kind:

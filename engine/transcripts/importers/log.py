@@ -12,6 +12,7 @@ from typing import BinaryIO, Literal
 from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
+from engine.transcripts.importers.codex_forks import parents_records
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import Checkpoint, SessionReader, object_of
@@ -35,9 +36,10 @@ def kind_of(stream: BinaryIO) -> Kind | None:
         for record in line.records:
             if codex.looks_like(record):
                 return "codex"
-            # Gemini CLI, Qwen Code, prompt histories and exports of whole conversations have session ids too.
-            is_other = _OTHER_FORMATS & record.keys() or "parts" in object_of(record, "message")
-            if claude_code.looks_like(record) and not is_other:
+            if "parts" in object_of(record, "message") or "systemPayload" in record:
+                return None  # Qwen Code, whose other records look like those of Claude Code
+            # Gemini CLI, prompt histories and exports of whole conversations have session ids too.
+            if claude_code.looks_like(record) and not _OTHER_FORMATS & record.keys():
                 return "claude-code"
         if number == _LINES_CHECKED:
             break
@@ -114,7 +116,8 @@ class SessionLog:
         if self.kind == "claude-code":
             return claude_code.ClaudeCodeReader(finished, since)
         by_events = codex.dialogue_is_in_events(self.stream)
-        return codex.CodexReader(finished, since, by_events=by_events)
+        parents = () if since.offset else parents_records(self.stream, self.path)
+        return codex.CodexReader(finished, since, by_events=by_events, parents=parents)
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
         """Let the reader recognize repetitions of records from shortly before the checkpoint."""

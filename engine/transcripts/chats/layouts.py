@@ -1,0 +1,248 @@
+"""Puts the messages of programs with a layout of their own into the usual shape: ``role`` and ``content``.
+
+Each layout is known by keys that only its records have together. Records without a speaker are passed on
+without a role, so that they are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.transcripts.chats.chat import stamp
+from engine.transcripts.chats.html_text import text_in
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.turn import ANSWER
+
+Conversations = Iterator[tuple[Record, Iterable[Record]]]
+"""Each conversation in a file: what describes it, and its messages."""
+
+_SEARCHED = 50
+_NOBODY: Record = {}
+_OUTPUT: Record = {"role": "tool"}
+_PROMPTED = re.compile(r"(?:Prompted|送信したメッセージ:)[ \t]*")
+_ACTIVITIES = re.compile(r"(?:Used|Created|Selected|Gave|Answered)\b")
+_REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(?P<text>.*)\n?</USER_REQUEST>", re.DOTALL)
+
+
+def conversations(records: Sequence[Record]) -> tuple[str, Conversations] | None:
+    """The program that wrote the records, and the conversations in them; ``None`` if it is none of these."""
+    for name, marks, read in _LAYOUTS:
+        if any(mark <= record.keys() for record in records[:_SEARCHED] for mark in marks):
+            return name, read(records)
+    return None
+
+
+def _cline(records: Sequence[Record]) -> Conversations:
+    """``ui_messages.json`` of Cline, Roo Code and Kilo Code: what the panel has shown."""
+    yield {}, (found for number, each in enumerate(records) for found in _cline_messages(each, number == 0))
+
+
+def _cline_messages(record: Record, is_first: bool) -> Iterator[Record]:
+    kind, text = text_of(record, "say") or text_of(record, "ask"), text_of(record, "text")
+    about = json_in(text) if text.startswith("{") else None
+    at = {"timestamp": record.get("ts")}
+    if kind in ("task", "user_feedback") or (is_first and kind == "text"):
+        images = [{"type": "image"} for _ in list_of(record, "images")]
+        yield {"role": "user", "content": [text, *images], **at}
+    elif kind in ("text", "completion_result"):
+        yield {"role": "assistant", "content": text, **at}
+    elif kind in ("followup", "plan_mode_respond"):
+        asked = text_of(about, "question") or text_of(about, "response") or text
+        yield {"role": "assistant", "content": asked, **at}
+        # An option that is chosen is no message of its own.
+        yield {"role": "user", "content": text_of(about, "selected"), "kind": ANSWER, **at}
+    elif kind in ("tool", "command", "use_mcp_server", "browser_action"):
+        name = text_of(about, "tool") or text_of(about, "toolName") or kind
+        yield _calls([(name, about if about is not None else {"command": text})], at)
+    elif kind == "reasoning":
+        yield {"role": "assistant", "content": [{"type": "reasoning"}], **at}
+    elif kind in ("command_output", "mcp_server_response", "browser_action_result"):
+        yield _OUTPUT
+    else:
+        yield _NOBODY
+
+
+def _kiro(records: Sequence[Record]) -> Conversations:
+    """What Kiro's and Amazon Q's command line save: exchanges of a prompt, or results, and a reply."""
+    for record in records:
+        exchanges = [_sides(each) for each in list_of(record, "history")]
+        folders = (
+            text_of(object_of(object_of(user, "env_context"), "env_state"), "current_working_directory")
+            for user, _ in exchanges
+        )
+        about = {
+            "session_id": text_of(record, "conversation_id"),
+            "cwd": next(filter(None, folders), ""),
+        }
+        yield about, (found for user, reply in exchanges for found in _exchange(user, reply))
+
+
+def _sides(exchange: Any) -> tuple[Record, Record]:
+    if isinstance(exchange, list):  # the first versions wrote pairs
+        user, reply = (each if isinstance(each, dict) else {} for each in [*exchange, {}, {}][:2])
+        return user, reply
+    return object_of(exchange, "user"), object_of(exchange, "assistant")
+
+
+def _exchange(user: Record, reply: Record) -> Iterator[Record]:
+    at = {"timestamp": user.get("timestamp")}
+    for kind, content in object_of(user, "content").items():
+        # Words that are typed while tools run cancel them.
+        yield {"role": "user", "content": text_of(content, "prompt"), **at}
+        if "ToolUse" in kind:
+            yield _OUTPUT
+    for content in reply.values():
+        yield {"role": "assistant", "content": text_of(content, "content"), **at}
+        yield _calls(
+            ((text_of(each, "name"), each.get("args")) for each in _objects(content, "tool_uses")), at
+        )
+
+
+def _kiro_log(records: Sequence[Record]) -> Conversations:
+    """The session logs of Kiro's command line."""
+    yield {}, map(_kiro_message, records)
+
+
+def _kiro_message(record: Record) -> Record:
+    kind, data = text_of(record, "kind"), object_of(record, "data")
+    at = {"timestamp": object_of(data, "meta").get("timestamp")}
+    parts = _objects(data, "content")
+    if kind == "ToolResults":
+        return _OUTPUT
+    if kind not in ("Prompt", "AssistantMessage"):
+        return _NOBODY
+    content: list[Any] = []
+    for part in parts:
+        value, kind_of_part = part.get("data"), text_of(part, "kind")
+        if kind_of_part == "toolUse":
+            content.append(
+                {"type": "tool_use", "name": text_of(value, "name"), "input": object_of(value, "input")}
+            )
+        elif kind_of_part == "text":
+            content.append(value)
+        else:
+            content.append({"type": kind_of_part})
+    return {"role": "user" if kind == "Prompt" else "assistant", "content": content, **at}
+
+
+def _gemini_apps(records: Sequence[Record]) -> Conversations:
+    """Gemini's activities from Google Takeout, the newest first.
+
+    Conversations are not named in them, so those of a day (UTC) are one.
+    """
+    days: dict[str, list[Record]] = {}
+    others = 0
+    for record in reversed(records):
+        products = [text_of(record, "header"), *list_of(record, "products")]
+        if any("Gemini" in each for each in products if isinstance(each, str)):
+            days.setdefault(text_of(record, "time")[:10], []).append(record)
+        else:
+            others += 1
+    for number, (day, found) in enumerate(days.items()):
+        messages = [message for record in found for message in _activity(record)]
+        yield {"session_id": f"gemini-apps-{day}"}, [*messages, *[_NOBODY] * (0 if number else others)]
+
+
+def _activity(record: Record) -> Iterator[Record]:
+    title, at = text_of(record, "title"), {"timestamp": record.get("time")}
+    replies = [text_in(text_of(each, "html")) for each in _objects(record, "safeHtmlItem")]
+    prompted = _PROMPTED.match(title)
+    # In a language that is not known here, a title with a reply is a prompt behind a word for it.
+    if prompted is None and (not replies or _ACTIVITIES.match(title)):
+        yield _NOBODY
+        return
+    named = [
+        text_of(each, "name").removeprefix("-").strip()
+        for each in _objects(record, "subtitles")
+        if "url" in each
+    ]
+    files = [{"file_name": name} for name in named]
+    yield {"role": "user", "content": title[prompted.end() if prompted else 0 :], "files": files, **at}
+    yield {"role": "assistant", "content": replies, **at}
+
+
+def _lobechat(records: Sequence[Record]) -> Conversations:
+    """An export of LobeChat: the messages of all topics in one list."""
+    for record in records:
+        data = object_of(record, "state") or object_of(record, "data")
+        titles = {text_of(each, "id"): text_of(each, "title") for each in _objects(data, "topics")}
+        topics: dict[str, list[Record]] = {}
+        for message in sorted(_objects(data, "messages"), key=_created):
+            topic = text_of(message, "topicId") or text_of(message, "sessionId")
+            tools = ((text_of(each, "apiName"), each.get("arguments")) for each in _objects(message, "tools"))
+            calls = [{"function": {"name": name, "arguments": given}} for name, given in tools]
+            model = text_of(message, "model") or text_of(object_of(message, "extra"), "fromModel")
+            topics.setdefault(topic, []).append({**message, "tool_calls": calls, "model": model})
+        for topic, messages in topics.items():
+            yield {"session_id": f"lobechat-{topic}", "title": titles.get(topic, "")}, messages
+
+
+def _created(message: Record) -> float:
+    at = stamp(message.get("createdAt"))
+    return at.timestamp() if at is not None else 0.0
+
+
+def _antigravity(records: Sequence[Record]) -> Conversations:
+    """The steps of an Antigravity conversation."""
+    yield {}, map(_step, records)
+
+
+def _step(record: Record) -> Record:
+    kind, text, at = (
+        text_of(record, "type"),
+        text_of(record, "content"),
+        {"timestamp": record.get("created_at")},
+    )
+    if kind == "USER_INPUT":
+        request = _REQUEST.match(text)
+        return {"role": "user", "content": request["text"].strip("\n") if request else text, **at}
+    if kind == "PLANNER_RESPONSE":
+        calls = ((text_of(each, "name"), each.get("args")) for each in _objects(record, "tool_calls"))
+        return {**_calls(calls, at, text), "role": "assistant"}
+    return _OUTPUT if text_of(record, "source") == "MODEL" else _NOBODY
+
+
+def _kimi(records: Sequence[Record]) -> Conversations:
+    """The wire log of Kimi's command line, which has each prompt twice."""
+    yield {}, map(_kimi_message, records)
+
+
+def _kimi_message(record: Record) -> Record:
+    at = {"timestamp": record.get("time")}
+    event, message = object_of(record, "event"), object_of(record, "message")
+    if message:
+        is_persons = text_of(object_of(message, "origin"), "kind") in ("", "user")
+        return {**message, "synthetic": not is_persons, **at}
+    match text_of(event, "type"):
+        case "content.part":
+            part = object_of(event, "part")
+            return {"role": "assistant", "content": [part], **at}
+        case "tool.call":
+            return _calls([(text_of(event, "name"), event.get("args"))], at)
+        case "tool.result":
+            return _OUTPUT
+    return _NOBODY
+
+
+def _calls(calls: Iterable[tuple[str, Any]], at: Mapping[str, Any], text: str = "") -> Record:
+    parts = [{"type": "tool_use", "name": name, "input": given} for name, given in calls]
+    return {"role": "assistant", "content": [text, *parts], **at}
+
+
+def _objects(value: Any, key: str) -> list[Record]:
+    return [each for each in list_of(value, key) if isinstance(each, dict)]
+
+
+_LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
+    ("cline", (frozenset({"ts", "say"}), frozenset({"ts", "ask"})), _cline),
+    ("kiro", (frozenset({"conversation_id", "history", "transcript"}),), _kiro),
+    ("kiro", (frozenset({"version", "kind", "data"}),), _kiro_log),
+    ("gemini-apps", (frozenset({"header", "title", "time", "products"}),), _gemini_apps),
+    ("lobechat", (frozenset({"exportType", "state"}), frozenset({"mode", "schemaHash", "data"})), _lobechat),
+    ("antigravity", (frozenset({"step_index", "source", "type"}),), _antigravity),
+    ("kimi", (frozenset({"type", "protocol_version"}),), _kimi),
+)
+"""Each program, the keys of its records, and how they are read."""
