@@ -298,7 +298,7 @@ class Engine(Parts):
     def backtest(
         self, last: int = 0, progress: Callable[[int, int], object] = lambda _done, _of: None
     ) -> Backtest:
-        """What agents would have been told in the past, with this memory. Some ten prompts a second.
+        """What agents would have been told in the past, with this memory. Some fifty prompts a second.
 
         Args:
             last: Plays only the last sessions; 0 for all.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.recall.features import FEWEST_SESSIONS, numbers, rare_among
+from engine.recall.features import FEWEST_SESSIONS, NOTHING, numbers, rare_among, union
 from engine.recall.recall import chosen
 from engine.recall.replay import MOST_PROMPTS, prompts
 from engine.search.past import WordFinder
@@ -111,7 +111,7 @@ def backtest(
     most: int = MOST_PROMPTS,
     progress: Callable[[int, int], object] = lambda _done, _of: None,
 ) -> Backtest:
-    """Plays the past; some ten prompts a second.
+    """Plays the past; some fifty prompts a second.
 
     Args:
         groups, book: What the person said about rules, and the rules.
@@ -171,12 +171,12 @@ def _place(result: SearchResult) -> tuple[str, int]:
 def _used(past: Past, prompt: Played, texts: Sequence[str]) -> list[int]:
     """For each line with a rare word that is new to the session, how many such words came up later."""
     may_tell = numpy.arange(len(past.sessions)) < prompt.session
-    found: list[int] = []
-    for line in (line for text in texts for line in text.split("\n")):
-        fresh = numpy.setdiff1d(numbers(line), prompt.so_far)
-        if len(line.split()) >= _LEAST_WORDS and len(rare := rare_among(past, fresh, may_tell)):
-            found.append(int(numpy.isin(rare, prompt.later).sum()))
-    return found
+    lines = [
+        numbers(line) for text in texts for line in text.split("\n") if len(line.split()) >= _LEAST_WORDS
+    ]
+    rare = rare_among(past, numpy.setdiff1d(union(NOTHING, *lines), prompt.so_far), may_tell)
+    fresh = [numpy.intersect1d(line, rare) for line in lines]
+    return [int(numpy.isin(each, prompt.later).sum()) for each in fresh if len(each)]
 
 
 def _knowing(past: Past, prompt: Played) -> NDArray[numpy.intp]:

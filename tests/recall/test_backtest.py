@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError
 from engine.recall.backtest import Backtest
-from tests.recall.conftest import DAY, SUBJECTS, Say, asked, found
+from engine.recall.features import numbers
+from tests.recall.conftest import DAY, OTHERS, SUBJECTS, Say, asked, found
 from tui.cli import cli
+
+if TYPE_CHECKING:
+    from engine.search.past import Words
 
 FERRY = SUBJECTS[0]
 AGAIN = "The timetable shows the wrong pontoon again, although nobody touched the ferry module since."
@@ -78,3 +84,20 @@ def test_too_few_sessions_are_an_error_with_a_cure(workspace: Path) -> None:
     assert run.exit_code == 1
     assert isinstance(run.exception, AutopoiesisError)
     assert "too few sessions" in str(run.exception) and "autopoiesis import" in str(run.exception)
+
+
+def test_each_turn_is_read_once_however_many_prompts_follow_it(
+    engine: Engine, past: list[str], say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [text for words in OTHERS for text in (asked(words), found(words))]
+    say(DAY.format(20), *turns)
+    read = 0
+
+    def counted(text: str) -> Words:
+        nonlocal read
+        read += len(text)
+        return numbers(text)
+
+    monkeypatch.setattr("engine.recall.replay.numbers", counted)
+    assert played(engine, 1).prompts == len(OTHERS)
+    assert 0 < read <= 2.1 * sum(map(len, turns)), "once with what tools printed, and once without"
