@@ -60,13 +60,11 @@ class _Said:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _WordsSaid:
-    """The ``W`` words of a session, so that each turn is read once, not once for each prompt."""
+    """The ``W`` words of a session, so that each turn is read once, not for each prompt again."""
 
     words: Words  # ``[W]``, ascending
     first: NDArray[numpy.intp]  # ``[W]``: the turn in which each is said first
-    first_prose: NDArray[
-        numpy.intp
-    ]  # ``[W]``: likewise, by the person or the agent; far beyond if by neither
+    first_prose: NDArray[numpy.intp]  # ``[W]``: likewise, in prose; far beyond if never
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +77,7 @@ class Played:
     so_far: Words  # of the session up to it
     candidates: Candidates
     useful: NDArray[numpy.bool_]  # ``[N]``: whether each candidate was about what came next
+    weights: NDArray[numpy.float64]  # ``[N]``: how much each counts as an example
     later: Words
     """The words that came up later, and not before, and are rare in the sessions before."""
 
@@ -105,7 +104,16 @@ def prompts(index: SearchIndex, past: Past, session: int, most: int = MOST_PROMP
         comes_up = is_rare & (said.first > number) & (said.first <= end)
         hits = _hits(past, candidates, said.words[comes_up & (said.first_prose <= end)])
         useful = (hits >= _USED_WORDS) & (hits >= _USED_SHARE * candidates.added)
-        yield Played(session, turn.line, turn.text, so_far, candidates, useful, said.words[comes_up])
+        yield Played(
+            session,
+            turn.line,
+            turn.text,
+            so_far,
+            candidates,
+            useful,
+            numpy.ones(len(useful)),
+            said.words[comes_up],
+        )
 
 
 def asks(message: str) -> bool:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
+from engine.recall.labels import Place
 from engine.recall.model import of_json, shipped, to_json
 from engine.recall.own import FEWEST_PROMPTS, PATH
+from engine.recall.recall import place_of
 from engine.search.results import SearchResult
 from engine.transcripts.turn import Text, ToolCall, Turn
 from tests.recall.conftest import BEFORE, DAY, SUBJECTS, Say, asked, did, found
@@ -80,6 +82,27 @@ def test_what_two_sessions_say_alike_is_told_once(engine: Engine, past: list[str
     assert 0 < len(results) <= 3
     assert sum(len(each.text) for each in results) <= 1_200
     assert len({" ".join(each.text.split()[:20]) for each in results}) == len(results)
+
+
+def test_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
+    message = "Which berth does the captain use first, then?"
+    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
+    session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
+    told = list(map(place_of, find(engine, message, session)))
+    assert told
+    engine.recall.labels.label(Place("elsewhere.md", 10), told, False)
+    assert set(told).isdisjoint(map(place_of, find(engine, message, session)))
+    engine.recall.labels.label(Place("elsewhere.md", 20), told, True)
+    assert list(map(place_of, find(engine, message, session))) == told, "the last label counts"
+
+
+def test_noise_is_told_where_it_answers_the_message(engine: Engine, say: Say) -> None:
+    for number, words in enumerate(SUBJECTS):
+        say(DAY.format(number + 1), asked(words), did(words) + found(words))
+    told = list(map(place_of, find(engine, AGAIN)))
+    assert told
+    engine.recall.labels.label(Place("elsewhere.md", 10), told, False)
+    assert list(map(place_of, find(engine, AGAIN))) == told
 
 
 def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say) -> None:
