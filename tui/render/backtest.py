@@ -40,7 +40,7 @@ def figures(found: Backtest) -> list[Figure]:
         ),
         Figure("prompts told", _share(told, found.prompts), "with something of an earlier session"),
         Figure("tokens each", count(found.tokens // told) if told else "–", "on average"),
-        Figure("came up", _share(found.hits, told), "of these heard what the session used later"),
+        Figure("came up", _share(found.hits, told), "of these: two words of a line came up later"),
         Figure("lines", _share(found.lines_used, found.lines), "of those told came up later"),
         Figure(
             "known", _share(found.known_told, found.known),
