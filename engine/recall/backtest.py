@@ -15,7 +15,8 @@ import numpy
 
 from engine.recall.features import FEWEST_SESSIONS, NOTHING, numbers, rare_among, union
 from engine.recall.labels import Labels, Place
-from engine.recall.recall import chosen, place_of
+from engine.recall.passages import place_of
+from engine.recall.recall import chosen
 from engine.recall.replay import MOST_PROMPTS, prompts
 from engine.search.passages import packed, words_of
 from engine.search.past import WordFinder

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     """A prompt or a passage in a transcript."""
 
     path: str
-    line: int  # its first, from 1
+    line: int  # its first, from 1; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)

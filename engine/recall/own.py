@@ -18,7 +18,7 @@ from engine.errors import AutopoiesisError
 from engine.recall.features import FEWEST_SESSIONS
 from engine.recall.labels import Place
 from engine.recall.model import Model, of_json, shipped, to_json
-from engine.recall.recall import passage_of, place_of
+from engine.recall.passages import passage_of, place_of
 from engine.recall.replay import MOST_PROMPTS, Played, prompts
 from engine.startup.records import dataclass
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from engine.recall.labels import LabelLog, Place
-from engine.search.results import SearchResult
+from engine.recall.labels import LabelLog
+from engine.recall.passages import passage_of, place_of
 
 if TYPE_CHECKING:
     from engine.recall.features import Candidates, Situation
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.recall.own import OwnModel
     from engine.search.index import SearchIndex
     from engine.search.past import Past
+    from engine.search.results import SearchResult
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
@@ -147,49 +148,17 @@ def said_and_done(turn: Turn) -> str:
     return "\n".join((turn.text, *(f"{call.name} {call.summary} {call.result}" for call in turn.tools)))
 
 
-def place_of(result: SearchResult) -> Place:
-    """Where a passage is."""
-    return Place(result.path, result.start_line)
-
-
-def passage_of(
-    index: SearchIndex, past: Past, row: int, worth: float = 0.0, why: str = ""
-) -> SearchResult | None:
-    """A row of ``Past.passages`` with its text; ``None`` while the index cannot answer."""
-    number, position, first, last, _ = past.passages[row].tolist()
-    session = past.sessions[number]
-    for start, end, speaker, heading, date, text in index.turns(session.file, position):
-        lines = text.split("\n")
-        return SearchResult(
-            path=session.path,
-            start_line=min(start + first, end),
-            end_line=min(start + last, end),
-            category="conversation",
-            heading=heading,
-            date=date,
-            snippet="",
-            text="\n".join(lines[first : last + 1]).strip("\n"),
-            score=worth,
-            lexical_rank=None,
-            vector_rank=None,
-            source="index",
-            why=why,
-            speaker=speaker,
-            worth=worth,
-        )
-    return None
-
-
 def _was_told(told: Collection[tuple[str, str]], result: SearchResult) -> bool:
     return any(
         first <= result.end_line and result.start_line <= last
         for path, lines in told
         if path == result.path
-        for first, last in _spans(lines)
+        for first, last in spans(lines)
     )
 
 
-def _spans(lines: str) -> Iterator[tuple[int, int]]:
+def spans(lines: str) -> Iterator[tuple[int, int]]:
+    """The first and last lines of each part of a section, such as ``10-13``."""
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", lines):
         yield int(first), int(last or first)
 

@@ -16,7 +16,7 @@ from engine.errors import AutopoiesisError, ConfigError
 from engine.recall.backtest import Backtest, ToldPrompt
 from engine.recall.features import numbers
 from engine.recall.own import LABEL_WEIGHT, _played
-from engine.recall.recall import passage_of, place_of
+from engine.recall.passages import passage_of, place_of
 from engine.recall.replay import Played
 from tests.recall.conftest import DAY, OTHERS, SUBJECTS, Say, asked, did, found
 from tui.cli import cli
@@ -165,7 +165,7 @@ def test_the_command_shows_both_columns(workspace: Path, past: list[str], say: S
     say(DAY.format(20), AGAIN, USED)
     base = ["-C", str(workspace), "backtest"]
     both = CliRunner().invoke(cli, [*base, "--with", "hooks.past_sessions=off"]).output
-    assert re.search(r"as is +with hooks.past_sessions=off\n", both)
+    assert re.search(r"as is +hooks.past_sessions=off\n", both)
     assert re.search(r"prompts told +1 of 28 \(4 %\) +0 of 28 \(0 %\)\n", both)
     same = CliRunner().invoke(cli, [*base, "--with", "git.auto_commit=false"]).output
     assert "nothing that is told depends on git.auto_commit" in same

@@ -89,7 +89,7 @@ def backtest(
         pairs = zip(figures(found), figures(trial), strict=True)
         table(
             [[now.name, now.value, then.value] for now, then in pairs],
-            ["", "as is", f"with {_said(changed)}"],
+            ["", "as is", _said(changed)],
         )
         if found == trial:
             emit(f"\nnothing that is told depends on {' and '.join(changed)}")

@@ -18,7 +18,7 @@ from tui.render.shown import Shown
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from tui.screens.backtest.screen import Played
+    from tui.screens.backtest.played import Played
     from tui.screens.harvest.run import HarvestRun
 
 

@@ -22,24 +22,13 @@ from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
+from tui.screens.backtest.played import Played
 from tui.screens.backtest.rows import Listed, PromptsPanel, head_of, listed
 from tui.screens.backtest.told import ToldPanel, ToldView
 
 if TYPE_CHECKING:
-    from engine.recall.backtest import Backtest
     from engine.recall.labels import Labels, Place
     from tui.kit.bench import Bench
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A finished backtest."""
-
-    found: Backtest
-    trial: Backtest | None = None
-    """With other settings."""
-    changes: str = ""
-    """These settings, ``name=value``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +162,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         if played is None or item is None:
             self.told.show_view(None)
         else:
-            self.told.show_view(ToldView(played.found, played.trial, played.changes, item.prompt))
+            self.told.show_view(ToldView(played, item.prompt))
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:

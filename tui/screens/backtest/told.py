@@ -17,6 +17,7 @@ from tui.screens.backtest.rows import RATED
 if TYPE_CHECKING:
     from engine.recall.backtest import Backtest, ToldPassage, ToldPrompt
     from engine.recall.labels import Place
+    from tui.screens.backtest.played import Played
 
 _NAME = 18
 _INDENT = 3
@@ -28,23 +29,19 @@ _MESSAGE = 300
 class ToldView:
     """What the page shows: a prompt, or else all figures."""
 
-    found: Backtest
-    trial: Backtest | None = None
-    """With other settings."""
-    changes: str = ""
-    """These settings, ``name=value``."""
+    played: Played
     prompt: ToldPrompt | None = None
 
 
 def draw_figures(view: ToldView, width: int, roles: Roles) -> list[Row]:
     """Draws the sentence, the figures, next to those with other settings, and what they cannot say."""
-    rows = [*wrap([(summary(view.found), roles.strong)], width), Row()]
-    if view.trial is None:
-        for each in figures(view.found):
+    rows = [*wrap([(summary(view.played.found), roles.strong)], width), Row()]
+    if view.played.trial is None:
+        for each in figures(view.played.found):
             text = " ".join(filter(None, (each.value, each.meaning)))
             rows += labelled(each.name, text, width, _NAME, roles.normal, tone=roles.muted)
     else:
-        rows += _compared(view, view.trial, width, roles)
+        rows += _compared(view, view.played.trial, width, roles)
     return [*rows, Row(), *wrap([(CANNOT_KNOW, roles.muted)], width)]
 
 
@@ -62,10 +59,10 @@ def _compared(view: ToldView, trial: Backtest, width: int, roles: Roles) -> list
     def cell(text: str, strong: bool = False) -> list[Row]:
         return wrap([(text, roles.strong if strong else roles.normal)], half - 2)
 
-    rows = beside("", cell("as is"), cell(f"with {view.changes}", strong=True))
-    for now, then in zip(figures(view.found), figures(trial), strict=True):
+    rows = beside("", cell("as is"), cell(view.played.changes, strong=True))
+    for now, then in zip(figures(view.played.found), figures(trial), strict=True):
         rows += beside(now.name, cell(now.value), cell(then.value, now.value != then.value))
-    if view.found == trial:
+    if view.played.found == trial:
         rows += wrap([("nothing that is told depends on it", roles.gate)], width)
     return rows
 

@@ -31,7 +31,7 @@ from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from tui.screens.backtest.screen import Played
+    from tui.screens.backtest.played import Played
     from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
