@@ -59,8 +59,8 @@ def backtest(
     """Play your past sessions to the memory as it stood before each prompt, and show what an agent would have
     been told, and whether that came up later.
 
-    Also counts how often you said a rule again that was in force by then. It takes a minute for some hundred
-    sessions, and changes nothing.
+    Also counts how often you said a rule again that was in force by then. It takes some seconds for a
+    hundred sessions, and changes nothing.
 
     With --useful or --noise it only records your label of what was told at one prompt: labels are examples
     for the model that is learned from your past, and noise is not told again unless it answers the message.
@@ -94,7 +94,7 @@ def backtest(
         if found == trial:
             emit(f"\nnothing that is told depends on {' and '.join(changed)}")
     else:
-        table(figures(found))
+        table([[each.name, f"{each.value} {each.meaning}".strip()] for each in figures(found)])
     if show_all:
         _show("All that would have been told:", found.told)
     else:
