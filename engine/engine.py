@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from engine.lifecycle.schedule.schedule import Schedule
     from engine.live.feed import FeedEntry
     from engine.live.live import Live
-    from engine.recall.backtest import Backtest
+    from engine.recall.backtest import Backtest, ToldPrompt
+    from engine.recall.labels import Place
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
+    from engine.settings.model import Config
     from engine.topics.library import TopicsDelta
     from engine.topics.model import Topic
 
@@ -298,17 +300,72 @@ class Engine(Parts):
     def backtest(
         self, last: int = 0, progress: Callable[[int, int], object] = lambda _done, _of: None
     ) -> Backtest:
-        """What agents would have been told in the past, with this memory. Some ten prompts a second.
+        """What agents would have been told in the past, with this memory. Some fifty prompts a second.
 
         Args:
             last: Plays only the last sessions; 0 for all.
         """
-        from engine.recall.backtest import backtest  # noqa: PLC0415 — imports numpy
-        from engine.recall.model import shipped  # noqa: PLC0415 — as above
+        return self.what_if({}, last, progress)[0]
 
-        model = self.recall.own.model() or shipped()
+    def what_if(
+        self,
+        changes: Mapping[str, str],
+        last: int = 0,
+        progress: Callable[[int, int], object] = lambda _done, _of: None,
+    ) -> tuple[Backtest, Backtest]:
+        """As ``backtest``: with the settings as they are, and with some of them changed, by name. They are
+        not written.
+
+        Raises:
+            ConfigError, DocumentError: There is no such setting, or the value is not allowed.
+        """
+        now, then = self._backtests([self.config, self.configuration.tried(changes)], last, progress)
+        return now, then
+
+    def label_told(self, prompt: Place, useful: bool, numbers: Collection[int] = ()) -> ToldPrompt:
+        """Labels what would have been told beside a past prompt as useful or noise.
+
+        Args:
+            numbers: Passages, from 1; all by default.
+
+        Raises:
+            AutopoiesisError: There is no such prompt, or no such passage would have been told beside it.
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        (found,) = self._backtests([self.config], only=prompt.path)
+        told = next((each for each in found.told if each.place == prompt), None)
+        if told is None:
+            raise AutopoiesisError(
+                f"nothing would have been told at {prompt.path}:{prompt.line}",
+                hint="list the prompts: autopoiesis backtest --all",
+            )
+        if any(not 0 < number <= len(told.passages) for number in numbers):
+            raise AutopoiesisError(f"there are {len(told.passages)} passages, numbered from 1")
+        passages = [told.passages[number - 1].place for number in numbers] or [
+            each.place for each in told.passages
+        ]
+        self.recall.labels.label(prompt, passages, useful)
+        return told.labelled(self.recall.labels.read())
+
+    def _backtests(
+        self,
+        configs: Sequence[Config],
+        last: int = 0,
+        progress: Callable[[int, int], object] = lambda _done, _of: None,
+        only: str = "",
+    ) -> tuple[Backtest, ...]:
+        from engine.recall.backtest import Plan, backtest  # noqa: PLC0415 — imports numpy
+
+        own, rules = self.recall.own, self.rules
         return backtest(
-            self.index, model, self.rules.groups(), self.rules.book(), last=last, progress=progress
+            self.index,
+            [Plan(own.of_mode(each.hooks.past_sessions), each.hooks.prompt_tokens) for each in configs],
+            self.recall.labels.read(),
+            rules.groups(),
+            rules.book(),
+            last=last,
+            only=only,
+            progress=progress,
         )
 
     def refresh_index(

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.agents.log import HookLog, HookRun
+from engine.conversations.conversations import is_conversation
 from engine.errors import AutopoiesisError
 from engine.injections.model import InjectedSection, Injection
+from engine.recall.labels import Place
+from engine.recall.recall import spans
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -110,7 +113,8 @@ class Audit:
     def judge(self, entry: AuditEntry, numbers: Collection[int], useful: bool) -> tuple[str, ...]:
         """Records whether sections were useful, by 1-based numbers; without numbers, all of them.
 
-        For a topic, this labels its decision, which is used for tuning. For every section it is recorded in
+        For a topic, this labels its decision, which is used for tuning; for a passage of an earlier session,
+        the passage, and noise is not told again. For every section it is recorded in
         the injection log: useful files are ranked higher, others no longer are.
 
         Returns:
@@ -136,6 +140,15 @@ class Audit:
             )
         for topic in topics:
             self._engine.labels.label(injection.turn, topic, useful)
+        told = [
+            Place(piece.section.path, first)
+            for at, piece in enumerate(pieces, 1)
+            if at in wanted and is_conversation(piece.section.path)
+            for first, _ in spans(piece.section.lines)
+        ]
+        if told:
+            prompt = Place(injection.turn.partition("#")[0], 0)
+            self._engine.recall.labels.label(prompt, told, useful)
         self._engine.injections.judge(injection, [useful if at in wanted else None for at in every])
         return topics
 

@@ -316,7 +316,7 @@ class BasicParts:
         """What past sessions can tell the one at work."""
         from engine.recall.recall import Recall  # noqa: PLC0415 — not needed for a test message
 
-        return Recall(lambda: self.index, self.files, lambda: self.config.hooks.past_sessions)
+        return Recall(lambda: self.index, self.files, lambda: self.config.hooks.past_sessions, self.clock)
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
         """The note files that apply to some paths; loads nothing if there are no notes."""

@@ -6,16 +6,19 @@ It counts words, not benefit: whether an agent would have worked better, it cann
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.recall.features import FEWEST_SESSIONS, numbers, rare_among
+from engine.recall.features import FEWEST_SESSIONS, NOTHING, numbers, rare_among, union
+from engine.recall.labels import Labels, Place
+from engine.recall.passages import place_of
 from engine.recall.recall import chosen
 from engine.recall.replay import MOST_PROMPTS, prompts
+from engine.search.passages import packed, words_of
 from engine.search.past import WordFinder
 from engine.search.worth import about
 from engine.startup.records import dataclass
@@ -51,7 +54,12 @@ class ToldPassage:
     day: str
     text: str
     worth: float  # 0 to 1
-    came_up: int  # rare words it adds that came up later
+    words: tuple[str, ...]  # rare words it adds that came up later, in its order
+    useful: bool | None = None  # what the person said of it; ``None`` for nothing
+
+    @property
+    def place(self) -> Place:
+        return Place(self.path, self.line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,18 @@ class ToldPrompt:
     passages: tuple[ToldPassage, ...]
 
     @property
+    def place(self) -> Place:
+        return Place(self.path, self.line)
+
+    @property
     def came_up(self) -> int:
         """Rare words it was told that came up later."""
-        return sum(each.came_up for each in self.passages)
+        return sum(len(each.words) for each in self.passages)
+
+    def labelled(self, labels: Labels) -> ToldPrompt:
+        """The prompt with what the person says of its passages now."""
+        said = labels.of_prompt(self.place)
+        return replace(self, passages=tuple(replace(p, useful=said.get(p.place)) for p in self.passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,7 @@ class Backtest:
     lines_used: int  # of which one came up later
     known: int  # prompts after which words came up that one earlier session has together
     known_told: int  # of which the prompt was told one
+    rules: int  # that the person was ever heard to say; 0 if none were learned yet
     repeats: int  # times the person said a rule again
     repeats_held: int  # of which the rule was in force by then
     model: str
@@ -101,82 +119,144 @@ class Backtest:
         return tuple(sorted(wasted, key=lambda each: (-size[each], each.path, each.line))[:SHOWN])
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings that decide what is told."""
+
+    model: Model | None  # ``None``: nothing is told
+    tokens: int  # ``hooks.prompt_tokens``
+
+    @property
+    def description(self) -> str:
+        """Which model decides, or why nothing is told."""
+        if self.model is None:
+            return "nothing is told of past sessions: hooks.past_sessions is off"
+        return self.model.description if self.tokens else "nothing is told: hooks.prompt_tokens is 0"
+
+
+class _Telling:
+    """What is told of the past with one plan."""
+
+    def __init__(self, plan: Plan, labels: Labels) -> None:
+        self.plan = plan
+        self.told: list[ToldPrompt] = []
+        self.spent = self.hits = self.lines = self.lines_used = self.known = 0
+        self._labels = labels
+        self._given: set[Place] = set()
+
+    def start_session(self) -> None:
+        self._given.clear()
+
+    def play(self, index: SearchIndex, past: Past, prompt: Played, knows: NDArray[numpy.intp]) -> None:
+        """Tells what there is to tell beside a prompt.
+
+        Args:
+            knows: The sessions that knew of what came up later.
+        """
+        results = self._results(index, past, prompt)
+        if not results:
+            return
+        texts = [result.text for result in results]
+        used = _used(past, prompt, texts)
+        self.told.append(_row(past, prompt, results).labelled(self._labels))
+        self.spent += sum(about(len(text)) for text in texts)
+        self.hits += any(each >= _HIT_WORDS for each in used)
+        self.lines += len(used)
+        self.lines_used += sum(each > 0 for each in used)
+        self.known += _is_told(past, prompt, texts, knows)
+
+    def _results(self, index: SearchIndex, past: Past, prompt: Played) -> list[SearchResult]:
+        if self.plan.model is None:
+            return []
+        at = Place(past.sessions[prompt.session].path, prompt.line)
+        results = chosen(
+            index,
+            past,
+            prompt.candidates,
+            self.plan.model,
+            lambda each: place_of(each) in self._given,
+            lambda each: self._labels.is_noise(place_of(each), at),
+        )
+        left = self.plan.tokens
+        fit: list[SearchResult] = []
+        for result in results:
+            if (size := about(len(result.text))) <= left:
+                fit.append(result)
+                left -= size
+        self._given.update(map(place_of, fit))
+        return fit
+
+
 def backtest(
     index: SearchIndex,
-    model: Model,
+    plans: Sequence[Plan],
+    labels: Labels,
     groups: Iterable[Group],
     book: Rulebook,
     *,
     last: int = 0,
+    only: str = "",
     most: int = MOST_PROMPTS,
     progress: Callable[[int, int], object] = lambda _done, _of: None,
-) -> Backtest:
-    """Plays the past; some ten prompts a second.
+) -> tuple[Backtest, ...]:
+    """Plays the past once, and tells what there is to tell with each plan; some fifty prompts a second.
 
     Args:
+        labels: What the person said of passages; noise is told only beside the prompt it was said at.
         groups, book: What the person said about rules, and the rules.
         last: Plays only the last sessions; 0 for all.
+        only: Plays only this transcript; empty for all.
         most: Prompts played of each session.
     """
     past = index.past()
     first = max(FEWEST_SESSIONS, len(past.sessions) - last if last else 0)
-    count = max(0, len(past.sessions) - first)
-    told: list[ToldPrompt] = []
-    played = hits = lines = lines_used = known = known_told = spent = 0
-    for number, session in enumerate(range(first, len(past.sessions))):
-        progress(number, count)
-        given: set[tuple[str, int]] = set()
+    sessions = [
+        place for place in range(first, len(past.sessions)) if only in ("", past.sessions[place].path)
+    ]
+    tellings = {plan: _Telling(plan, labels) for plan in plans}
+    played = known = 0
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions))
+        for telling in tellings.values():
+            telling.start_session()
         for prompt in prompts(index, past, session, most):
-            results = chosen(index, past, prompt.candidates, model, partial(_was_told, given))
-            texts = [result.text for result in results]
-            given.update(map(_place, results))
             knows = _knowing(past, prompt)
             played += 1
             known += bool(len(knows))
-            if not results:
-                continue
-            used = _used(past, prompt, texts)
-            told.append(_row(past, prompt, results))
-            spent += sum(about(len(text)) for text in texts)
-            hits += any(each >= _HIT_WORDS for each in used)
-            lines += len(used)
-            lines_used += sum(each > 0 for each in used)
-            known_told += _is_told(past, prompt, texts, knows)
-    progress(count, count)
-    repeats, held = _repeats(groups, book)
-    return Backtest(
-        sessions=count,
-        prompts=played,
-        told=tuple(told),
-        tokens=spent,
-        hits=hits,
-        lines=lines,
-        lines_used=lines_used,
-        known=known,
-        known_told=known_told,
-        repeats=repeats,
-        repeats_held=held,
-        model=model.description,
+            for telling in tellings.values():
+                telling.play(index, past, prompt, knows)
+    progress(len(sessions), len(sessions))
+    said = list(groups)
+    repeats, held = _repeats(said, book, {past.sessions[place].path for place in sessions})
+    return tuple(
+        Backtest(
+            sessions=len(sessions),
+            prompts=played,
+            told=tuple(telling.told),
+            tokens=telling.spent,
+            hits=telling.hits,
+            lines=telling.lines,
+            lines_used=telling.lines_used,
+            known=known,
+            known_told=telling.known,
+            rules=len(said),
+            repeats=repeats,
+            repeats_held=held,
+            model=telling.plan.description,
+        )
+        for telling in (tellings[plan] for plan in plans)
     )
-
-
-def _was_told(given: set[tuple[str, int]], result: SearchResult) -> bool:
-    return _place(result) in given
-
-
-def _place(result: SearchResult) -> tuple[str, int]:
-    return result.path, result.start_line
 
 
 def _used(past: Past, prompt: Played, texts: Sequence[str]) -> list[int]:
     """For each line with a rare word that is new to the session, how many such words came up later."""
     may_tell = numpy.arange(len(past.sessions)) < prompt.session
-    found: list[int] = []
-    for line in (line for text in texts for line in text.split("\n")):
-        fresh = numpy.setdiff1d(numbers(line), prompt.so_far)
-        if len(line.split()) >= _LEAST_WORDS and len(rare := rare_among(past, fresh, may_tell)):
-            found.append(int(numpy.isin(rare, prompt.later).sum()))
-    return found
+    lines = [
+        numbers(line) for text in texts for line in text.split("\n") if len(line.split()) >= _LEAST_WORDS
+    ]
+    rare = rare_among(past, numpy.setdiff1d(union(NOTHING, *lines), prompt.so_far), may_tell)
+    fresh = [numpy.intersect1d(line, rare) for line in lines]
+    return [int(numpy.isin(each, prompt.later).sum()) for each in fresh if len(each)]
 
 
 def _knowing(past: Past, prompt: Played) -> NDArray[numpy.intp]:
@@ -195,7 +275,7 @@ def _is_told(past: Past, prompt: Played, texts: Sequence[str], knows: NDArray[nu
 
 
 def _row(past: Past, prompt: Played, results: list[SearchResult]) -> ToldPrompt:
-    session = past.sessions[prompt.session]
+    session, later = past.sessions[prompt.session], frozenset(prompt.later.tolist())
     passages = tuple(
         ToldPassage(
             each.path,
@@ -203,19 +283,30 @@ def _row(past: Past, prompt: Played, results: list[SearchResult]) -> ToldPrompt:
             each.date,
             each.text,
             round(each.worth or 0.0, 3),
-            int(numpy.isin(numbers(each.text), prompt.later).sum()),
+            _came_up(each.text, later),
         )
         for each in results
     )
     return ToldPrompt(session.path, prompt.line, _day(session.day), prompt.message, passages)
 
 
+def _came_up(text: str, later: frozenset[int]) -> tuple[str, ...]:
+    """The words of a text that came up later, in its order."""
+    folded = text.casefold()
+    words = [
+        word for word in words_of(text) if later.issuperset(numpy.frombuffer(packed({word}), numpy.uint32))
+    ]
+    return tuple(sorted(words, key=lambda word: (folded.find(word), -len(word))))
+
+
 def _day(ordinal: int) -> str:
     return date.fromordinal(ordinal).isoformat() if ordinal else ""
 
 
-def _repeats(groups: Iterable[Group], book: Rulebook) -> tuple[int, int]:
-    """How often the person said a rule again in another session, and how often it was in force by then."""
+def _repeats(groups: Iterable[Group], book: Rulebook, played: Collection[str]) -> tuple[int, int]:
+    """How often the person said a rule again in one of these sessions after another one, and how often it was
+    in force by then.
+    """
     accepted = {rule.id for rule in book.rules if rule.counts}
     repeats = held = 0
     for group in groups:
@@ -223,10 +314,11 @@ def _repeats(groups: Iterable[Group], book: Rulebook) -> tuple[int, int]:
         messages: set[str] = set()
         is_held = group.id in accepted and not group.standing  # the person accepted it
         for each in sorted(group.occurrences, key=lambda each: (each.said.day, each.session.path)):
-            if sessions and each.session.path not in sessions and each.said.message not in messages:
+            path = each.session.path
+            if sessions and path not in sessions and each.said.message not in messages and path in played:
                 repeats += 1
                 held += is_held
-            sessions.add(each.session.path)
+            sessions.add(path)
             messages.add(each.said.message)
             is_held = is_held or each.said.standing
     return repeats, held

@@ -31,7 +31,8 @@ def fitted(people: Sequence[Sequence[Played]], floor: float, *, is_own: bool = F
     if not groups or len(set(numpy.concatenate(useful).tolist())) < 2:
         return None
     values = numpy.concatenate([each.candidates.values for group in groups for each in group])
-    weights = [numpy.full(len(each), len(values) / len(groups) / len(each)) for each in useful]
+    counted = [numpy.concatenate([each.weights for each in group]) for group in groups]
+    weights = [each * (len(values) / len(groups) / each.sum()) for each in counted]
     mean, scale = values.mean(0).round(_DIGITS), values.std(0).round(_DIGITS)
     scale[scale == 0] = 1.0
     model = LogisticRegression(C=STRENGTH, max_iter=2_000)

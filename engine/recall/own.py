@@ -1,7 +1,8 @@
 """The model of what is worth telling: the one that ships, or one learned from the person's own past sessions.
 
 Learning is a job. The own model is used only if it predicts the last third of the prompts better, after being
-fitted on the first two thirds; the past then decides again, with all of it.
+fitted on the first two thirds; the past then decides again, with all of it. What the person labelled counts
+more than what came up later.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ import numpy
 
 from engine.errors import AutopoiesisError
 from engine.recall.features import FEWEST_SESSIONS
+from engine.recall.labels import Place
 from engine.recall.model import Model, of_json, shipped, to_json
-from engine.recall.replay import Played, prompts
+from engine.recall.passages import passage_of, place_of
+from engine.recall.replay import MOST_PROMPTS, Played, prompts
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
+    from engine.recall.labels import LabelLog, Labels
     from engine.search.index import SearchIndex
+    from engine.search.past import Past
     from engine.store.files import Files
 
 PATH = "scratch/worth.json"
@@ -29,6 +34,8 @@ FEWEST_PROMPTS = 300
 _FEWEST_USEFUL = 60
 _FITTED_PART = 2 / 3
 _PROMPTS_OF_SESSION = 12
+LABEL_WEIGHT = 20.0
+"""How many passages without a label one with a label counts: about all that compete beside a prompt."""
 _MOST_PROMPTS = 4_000
 """The latest ones; more would not change the model."""
 
@@ -59,16 +66,21 @@ class OwnModel:
         mode: ``hooks.past_sessions``.
     """
 
-    def __init__(self, files: Files, mode: Callable[[], str]) -> None:
+    def __init__(self, files: Files, mode: Callable[[], str], labels: LabelLog) -> None:
         self._files = files
         self._mode = mode
+        self._labels = labels
         self._known: tuple[object, Model | None] = (None, None)
 
     def model(self) -> Model | None:
         """The model in use; ``None`` if nothing is to be told of past sessions."""
-        if self._mode() == "off":
+        return self.of_mode(self._mode())
+
+    def of_mode(self, mode: str) -> Model | None:
+        """The model that a value of ``hooks.past_sessions`` uses."""
+        if mode == "off":
             return None
-        return (self._own() if self._mode() == "learned" else None) or shipped()
+        return (self._own() if mode == "learned" else None) or shipped()
 
     def learn(self, index: SearchIndex, progress: Callable[[int, int], object]) -> Learned:
         """Fits a model to the past and keeps it if it is the better one.
@@ -78,7 +90,7 @@ class OwnModel:
         """
         from engine.recall.fitting import fitted  # noqa: PLC0415 — imports scikit-learn
 
-        played = list(_played(index, progress))
+        played = list(_played(index, self._labels.read(), progress))
         useful = sum(int(each.useful.sum()) for each in played)
         if len(played) < FEWEST_PROMPTS or useful < _FEWEST_USEFUL:
             return Learned(len(played))
@@ -105,16 +117,28 @@ class OwnModel:
         return None
 
 
-def _played(index: SearchIndex, progress: Callable[[int, int], object]) -> Iterator[Played]:
+def _played(index: SearchIndex, labels: Labels, progress: Callable[[int, int], object]) -> Iterator[Played]:
     """The prompts with something to tell, oldest first."""
     past = index.past()
     count = len(past.sessions)
     first = max(FEWEST_SESSIONS, count - _MOST_PROMPTS // _PROMPTS_OF_SESSION)
     for session in range(first, count):
         progress(session - first, count - first)
-        for each in prompts(index, past, session, _PROMPTS_OF_SESSION):
-            if len(each.candidates.places):
-                yield each
+        most = MOST_PROMPTS if past.sessions[session].path in labels.sessions else _PROMPTS_OF_SESSION
+        for number, each in enumerate(prompts(index, past, session, most)):
+            labelled = labels.of_prompt(Place(past.sessions[session].path, each.line))
+            if len(each.candidates.places) and (labelled or number < _PROMPTS_OF_SESSION):
+                yield _judged(index, past, each, labelled) if labelled else each
+
+
+def _judged(index: SearchIndex, past: Past, played: Played, labelled: dict[Place, bool]) -> Played:
+    """A prompt with what the person said of its passages."""
+    useful, weights = played.useful.copy(), played.weights.copy()
+    for number, row in enumerate(played.candidates.places.tolist()):
+        passage = passage_of(index, past, row)
+        if passage is not None and (place := place_of(passage)) in labelled:
+            useful[number], weights[number] = labelled[place], LABEL_WEIGHT
+    return replace(played, useful=useful, weights=weights)
 
 
 def _precision(model: Model, played: Sequence[Played]) -> float:
@@ -123,7 +147,8 @@ def _precision(model: Model, played: Sequence[Played]) -> float:
 
     useful = numpy.concatenate([each.useful for each in played])
     worth = numpy.concatenate([model.worth(each.candidates.values) for each in played])
-    return float(average_precision_score(useful, worth)) if useful.any() else 0.0
+    weights = numpy.concatenate([each.weights for each in played])
+    return float(average_precision_score(useful, worth, sample_weight=weights)) if useful.any() else 0.0
 
 
 def _same_share(model: Model, other: Model, played: Sequence[Played]) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from engine.search.results import SearchResult
+from engine.recall.labels import LabelLog
+from engine.recall.passages import passage_of, place_of
 
 if TYPE_CHECKING:
     from engine.recall.features import Candidates, Situation
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from engine.recall.own import OwnModel
     from engine.search.index import SearchIndex
     from engine.search.past import Past
+    from engine.search.results import SearchResult
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
@@ -35,17 +38,24 @@ class Recall:
         mode: ``hooks.past_sessions``.
     """
 
-    def __init__(self, index: Callable[[], SearchIndex], files: Files, mode: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        index: Callable[[], SearchIndex],
+        files: Files,
+        mode: Callable[[], str],
+        clock: Callable[[], datetime],
+    ) -> None:
         self._index = index
         self._files = files
         self._mode = mode
+        self.labels = LabelLog(files, clock)
 
     @cached_property
     def own(self) -> OwnModel:
         """The model in use, and how it is learned."""
         from engine.recall.own import OwnModel  # noqa: PLC0415 — imports numpy
 
-        return OwnModel(self._files, self._mode)
+        return OwnModel(self._files, self._mode, self.labels)
 
     def find(
         self, message: str, turns: Sequence[Turn], conversation: str, told: Collection[tuple[str, str]]
@@ -69,7 +79,15 @@ class Recall:
         if may_tell.sum() < FEWEST_SESSIONS or model is None:
             return []
         candidates = examine(past, _situation(past, message, turns, conversation), may_tell)
-        return chosen(index, past, candidates, model, partial(_was_told, told))
+        labels = self.labels.read()
+        return chosen(
+            index,
+            past,
+            candidates,
+            model,
+            partial(_was_told, told),
+            lambda each: labels.is_noise(place_of(each)),
+        )
 
 
 def chosen(
@@ -78,8 +96,13 @@ def chosen(
     candidates: Candidates,
     model: Model,
     was_told: Callable[[SearchResult], bool],
+    is_noise: Callable[[SearchResult], bool],
 ) -> list[SearchResult]:
-    """The candidates that are told, best first."""
+    """The candidates that are told, best first.
+
+    Args:
+        is_noise: Whether a person said so of a passage; it is told only if it has most words of the message.
+    """
     from engine.recall.features import MANY_SESSIONS, NAMES  # noqa: PLC0415 — imports numpy
 
     found: list[SearchResult] = []
@@ -97,8 +120,10 @@ def chosen(
             f" {candidates.added[place]}: worth {worth[place]:.2f}, at least {model.floor:.2f} needed"
             f"{'; it has most words of the message' if answers[place] else ''}"
         )
-        result = _passage(index, past, int(candidates.places[place]), float(worth[place]), why)
+        result = passage_of(index, past, int(candidates.places[place]), float(worth[place]), why)
         if result is None or not candidates.added[place] or len(result.text) > left or was_told(result):
+            continue
+        if is_noise(result) and not answers[place]:
             continue
         if not any(_are_alike(result.text, each.text) for each in found):
             found.append(result)
@@ -123,41 +148,17 @@ def said_and_done(turn: Turn) -> str:
     return "\n".join((turn.text, *(f"{call.name} {call.summary} {call.result}" for call in turn.tools)))
 
 
-def _passage(index: SearchIndex, past: Past, row: int, worth: float, why: str) -> SearchResult | None:
-    number, position, first, last, _ = past.passages[row].tolist()
-    session = past.sessions[number]
-    for start, end, speaker, heading, date, text in index.turns(session.file, position):
-        lines = text.split("\n")
-        return SearchResult(
-            path=session.path,
-            start_line=min(start + first, end),
-            end_line=min(start + last, end),
-            category="conversation",
-            heading=heading,
-            date=date,
-            snippet="",
-            text="\n".join(lines[first : last + 1]).strip("\n"),
-            score=worth,
-            lexical_rank=None,
-            vector_rank=None,
-            source="index",
-            why=why,
-            speaker=speaker,
-            worth=worth,
-        )
-    return None
-
-
 def _was_told(told: Collection[tuple[str, str]], result: SearchResult) -> bool:
     return any(
         first <= result.end_line and result.start_line <= last
         for path, lines in told
         if path == result.path
-        for first, last in _spans(lines)
+        for first, last in spans(lines)
     )
 
 
-def _spans(lines: str) -> Iterator[tuple[int, int]]:
+def spans(lines: str) -> Iterator[tuple[int, int]]:
+    """The first and last lines of each part of a section, such as ``10-13``."""
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", lines):
         yield int(first), int(last or first)
 

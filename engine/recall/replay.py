@@ -8,7 +8,7 @@ finds those anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ from engine.recall.features import (
     numbers,
     rare_among,
     situation,
-    union,
 )
+from engine.search.past import WordFinder
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.records import dataclass
@@ -59,6 +59,15 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _WordsSaid:
+    """The ``W`` words of a session, so that each turn is read once, not for each prompt again."""
+
+    words: Words  # ``[W]``, ascending
+    first: NDArray[numpy.intp]  # ``[W]``: the turn in which each is said first
+    first_prose: NDArray[numpy.intp]  # ``[W]``: likewise, in prose; far beyond if never
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Played:
     """A prompt of a past session."""
 
@@ -68,6 +77,7 @@ class Played:
     so_far: Words  # of the session up to it
     candidates: Candidates
     useful: NDArray[numpy.bool_]  # ``[N]``: whether each candidate was about what came next
+    weights: NDArray[numpy.float64]  # ``[N]``: how much each counts as an example
     later: Words
     """The words that came up later, and not before, and are rare in the sessions before."""
 
@@ -76,28 +86,34 @@ def prompts(index: SearchIndex, past: Past, session: int, most: int = MOST_PROMP
     """The prompts of a session with what the sessions before it could have told."""
     may_tell = numpy.arange(len(past.sessions)) < session
     turns = _turns(index, past, session)
-    so_far = NOTHING
+    said = _words_said(turns)
+    is_rare = numpy.isin(said.words, rare_among(past, said.words, may_tell))
     done = 0
     for number, turn in enumerate(turns):
-        so_far = union(so_far, numbers(turn.text))
         if turn.role != "user" or number + 1 == len(turns) or done >= most:
             continue
         done += 1
-        said = (each.prose for each in reversed(turns[:number]) if each.role == "agent")
-        answer = next((text for text in said if text.strip()), "")
-        recent = [each.text for each in turns[max(0, number - RECENT_TURNS) : number]]
+        so_far = said.words[said.first <= number]
         candidates = no_candidates()
         if asks(turn.text):
+            answers = (each.prose for each in reversed(turns[:number]) if each.role == "agent")
+            answer = next((text for text in answers if text.strip()), "")
+            recent = [each.text for each in turns[max(0, number - RECENT_TURNS) : number]]
             candidates = examine(past, situation(turn.text, recent, answer, so_far), may_tell)
-        after = turns[number + 1 : number + 1 + _LATER_TURNS]
-        later, in_prose = (
-            numpy.setdiff1d(numbers("\n".join(texts)), so_far)
-            for texts in ([each.text for each in after], [each.prose for each in after])
-        )
-        later = rare_among(past, later, may_tell)
-        hits = _hits(past, candidates, numpy.intersect1d(later, in_prose))
+        end = number + _LATER_TURNS
+        comes_up = is_rare & (said.first > number) & (said.first <= end)
+        hits = _hits(past, candidates, said.words[comes_up & (said.first_prose <= end)])
         useful = (hits >= _USED_WORDS) & (hits >= _USED_SHARE * candidates.added)
-        yield Played(session, turn.line, turn.text, so_far, candidates, useful, later)
+        yield Played(
+            session,
+            turn.line,
+            turn.text,
+            so_far,
+            candidates,
+            useful,
+            numpy.ones(len(useful)),
+            said.words[comes_up],
+        )
 
 
 def asks(message: str) -> bool:
@@ -122,10 +138,29 @@ def _turns(index: SearchIndex, past: Past, session: int) -> list[_Said]:
     return found
 
 
+def _words_said(turns: Sequence[_Said]) -> _WordsSaid:
+    words, first = _first([each.text for each in turns])
+    in_prose, first_in_prose = _first([each.prose for each in turns])
+    first_prose = numpy.full(len(words), len(turns) + _LATER_TURNS)
+    first_prose[numpy.searchsorted(words, in_prose)] = first_in_prose
+    return _WordsSaid(words, first, first_prose)
+
+
+def _first(texts: Sequence[str]) -> tuple[Words, NDArray[numpy.intp]]:
+    """The words of some texts, and the first text that has each."""
+    words = [numbers(text) for text in texts]
+    every = numpy.concatenate([NOTHING, *words])
+    distinct, place = numpy.unique(every, return_index=True)
+    return distinct, numpy.repeat(numpy.arange(len(words)), [len(each) for each in words])[place]
+
+
 def _hits(past: Past, candidates: Candidates, used: Words) -> NDArray[numpy.intp]:
     """How many of some words each candidate has."""
+    if not len(candidates.places):
+        return numpy.zeros(0, numpy.intp)
     row = numpy.full(len(past.passages), -1)
     row[candidates.places] = numpy.arange(len(candidates.places))
     rows = row[past.speakers]
-    mine = (rows >= 0) & numpy.isin(past.spoken, used)
-    return numpy.bincount(rows[mine], minlength=len(candidates.places))
+    mine = numpy.flatnonzero(rows >= 0)
+    at, _ = WordFinder(used).found(past.spoken[mine])
+    return numpy.bincount(rows[mine[at]], minlength=len(candidates.places))

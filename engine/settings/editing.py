@@ -159,6 +159,19 @@ class Configuration:
             any(act.name == name for act in trust.ignored(root, changed.after)),
         )
 
+    def tried(self, changes: Mapping[str, str]) -> Config:
+        """The settings as they would be with some of them changed, by name; the file stays as it is.
+
+        Raises:
+            ConfigError, DocumentError: As ``change``.
+        """
+        config, data = self._config(), self._data() or b""
+        for name, value in changes.items():
+            _check_name(name)
+            done = self._changed(data, name, value or None)
+            config, data = done.after, done.data
+        return config
+
     def _ignored(self, data: bytes) -> dict[str, object]:
         """The file's values that are ignored, by setting."""
         try:

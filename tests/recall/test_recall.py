@@ -7,15 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.audit import Audit
 from engine.engine import Engine
+from engine.recall.labels import Place
 from engine.recall.model import of_json, shipped, to_json
 from engine.recall.own import FEWEST_PROMPTS, PATH
+from engine.recall.passages import place_of
 from engine.search.results import SearchResult
 from engine.transcripts.turn import Text, ToolCall, Turn
 from tests.recall.conftest import BEFORE, DAY, SUBJECTS, Say, asked, did, found
 
 FERRY, LEDGER, *_ = SUBJECTS
 AGAIN = "The timetable shows the wrong pontoon again, although nobody touched the ferry module since."
+
+
+QUESTION = "Which berth does the captain use first, then?"
+
+
+def looking_at_the_ferry() -> tuple[Turn, ...]:
+    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
+    return (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
 
 
 def find(
@@ -54,11 +65,8 @@ def test_a_message_without_a_rare_word_is_about_what_is_at_hand(
 
 
 def test_the_session_asks_not_the_message_alone(engine: Engine, past: list[str]) -> None:
-    message = "Which berth does the captain use first, then?"
-    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
-    session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
-    assert found(FERRY) in [each.text for each in find(engine, message, session)]
-    assert find(engine, message) == []
+    assert found(FERRY) in [each.text for each in find(engine, QUESTION, looking_at_the_ferry())]
+    assert find(engine, QUESTION) == []
 
 
 def test_a_passage_is_told_once(engine: Engine, past: list[str]) -> None:
@@ -82,6 +90,38 @@ def test_what_two_sessions_say_alike_is_told_once(engine: Engine, past: list[str
     assert len({" ".join(each.text.split()[:20]) for each in results}) == len(results)
 
 
+def test_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
+    session = looking_at_the_ferry()
+    told = list(map(place_of, find(engine, QUESTION, session)))
+    assert told
+    engine.recall.labels.label(Place("elsewhere.md", 10), told, False)
+    assert set(told).isdisjoint(map(place_of, find(engine, QUESTION, session)))
+    engine.recall.labels.label(Place("elsewhere.md", 20), told, True)
+    assert list(map(place_of, find(engine, QUESTION, session))) == told, "the last label counts"
+
+
+def test_what_an_agent_was_told_and_rated_as_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
+    session = looking_at_the_ferry()
+    told = {place_of(each) for each in find(engine, QUESTION, session)}
+    compiled = engine.prompts.compile(AGAIN, engine.trace(AGAIN), budget=1_500, part="message")
+    assert told and told <= {
+        Place(each.source, int(each.lines.partition("-")[0])) for each in compiled.sections
+    }
+    engine.injections.log.record(compiled, AGAIN, by="claude-code")
+    audit = Audit(engine)
+    audit.judge(next(audit.entries()), (), useful=False)
+    assert told.isdisjoint(map(place_of, find(engine, QUESTION, session)))
+
+
+def test_noise_is_told_where_it_answers_the_message(engine: Engine, say: Say) -> None:
+    for number, words in enumerate(SUBJECTS):
+        say(DAY.format(number + 1), asked(words), did(words) + found(words))
+    told = list(map(place_of, find(engine, AGAIN)))
+    assert told
+    engine.recall.labels.label(Place("elsewhere.md", 10), told, False)
+    assert list(map(place_of, find(engine, AGAIN))) == told
+
+
 def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say) -> None:
     say(DAY.format(1), asked(FERRY), found(FERRY))
     assert find(engine, AGAIN) == []
@@ -90,9 +130,7 @@ def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say)
 def test_in_few_sessions_only_an_answer_is_told(engine: Engine, say: Say) -> None:
     for number, words in enumerate(SUBJECTS):
         say(DAY.format(number + 1), asked(words), did(words) + found(words))
-    looked = ToolCall("Read", "ferry_timetable.py", did(FERRY).replace("captain", "").replace("berth", ""))
-    session = (Turn("user", "09:00", (Text(asked(FERRY)),)), Turn("agent", "09:01", (Text("I see."), looked)))
-    assert find(engine, "Which berth does the captain use first, then?", session) == []
+    assert find(engine, QUESTION, looking_at_the_ferry()) == []
     (first, *_) = find(engine, AGAIN)
     assert "most words of the message" in first.why
 

@@ -18,6 +18,7 @@ from tui.render.shown import Shown
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from tui.screens.backtest.played import Played
     from tui.screens.harvest.run import HarvestRun
 
 
@@ -37,6 +38,9 @@ class Bench(Protocol):
     """The last search query."""
     harvesting: HarvestRun | None
     """The running harvest, or a finished one whose result was not seen yet."""
+
+    backtest: Played | None
+    """The last backtest."""
 
     @property
     def app(self) -> App[int]: ...

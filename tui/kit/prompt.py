@@ -31,6 +31,7 @@ Mode = Literal[
     "export",
     "where",
     "pattern",
+    "setting",
 ]
 
 HISTORY = 200
@@ -92,6 +93,10 @@ _MODES: dict[Mode, _Words] = {
     "where": _Words(
         "where the rule applies:", "▸", "project=gauges agent=codex tool=Bash path=tests/,*.tsx",
         "enter saves it · empty means everywhere · esc cancels",
+    ),
+    "setting": _Words(
+        "try a setting:", "▸", "hooks.past_sessions=off",
+        "enter plays the past with it · empty: as it is · esc cancels",
     ),
     "pattern": _Words(
         "pattern of a violation:", "▸", "a regular expression, such as \\bTODO\\b",

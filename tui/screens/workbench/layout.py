@@ -31,6 +31,7 @@ from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from tui.screens.backtest.played import Played
     from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
@@ -66,6 +67,7 @@ class WorkbenchLayout(FullScreen):
         self.searched = ""
         """The last search query."""
         self.harvesting: HarvestRun | None = None
+        self.backtest: Played | None = None
         self.filtering: str = "feed"
         self.outputs: dict[threading.Event, OutputPage] = {}
         """Pages of running commands, by the event that stops each."""

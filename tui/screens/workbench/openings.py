@@ -78,6 +78,12 @@ OPENINGS = (
         screen="tui.screens.injections.screen:InjectionsScreen",
     ),
     Opening(
+        command="open_backtest", key="b", title="Play your past to the memory", footer="past", rank=35,
+        help="Play your past sessions to the memory: what agents would have been told, what of it came up "
+        "later, and what another setting would change.",
+        screen="tui.screens.backtest.screen:BacktestScreen",
+    ),
+    Opening(
         command="open_history", key="h", title="Browse the history", footer="history", rank=34,
         help="Browse the history: what each commit changed, when something was learned and where a line came "
         "from; snapshots and undo.",

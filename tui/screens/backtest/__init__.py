@@ -1,0 +1,1 @@
+"""The backtest screen: what agents would have been told in the past."""

@@ -1,0 +1,304 @@
+"""The backtest screen: plays the past to the memory, and tries settings on it before they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.types import CSSPathType
+
+from engine.errors import AutopoiesisError
+from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.commands import WRITABLE, goes_to
+from tui.kit.editor import file_of
+from tui.kit.lanes import Lane
+from tui.kit.list_detail import ListDetail
+from tui.kit.prompt import PromptLine
+from tui.kit.rows import RowList
+from tui.render.draw import Row, wrap
+from tui.render.figures import count, plural
+from tui.render.roles import Roles
+from tui.screens.backtest.played import Played
+from tui.screens.backtest.rows import Listed, PromptsPanel, head_of, listed
+from tui.screens.backtest.told import ToldPanel, ToldView
+
+if TYPE_CHECKING:
+    from engine.recall.labels import Labels, Place
+    from tui.kit.bench import Bench
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayRequest:
+    changes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    prompt: Place
+    passages: tuple[Place, ...]
+    useful: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestSituation(Situation):
+    playing: bool = False
+    prompt: bool = False
+    """A prompt is selected."""
+
+
+IDLE: Need[BacktestSituation] = Need(lambda here: not here.playing, "the past is being played")
+A_PROMPT: Need[BacktestSituation] = Need(lambda here: here.prompt, "no prompt is selected")
+
+
+def _rates(key: str, word: str, useful: bool) -> Callable[[BacktestScreen], None]:
+    return command_of(
+        f"Rate what was told as {word}; in the list, everything beside the prompt. Ratings are examples for "
+        "the model that is learned from your past; noise is not told again unless it answers a message.",
+        lambda screen: screen.rate(useful), key, title=f"Rate as {word}", footer="useful / noise",
+        rank=4, needs=[A_PROMPT, WRITABLE],
+    )  # fmt: skip
+
+
+class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
+    """Plays the past when it is opened for the first time; it stops if the screen is closed before."""
+
+    AUTO_FOCUS = "#prompts"
+    CSS_PATH: ClassVar[CSSPathType | None] = "backtest.tcss"
+    area = "backtest"
+    line = "words"
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench, "prompts")
+        self.doing = self.problem = self.query_text = ""
+        self.every = False
+        self._request: PlayRequest | None = None
+        self._plays: Lane[PlayRequest, Played] = self.lane(self._play, self._take, self._refused)
+        self._ratings: Lane[Rating, Labels] = self.lane(self._label, self._rated, in_turn=True, finish=True)
+
+    def body(self) -> ComposeResult:
+        self.prompts = PromptsPanel(id="prompts")
+        self.told = ToldPanel(id="told")
+        with Container(id="backtest"):
+            yield self.prompts
+            yield self.told
+
+    @property
+    def played(self) -> Played | None:
+        """The last result, which outlives the screen."""
+        return self.bench.backtest
+
+    def begin(self) -> None:
+        if self.played is None:
+            self.start("")
+        else:
+            self.show()
+
+    # Playing
+
+    def start(self, changes: str) -> None:
+        """Plays the past in the background, with settings changed if there are any."""
+        self.problem, self.doing = "", "reading …"
+        self._request = PlayRequest(changes)
+        self._plays.ask(self._request)
+        self.show()
+
+    def _play(self, request: PlayRequest) -> Played:
+        engine = self.bench.engine
+
+        def report(done: int, of: int) -> None:
+            if request is not self._request or not self.listening:
+                raise AutopoiesisError("stopped")
+            self.later(self._progress, done, of)
+
+        name, _, value = request.changes.partition("=")
+        changes = {name.strip(): value.strip()} if request.changes else {}
+        engine.configuration.tried(changes)  # before the past is played for nothing
+        engine.catch_up_index()
+        found, trial = engine.what_if(changes, 0, report)
+        return Played(found, trial if changes else None, request.changes)
+
+    def _progress(self, done: int, of: int) -> None:
+        if self.doing:
+            self.doing = f"playing {count(done)} of {plural(of, 'session')} …"
+            self.show()
+
+    def _take(self, _request: PlayRequest, played: Played) -> None:
+        self.doing, self.bench.backtest = "", played
+        self.show()
+        self.prompts.select_key(None)
+
+    def _refused(self, request: PlayRequest, problem: str) -> None:
+        if request is self._request:
+            self.doing = ""
+            self.problem = problem if self.played is None else ""
+            self.say(problem, error=True)
+            self.show()
+
+    # Display
+
+    def show(self) -> None:
+        played = self.played
+        found = played.found if played is not None and played.found.sessions else None
+        items = listed(found, every=self.every) if found is not None else ()
+        head = head_of(found, every=self.every) if found is not None else ""
+        changes = f"with {played.changes}" if played is not None and played.changes else ""
+        self.prompts.show_prompts(
+            items,
+            self._note,
+            (self.doing, self.problem, self.query_text, played),
+            head,
+            self.doing or changes,
+        )
+        self.prompts.filter(self.query_text)
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        """Shows the selected prompt, or all figures."""
+        played, item = self.played, self.prompts.selected
+        if played is None or item is None:
+            self.told.show_view(None)
+        else:
+            self.told.show_view(ToldView(played, item.prompt))
+        self.update_footer()
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        if self.doing:
+            text = "Each of your sessions is played to the memory as it stood then. esc stops."
+            return [Row((self.doing, roles.strong)), *wrap([(text, roles.muted)], width)]
+        if self.problem:
+            return wrap([(self.problem, roles.error)], width)
+        if self.query_text:
+            return [Row(("nothing matches; esc shows all", roles.muted))]
+        text = "there are too few sessions to play; import yours: autopoiesis import"
+        return wrap([(text, roles.muted)], width)
+
+    @on(RowList.Moved)
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        if moved.panel is self.prompts:
+            self.show_selected()
+        else:
+            self.update_footer()
+
+    # Navigation
+
+    def back(self) -> None:
+        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
+        if self.in_line:
+            if self.prompt.mode == "filter":
+                self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif self.query_text:
+            self.narrow("")
+        elif self.panel_in_use == "told":
+            self.focus_panel("prompts")
+        else:
+            self.dismiss(None)
+
+    focus_prompts = goes_to("prompts", "1", "the list", rank=24)
+    focus_told = goes_to("told", "2", "what was told", ": the passages, and what came up later", rank=24)
+
+    @command("enter", "e", title="Open the transcript", footer="open", rank=0)
+    def open(self) -> None:
+        """Go to what was told; there, open the transcript of the selected passage, or of the prompt, in
+        $VISUAL or $EDITOR.
+        """
+        item = self.prompts.selected
+        passage = self.told.passage
+        prompt = item.prompt if item is not None else None
+        if self.panel_in_use == "prompts":
+            self.go_to("told")
+        elif prompt is None:
+            self.say("no prompt is selected")
+        else:
+            path, line = passage.place if passage is not None else prompt.place
+            if file := file_of(self.bench.engine.workspace.root, path):
+                self.edit_file(file, line)
+            else:
+                self.say("its transcript no longer exists")
+
+    @command("s", title="Show the best and worst, or all", footer="all", rank=8)
+    def show_others(self) -> None:
+        """List every prompt that would have been told something, oldest first; then the best and worst."""
+        self.every = not self.every
+        self.show()
+
+    @command("slash", title="Filter the list", footer="filter", rank=22)
+    def filter(self) -> None:
+        """Filter the list as you type."""
+        self.open_line("words", "filter", self.query_text, "prompts")
+
+    def narrow(self, query: str) -> None:
+        self.query_text = query
+        self.show()
+
+    @command("r", title="Play the past again", footer="play", rank=10, needs=[IDLE])
+    def play_again(self) -> None:
+        """Play the past again, with all that was captured, accepted and rated since."""
+        self.start(self.played.changes if self.played is not None else "")
+
+    @command("w", title="Try a setting", footer="what if", rank=6, needs=[IDLE])
+    def what_if(self) -> None:
+        """Type a setting, such as hooks.past_sessions=off, to play the past with it; nothing is saved. Both
+        results are shown side by side. Leave it empty to show the past as it is.
+        """
+        self.open_line("words", "setting", self.played.changes if self.played is not None else "")
+
+    @on(PromptLine.Entered)
+    def _entered(self, entered: PromptLine.Entered) -> None:
+        text = entered.value.strip()
+        self.leave_line()
+        if entered.mode != "setting":
+            return
+        if text and "=" not in text:
+            self.say("expected SETTING=VALUE; nothing was played", error=True)
+        elif text:
+            self.start(text)
+        elif self.played is not None:
+            self.bench.backtest = Played(self.played.found)
+            self.show()
+
+    # Rating
+
+    rate_useful = _rates("y", "useful", True)
+    rate_noise = _rates("n", "noise", False)
+
+    def rate(self, useful: bool) -> None:
+        """Records the user's rating of the selected passage, or of all of the selected prompt."""
+        item, passage = self.prompts.selected, self.told.passage
+        if item is None or item.prompt is None:
+            return
+        if self.panel_in_use != "told":
+            self._ratings.ask(Rating(item.prompt.place, tuple(p.place for p in item.prompt.passages), useful))
+        elif passage is None:
+            self.say("no passage is selected")
+        else:
+            self._ratings.ask(Rating(item.prompt.place, (passage.place,), useful))
+
+    def _label(self, rating: Rating) -> Labels:
+        labels = self.bench.engine.recall.labels
+        labels.label(rating.prompt, rating.passages, rating.useful)
+        return labels.read()
+
+    def _rated(self, rating: Rating, labels: Labels) -> None:
+        self.say(f"rated {'useful' if rating.useful else 'noise'}: {plural(len(rating.passages), 'passage')}")
+        if self.played is not None:
+            found = self.played.found
+            told = tuple(each.labelled(labels) for each in found.told)
+            self.bench.backtest = replace(self.played, found=replace(found, told=told))
+        self.show()
+
+    @property
+    def situation(self) -> BacktestSituation:
+        selected: Listed | None = self.prompts.selected
+        return self.situated(
+            BacktestSituation,
+            filtered=bool(self.query_text),
+            playing=bool(self.doing),
+            prompt=selected is not None and selected.prompt is not None,
+        )
