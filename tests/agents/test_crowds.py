@@ -1,4 +1,4 @@
-"""Many hooks at once where no program has the workspace open: one loads the engine, the others wait for it."""
+"""Many hooks at once, and no program has the workspace open: one loads the engine, the others wait for it."""
 
 from __future__ import annotations
 
