@@ -10,7 +10,6 @@ from engine.errors import RepositoryError
 from engine.store import git
 from engine.store.repository import Repository
 
-
 NAMES = ["config", "index", "packed-refs", "info/exclude", "refs/heads/main", "HEAD"]
 
 
