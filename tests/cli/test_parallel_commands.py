@@ -109,6 +109,8 @@ def test_what_a_killed_group_of_commands_acknowledged_is_there_once(tmp_path: Pa
         for left in (root / ".git").rglob("*.lock"):
             os.utime(left, (0, 0))  # as if the next command came later
     assert answers and [each for each in answers if each[0]] == []
+    open_ones = re.findall(r"-(ses_\w+)-", git(root, "ls-files", "--others", "raw"))
+    assert [run_command(root, "session", "end", each)[2] for each in open_ones] == [""] * len(open_ones)
     assert run_command(root, "commit")[0] == 0
     assert git(root, "status", "--porcelain", "--untracked-files=all", "--", ".", ":!scratch") == ""
     assert list((root / ".git").rglob("*.lock")) + list((root / ".git").glob("autopoiesis-index-*")) == []
