@@ -1,8 +1,8 @@
 """``autopoiesis-hook AGENT [-C DIR]``: the program an agent runs for each event, in a new process.
 
-It passes the event to a workbench or server that has the workspace open, over a Unix socket, and prints the
-reply. If none is running, it does the work itself (``standalone``). It never blocks an agent: whatever
-happens, it ends in time with exit code 0.
+It passes the event to a program that has the workspace open, over a Unix socket, and prints the reply. If
+there is none, one hook loads the engine and does the work itself (``standalone``); others that run meanwhile
+wait until it listens. A hook never blocks an agent: whatever happens, it ends in time with exit code 0.
 
 Only modules that are cheap to import are used here.
 """
@@ -21,9 +21,14 @@ from engine.agents.wire import (
     HERE,
     MAX_BYTES,
     SECONDS,
+    STARTING,
+    Lock,
+    detach,
     is_private,
+    make_socket_folder,
     socket_folder,
     socket_path,
+    take_lock,
 )
 
 SWITCH = "AUTOPOIESIS_HOOKS"
@@ -32,8 +37,12 @@ SWITCH = "AUTOPOIESIS_HOOKS"
 _GRACE_S = 0.02
 _HERE_PART = 0.2
 """The part of the time within which a program that listens says so; one that was stopped never does."""
-_ALONE_PART = 0.3
-"""The part of the time that is kept for doing the work here, should the program that listens be too slow."""
+_PAUSES_S = 0.02, 0.1
+"""The first and the longest pause while another hook loads the engine."""
+_STOPPED_S = 30.0
+"""The time after which a hook that loads the engine is not waited for."""
+_LATE_S = 60.0
+"""The time for passing on an event when the agent has stopped waiting."""
 _OLDEST_S = 60.0
 """An age of this process beyond this is not believed: not every kernel tells when a process was started."""
 
@@ -57,17 +66,52 @@ def _run(arguments: list[str]) -> None:
     payload = _read_stdin(until)
     if not payload:
         return
-    try:
-        answer = _request(folder, agent, payload, until - _ALONE_PART * SECONDS)
-    except OSError:
-        answer = None
-    if answer is None and time.monotonic() < until:
-        from engine.agents.standalone import answer_standalone  # noqa: PLC0415 — loads the engine
-
-        answer = answer_standalone(agent, folder, payload, until - time.monotonic())
-    if answer:
+    if answer := _answer(folder, agent, payload, until):
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
+
+
+def _answer(folder: str, agent: str, payload: bytes, until: float) -> bytes:
+    """From the program that has the workspace open, which another hook may be starting; else from here."""
+    pause, longest = _PAUSES_S
+    end = until
+    while True:
+        try:
+            answer = _request(folder, agent, payload, until)
+        except OSError:
+            answer = None
+        if answer is not None:
+            return answer
+        is_ours, lock = _turn(folder)
+        if is_ours:
+            from engine.agents.standalone import answer_standalone  # noqa: PLC0415 — loads the engine
+
+            return answer_standalone(agent, folder, payload, until - time.monotonic(), lock)
+        if time.monotonic() + pause > end:
+            if end > until or os.fork():
+                return b""
+            # The agent goes on, but its session may have to be captured.
+            detach()
+            end = until + _LATE_S
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
+
+
+def _turn(workspace: str) -> tuple[bool, Lock | None]:
+    """Whether to do the work here, and the lock that makes other hooks wait for it, if it can be had.
+
+    One that is held for very long is ignored: the hook that holds it was stopped.
+    """
+    try:
+        make_socket_folder()
+        path = f"{socket_path(workspace)}{STARTING}"
+        lock = take_lock(path)
+        is_ours = lock is not None or time.time() - os.stat(path).st_mtime > _STOPPED_S  # noqa: PTH116
+    except FileNotFoundError:
+        return not os.path.exists(workspace), None  # noqa: PTH110 — it was released just now
+    except OSError:
+        return True, None
+    return is_ours, lock
 
 
 def _age() -> float:
@@ -119,10 +163,10 @@ def _is_json(data: bytes) -> bool:
 
 
 def _request(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:
-    """The reply of the program that has the workspace open; ``None`` if there is none.
+    """The reply of the program that has the workspace open; ``None`` if there is none, empty if it is late.
 
     Raises:
-        OSError: It cannot be asked, or does not answer in time.
+        OSError: It cannot be asked.
     """
     address = socket_path(workspace)
     if not is_private(socket_folder()):
@@ -133,8 +177,15 @@ def _request(workspace: str, agent: str, payload: bytes, until: float) -> bytes 
         left = max(0, round((until - time.monotonic()) * 1000))
         connection.sendall(GREETING + f"{agent} {left}\n".encode() + payload)
         connection.shutdown(socket.SHUT_WR)
-        answer = b""
-        while part := connection.recv(1 << 16):
-            answer += part
-            connection.settimeout(max(0.001, until - time.monotonic()))
+        answer = connection.recv(1 << 16)
+        try:
+            while answer and (part := _received(connection, until)):
+                answer += part
+        except TimeoutError:
+            return b""  # it handles the event nevertheless
     return answer.removeprefix(HERE + DONE) if answer.startswith(HERE + DONE) else None
+
+
+def _received(connection: socket.socket, until: float) -> bytes:
+    connection.settimeout(max(0.001, until - time.monotonic()))
+    return connection.recv(1 << 16)

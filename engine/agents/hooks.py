@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engine.transcripts.importers.drafts import ImportResult
 
 MAX_NEW_TURNS = 200
+TOO_LATE = "too late: the agent has stopped waiting"
 _FIT_ATTEMPTS = 3
 _SESSIONS_AT_START = 10
 """New sessions up to which rules are learned at once; more of them wait for the hourly job."""
@@ -100,6 +101,8 @@ class Hooks:
                 run = replace(run, said=off)
             elif call.event.moment in WAITED_FOR and self._is_duplicate(call):
                 run = replace(run, said=DUPLICATE)
+            elif call.event.moment in WAITED_FOR and time.monotonic() > until:
+                run = replace(run, said=TOO_LATE, failed=True)
             elif call.event.moment in WAITED_FOR:
                 run, text = self._inject(call, run, until)
                 answer = call.contract.answer(call.event.name, text)
@@ -250,7 +253,7 @@ class Hooks:
         if not text:
             return replace(run, said=f"nothing relevant{left_out and f'; {left_out}'}"), ""
         if time.monotonic() > until:
-            return replace(run, said="too late: the agent has stopped waiting", failed=True), ""
+            return replace(run, said=TOO_LATE, failed=True), ""
         noted = engine.injections.record(
             made,
             call.prompt,

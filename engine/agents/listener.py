@@ -7,7 +7,6 @@ process that only lingers after a hook stops when a workbench or server starts.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import queue
 import socket
@@ -23,18 +22,22 @@ from engine.agents.wire import (
     HERE,
     LEAVE,
     MAX_BYTES,
-    is_private,
-    socket_folder,
+    SECONDS,
+    make_socket_folder,
     socket_path,
+    take_lock,
 )
 
 if TYPE_CHECKING:
     from engine.engine import Engine
 
 _RETRY_S = 2.0
+_READY_S = 0.005
 _REQUEST_S = 5.0
-_MAX_CONCURRENT = 16
-"""Maximum number of concurrent hooks; any further hook does its work itself."""
+_MAX_CONNECTIONS = 512
+"""Maximum number of hooks that are heard; any further hook tries again."""
+_MAX_CONCURRENT = 4
+"""Maximum number of hooks that are answered at the same time, in the order in which they came."""
 _JOIN_S = 10.0
 
 
@@ -52,14 +55,18 @@ def listening(engine: Engine) -> Iterator[None]:
         listener.stop()
 
 
-def linger(engine: Engine, seconds: float) -> None:
-    """Answers hooks until there have been none for ``seconds``, or another program wants to listen."""
-    if engine.files.read_only:
-        return
+def linger(engine: Engine, seconds: float, started: Callable[[], None]) -> None:
+    """Answers hooks until there have been none for ``seconds``, or another program wants to listen.
+
+    Args:
+        started: Called as soon as hooks are answered, here or by another program.
+    """
     listener = Listener(engine, lingers=True)
     listener.start()
-    engine.catch_up_index()
     try:
+        while not listener.listening.is_set() and not listener.wait_to_leave(_READY_S):
+            pass
+        started()
         while not listener.wait_to_leave(_RETRY_S) and time.monotonic() - listener.used < seconds:
             pass
     finally:
@@ -84,6 +91,7 @@ class Listener:
         self.used = time.monotonic()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._hooks = Hooks(engine, self._jobs.put)
+        self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._slots = threading.BoundedSemaphore(_MAX_CONCURRENT)
         self._stopping = threading.Event()
         self._socket: socket.socket | None = None
@@ -128,24 +136,16 @@ class Listener:
 
     def _serve(self) -> None:
         """Answers hooks until stopped; returns at once if another program does."""
-        folder, address = socket_folder(), socket_path(str(self._engine.workspace.root))
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, 0o700)  # noqa: PTH102
-        if not is_private(folder):
-            raise PermissionError(f"other users can access {folder}")
-        lock = f"{address}.lock"
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening, os.fdopen(handle):
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if self._lingers:
-                    self._leaving.set()
-                else:
-                    _ask_to_leave(address)
-                return
-            if not _is_same_file(lock, handle):
-                return  # the program that held the lock has just removed it
+        make_socket_folder()
+        address = socket_path(str(self._engine.workspace.root))
+        lock = take_lock(f"{address}.lock")
+        if lock is None:
+            if self._lingers:
+                self._leaving.set()
+            else:
+                _ask_to_leave(address)
+            return
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening, contextlib.closing(lock):
             _bind(listening, address)
             self._socket = listening
             self.listening.set()
@@ -153,9 +153,8 @@ class Listener:
                 self._accept(listening, address)
             finally:
                 self.listening.clear()
-                for name in (address, lock):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(name)  # noqa: PTH108
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(address)  # noqa: PTH108
 
     def _accept(self, listening: socket.socket, address: str) -> None:
         """Answers connections until stopped, or until the workspace is no longer at ``address``."""
@@ -172,7 +171,7 @@ class Listener:
                 if self._lingers:
                     self._leaving.set()
                 return
-            if not self._slots.acquire(blocking=False):
+            if not self._connections.acquire(blocking=False):
                 connection.close()
                 continue
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
@@ -199,11 +198,12 @@ class Listener:
                     if self._lingers:
                         self._leaving.set()
                 elif found and request.startswith(GREETING):
-                    until = asked + int(left) / 1000 if left.isdecimal() else None
-                    answer = self._hooks.answer(agent, payload, until)
+                    until = asked + (int(left) / 1000 if left.isdecimal() else SECONDS)
+                    with self._slots:
+                        answer = self._hooks.answer(agent, payload, until)
                     connection.sendall(DONE + answer.encode("utf-8", "replace"))
         finally:
-            self._slots.release()
+            self._connections.release()
 
     def _work(self) -> None:
         """Captures sessions, one at a time."""
@@ -230,14 +230,6 @@ def _ask_to_leave(address: str) -> None:
         connection.settimeout(_REQUEST_S)
         connection.connect(address)
         connection.sendall(LEAVE)
-
-
-def _is_same_file(path: str, handle: int) -> bool:
-    """Whether a path still refers to the open file."""
-    try:
-        return os.stat(path).st_ino == os.fstat(handle).st_ino  # noqa: PTH116
-    except FileNotFoundError:
-        return False
 
 
 def _read(connection: socket.socket) -> bytes:

@@ -78,16 +78,22 @@ class HookLog:
         """
         self._months.append({name: value for name, value in asdict(run).items() if value})
 
-    def backwards(self, max_bytes: int | None = None) -> Iterator[HookRun]:
-        """Runs, newest first, from the last ``most`` bytes of each month's file."""
-        found = map(_run_of, self._months.backwards(max_bytes))
+    def backwards(
+        self, max_bytes: int | None = None, may_match: Callable[[bytes], bool] | None = None
+    ) -> Iterator[HookRun]:
+        """Runs, newest first; arguments as for ``MonthlyLog.backwards``."""
+        found = map(_run_of, self._months.backwards(max_bytes, may_match=may_match))
         return (run for run in found if run is not None)
 
     def known(self, session_id: str) -> KnownContext:
         """What is still in the context of a session's agent. A fork starts with its parent's context."""
         runs: list[HookRun] = []
         wanted = session_id
-        for run in self.backwards(_TAIL_BYTES) if session_id else ():
+
+        def may_match(line: bytes) -> bool:
+            return wanted.encode() in line
+
+        for run in self.backwards(_TAIL_BYTES, may_match) if session_id else ():
             if run.session_id != wanted or run.said == DUPLICATE:
                 continue
             runs.append(run)

@@ -140,8 +140,8 @@ class InjectionLog:
             return self._unfinished
 
     def of_session(self, session_id: str, since: str) -> tuple[Injection, ...]:
-        """The recent injections of a session since a time (ISO 8601), newest first."""
-        found = self.backwards(RECENT_BYTES, 2)
+        """The recent injections of a session since a time (ISO 8601), as they were recorded, newest first."""
+        found = self.backwards(RECENT_BYTES, 2, lambda line: session_id.encode() in line)
         return tuple(each for each in found if each.session_id == session_id and each.at >= since)
 
     def last(self, count: int) -> tuple[Injection, ...]:
@@ -173,12 +173,17 @@ class InjectionLog:
         )
         return tuple(sorted(found, key=lambda use: (-use.useful, -use.injected, use.path)))
 
-    def backwards(self, limit: int | None = None, months: int | None = None) -> Iterator[Injection]:
+    def backwards(
+        self,
+        limit: int | None = None,
+        months: int | None = None,
+        may_match: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[Injection]:
         """Every injection, newest first, read lazily; arguments as for ``MonthlyLog.backwards``."""
         # Backwards, the notes about an injection come before it.
         notes: dict[str, list[UseNote]] = defaultdict(list)
         seen: set[str] = set()
-        for record in self.months.backwards(limit, months):
+        for record in self.months.backwards(limit, months, may_match):
             entry = entry_of(record)
             if isinstance(entry, UseNote):
                 notes[entry.injection].append(entry)

@@ -20,7 +20,7 @@ from pathlib import Path
 from engine.errors import RepositoryError
 from engine.store import programs
 from engine.store.crypt import own_filters
-from engine.store.git_folder import repository_folder
+from engine.store.git_folder import pipe, repository_folder
 from engine.store.leftovers import EXCLUDES
 
 TIMEOUT_S = 60.0
@@ -269,6 +269,8 @@ class Git:
         alone: bool = False,
     ) -> GitResult:
         """``alone`` detaches the program from the terminal, so that it is killed with its child processes."""
+        if found := pipe(repository_folder(self.root)):
+            raise RepositoryError("is not a file, and git would wait for it", where=found, hint="delete it")
         try:
             with subprocess.Popen(
                 line,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -86,6 +87,22 @@ def revision(folder: Path, reference: str) -> str | None:
     return value if REVISION.fullmatch(value) else _packed(common_folder(folder), reference)
 
 
+def pipe(folder: Path) -> str:
+    """A pipe or device where git expects a file, which it would wait for in vain; empty if there is none."""
+    common = common_folder(folder)
+    branch = reference_file(folder, head(folder))
+    for place in {folder, common, common / "info", common / "objects/info", branch.parent}:
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_file() or entry.is_dir():
+                    continue
+                with contextlib.suppress(OSError):
+                    mode = entry.stat().st_mode
+                    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+                        return entry.path
+    return ""
+
+
 def _first_line(path: Path) -> str:
     return (
         _start_of(path, _LINE_BYTES).decode("utf-8", "replace").partition("\n")[0].strip().replace("\0", "")
@@ -107,8 +124,9 @@ def _start_of(path: Path, limit: int) -> bytes:
 
 
 def _packed(common: Path, reference: str) -> str | None:
+    place = common / "packed-refs"
     try:
-        text = (common / "packed-refs").read_text("utf-8", "replace")
+        text = place.read_text("utf-8", "replace") if place.is_file() else ""
     except OSError:
         return None
     for line in text.splitlines():

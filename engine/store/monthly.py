@@ -106,15 +106,21 @@ class MonthlyLog:
         for file in self._opened(self.stamp()):
             yield from (record for record in map(record_of, file) if record is not None)
 
-    def backwards(self, most: int | None = None, months: int | None = None) -> Iterator[Record]:
+    def backwards(
+        self,
+        most: int | None = None,
+        months: int | None = None,
+        may_match: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[Record]:
         """Records from newest to oldest.
 
         Args:
             most: Maximum number of bytes read from each file's end; all by default.
             months: Number of newest files read; all by default.
+            may_match: Says whether a line may be wanted. Parsing one takes far longer than searching it.
         """
         for file in self._opened(self.stamp()[::-1][:months]):
-            lines = lines_backwards(file.fileno(), most)
+            lines = filter(may_match, lines_backwards(file.fileno(), most))
             yield from (record for record in map(record_of, lines) if record is not None)
 
     def added(self, marks: dict[str, Mark], months: int) -> list[bytes]:

@@ -228,3 +228,10 @@ def test_compile_reads_standard_input(apo: Command, sample: Path) -> None:
 def test_explain_lists_sections_and_what_was_left_out(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "compile", MESSAGE, "--budget", "2048", "--explain")
     assert "knowledge/identity/SOUL.md" in ran.out and "left out" in ran.out
+
+
+def test_a_prompt_in_a_pipe_has_no_characters_that_steer_a_terminal(apo: Command, sample: Path) -> None:
+    path = sample / "knowledge/identity/USER.md"
+    path.write_text(path.read_text() + "\n- Red \x1b[31m, csi \x9b31m, bidi \u202e, tag \U000e0041, a\ttab\n")
+    out = apo("-C", sample, "compile", MESSAGE).out
+    assert not set("\x1b\x9b\u202e\U000e0041") & set(out) and "a\ttab" in out

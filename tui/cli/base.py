@@ -230,6 +230,13 @@ def emit(text: str = "") -> None:
     _print(visible(text))
 
 
+def emit_prompt(text: str) -> None:
+    """Prints text for a model as hooks pass it on: a pipe may end in a terminal (`| head`)."""
+    from engine.context.delimiters import visible  # noqa: PLC0415 — `--help` must not load the engine
+
+    emit_raw(visible(text))
+
+
 def emit_raw(text: str) -> None:
     """Prints text byte for byte into a pipe, made safe on a terminal."""
     if sys.stdout.isatty():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.store.commit_message import commit_message
-from tui.cli.base import emit, emit_json, emit_raw, group
+from tui.cli.base import emit, emit_json, emit_prompt, group
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -25,7 +25,7 @@ def digest_show(engine: Engine, as_json: bool) -> int:
     elif not view.on:
         emit(view.problem or "off: no knowledge/digest.md; create it with: autopoiesis digest regenerate")
     else:
-        emit_raw(view.text)
+        emit_prompt(view.text)
     return 1 if view.problem else 0
 
 

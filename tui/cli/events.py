@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.zone import local_time
-from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, table
+from tui.cli.base import emit, emit_json, emit_problems, emit_prompt, group, table
 from tui.cli.jobs import IDLE
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool
         emit_json({"event": handed.arrival, "prompt": handed.prompt.text, "tokens": handed.prompt.tokens})
     else:
         emit_problems([f"{handed.arrival.id}: {handed.arrival.source} {handed.arrival.event}"])
-        emit_raw(f"{handed.prompt.text}\n")
+        emit_prompt(f"{handed.prompt.text}\n")
     return 0
 
 

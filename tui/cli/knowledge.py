@@ -12,7 +12,7 @@ from tui.cli.base import (
     emit,
     emit_json,
     emit_problems,
-    emit_raw,
+    emit_prompt,
     group,
     invocation,
     plain,
@@ -38,7 +38,7 @@ def knowledge() -> None:
 def knowledge_info(engine: Engine, as_json: bool) -> None:
     """Print the catalog, as the agents' tool `knowledge` returns it."""
     text = engine.knowledge_entries.info()
-    emit_json({"text": text}) if as_json else emit_raw(text)
+    emit_json({"text": text}) if as_json else emit_prompt(text)
 
 
 @knowledge.verb("list", "autopoiesis knowledge list", "autopoiesis knowledge list --json")

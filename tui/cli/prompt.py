@@ -9,7 +9,17 @@ import click
 
 from engine.errors import TranscriptError
 from tui.cli.as_of import as_of_option, checkout_progress, print_commit
-from tui.cli.base import emit, emit_json, emit_problems, emit_raw, invocation, plain, read_text, verb, visible
+from tui.cli.base import (
+    emit,
+    emit_json,
+    emit_problems,
+    emit_prompt,
+    invocation,
+    plain,
+    read_text,
+    verb,
+    visible,
+)
 from tui.cli.gate_prompt import prompt_for_gate
 
 if TYPE_CHECKING:
@@ -158,7 +168,7 @@ def _print(compiled: Compiled, more: Mapping[str, object], explain: bool, as_jso
     elif explain:
         emit(_outline(compiled))
     else:
-        emit_raw(compiled.text if compiled.text.endswith("\n") else compiled.text + "\n")
+        emit_prompt(compiled.text if compiled.text.endswith("\n") else compiled.text + "\n")
     emit_problems(compiled.problems)
 
 
