@@ -1,0 +1,177 @@
+"""What a person typed in past conversations, and which playbooks it would have activated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from engine.activation.decision import decision_id, hash_of, worth_logging
+from engine.conversations.conversations import TurnKey
+from engine.startup.records import dataclass
+from engine.transcripts.injected import BY_PROGRAM, strip_injected
+from engine.transcripts.typed import typed_in
+
+if TYPE_CHECKING:
+    from engine.activation.decisions import DecisionLog
+    from engine.activation.trace import Message, Trace
+    from engine.conversations.conversations import Conversations
+
+MOST_MESSAGES = 5_000
+"""The newest messages that are played, some hundred a second."""
+MOST_NEAR = 20
+"""Messages listed on which a playbook nearly would have fired."""
+
+Progress = Callable[[int, int], object]
+
+
+def silent(_done: int, _of: int) -> None:
+    """No progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message that the person typed."""
+
+    key: str  # of its turn
+    path: str
+    line: int
+    typed: str  # what of it is plainly typed
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """A past message and one playbook."""
+
+    id: str  # of the decision
+    key: str  # of the message's turn
+    path: str
+    line: int
+    day: str  # ``YYYY-MM-DD``, UTC
+    message: str
+    score: float  # tier 2, 0 to 1
+    threshold: float
+    fired: bool
+    hits: tuple[str, ...]  # what its triggers matched
+    useful: bool | None = None  # the person's label
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a playbook would have done in the past. Precision and recall are those of the labels so far."""
+
+    topic: str
+    messages: int  # played
+    left_out: int  # older ones, not played
+    rows: tuple[
+        PastRow, ...
+    ]  # it would have fired, or nearly, or it is labelled; unlabelled first, then by doubt
+
+    @property
+    def fired(self) -> int:
+        return sum(row.fired for row in self.rows)
+
+    @property
+    def labelled(self) -> int:
+        return sum(row.useful is not None for row in self.rows)
+
+    @property
+    def precision(self) -> float | None:
+        """Of the labelled messages on which it fired, the share that it was right for; ``None`` if there are
+        none.
+        """
+        return _share([row.useful for row in self.rows if row.fired and row.useful is not None])
+
+    @property
+    def recall(self) -> float | None:
+        """Of the messages that it is right for by their labels, the share on which it fired; likewise."""
+        return _share([row.fired for row in self.rows if row.useful])
+
+
+def asked(
+    conversations: Conversations, most: int = MOST_MESSAGES, progress: Progress = silent
+) -> tuple[list[Asked], int]:
+    """What the person typed, newest conversation first, each text once; and how many older ones are left out.
+
+    Conversations of other people do not count, nor what programs wrote, nor pastes.
+    """
+    found: dict[str, Asked] = {}
+    more = 0
+    paths = sorted(conversations.sizes(), reverse=True)
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        for each in _typed(conversations, path):
+            text = " ".join(each.message.text.casefold().split())
+            if text in found:
+                continue
+            if len(found) < most:
+                found[text] = each
+            else:
+                more += 1
+    progress(len(paths), len(paths))
+    return list(found.values()), more
+
+
+def _typed(conversations: Conversations, path: str) -> Iterator[Asked]:
+    conversation = conversations.read(path)
+    if conversation is None or conversations.author(path):
+        return
+    for ordinal in range(conversation.first, conversation.end):
+        turn, message = conversation.turn(ordinal), conversation.message(ordinal)
+        if turn is None or message is None or message.direction != "input" or BY_PROGRAM.search(message.text):
+            continue
+        if typed := strip_injected(typed_in(turn)).strip():
+            yield Asked(str(TurnKey(path, ordinal)), path, turn.line, typed, message)
+
+
+def replay(
+    topic: str,
+    messages: Collection[Asked],
+    process: Callable[[Message], Trace],
+    log: DecisionLog,
+    progress: Progress = silent,
+    *,
+    left_out: int = 0,
+) -> Replay:
+    """Plays messages to the playbooks as they are now; nothing is logged and nobody is asked."""
+    labels = {
+        decision.message_hash: decision.label[0]
+        for decision in log.read().decisions
+        if decision.topic == topic and decision.label[1] == "person"
+    }
+    rows: list[PastRow] = []
+    for number, each in enumerate(messages):
+        progress(number, len(messages))
+        trace = process(each.message)
+        row = trace.row(topic)
+        whole_hash = hash_of(each.message.text)
+        useful = labels.get(whole_hash)
+        if row is None or not (row.active or useful is not None or row in worth_logging(trace)):
+            continue
+        rows.append(
+            PastRow(
+                decision_id(each.message, whole_hash, topic),
+                each.key,
+                each.path,
+                each.line,
+                each.message.at.date().isoformat(),
+                each.message.text,
+                row.score,
+                row.threshold,
+                row.active,
+                tuple(dict.fromkeys(hit.matched for hit in row.hits)),
+                useful,
+            )
+        )
+    progress(len(messages), len(messages))
+    known = [row for row in rows if row.useful is not None]
+    fired = sorted(
+        (row for row in rows if row.fired and row not in known), key=lambda row: (row.score, row.key)
+    )
+    near = [row for row in rows if not row.fired and row not in known]
+    near = sorted(near, key=lambda row: (-row.score, row.key))[:MOST_NEAR]
+    return Replay(topic, len(messages), left_out, (*fired, *near, *known))
+
+
+def _share(values: list[bool | None]) -> float | None:
+    return sum(map(bool, values)) / len(values) if values else None
