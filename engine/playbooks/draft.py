@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 from engine.errors import Problem, TopicError
 from engine.startup.lazy import expression
@@ -20,7 +21,6 @@ MOST_EXAMPLES = 40
 
 _EXAMPLE_CHARACTERS = 300
 _TITLE_CHARACTERS = 80
-_TO_WRITE = "Write here what to do, step by step."
 _HEADING = expression(r" {0,3}(#{1,6})(?=\s|$)")
 _MARK = expression(r"^(?:[-*+•>]|\(?\d{1,3}[.)])\s+")
 _QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("'", "'"), ("`", "`"))
@@ -42,6 +42,15 @@ class Draft:
     def name(self) -> str:
         """The topic's name."""
         return slugify(self.title)
+
+
+EMPTY = Draft(
+    "Title",
+    "When it applies, in one sentence.",
+    "Write here what to do, step by step.",
+    ("A way to ask for it",),
+)
+"""The form to fill in."""
 
 
 def drafted(
@@ -88,8 +97,8 @@ def text_of(draft: Draft, **more: str) -> bytes:
     if not draft.examples:
         del header["examples"]
     text = "".join(f"{line}\n" for key, value in header.items() for line in lines(key, value))
-    body = _below(draft.instructions or _TO_WRITE)
-    return f"---\n{text}---\n\n# {draft.title}\n\n## Instructions\n\n{body}\n".encode("utf-8", "replace")
+    body = f"# {draft.title}\n\n## Instructions\n\n{_below(draft.instructions)}".rstrip()
+    return f"---\n{text}---\n\n{body}\n".encode("utf-8", "replace")
 
 
 def stamped(draft: Draft) -> bytes:
@@ -110,13 +119,14 @@ def read_draft(data: bytes) -> Draft:
     topic, problems = load_topic(documents.parse(data, "topics/draft.md"))
     if topic is None:
         raise TopicError(f"the draft is not a topic: {problems[0] if problems else 'it is empty'}")
-    title = "" if topic.title == "draft" else topic.title
-    instructions = "" if topic.instructions == _TO_WRITE else topic.instructions
-    found = drafted(title, topic.description if topic.description != _TO_WRITE else "", instructions)
-    globs = tuple(trigger.match for trigger in topic.triggers if trigger.type == "glob")
-    return Draft(
-        found.title, found.when, found.instructions, examples_in(topic.examples), globs, topic.activation
+    title = "" if topic.title in ("draft", EMPTY.title) else topic.title
+    when = "" if topic.description in (EMPTY.instructions, EMPTY.when) else topic.description
+    instructions = "" if topic.instructions == EMPTY.instructions else topic.instructions
+    found = drafted(
+        title, when, instructions, [each for each in topic.examples if each not in EMPTY.examples]
     )
+    globs = tuple(trigger.match for trigger in topic.triggers if trigger.type == "glob")
+    return replace(found, globs=globs, activation=topic.activation)
 
 
 def problems_of(data: bytes, path: str) -> tuple[Problem, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import decision_id, hash_of, worth_logging
@@ -13,7 +14,7 @@ from engine.transcripts.typed import typed_in
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
-    from engine.activation.trace import Message, Trace
+    from engine.activation.trace import Message, TopicTrace, Trace
     from engine.conversations.conversations import Conversations
 
 MOST_MESSAGES = 5_000
@@ -66,6 +67,11 @@ class Replay:
     rows: tuple[
         PastRow, ...
     ]  # it would have fired, or nearly, or it is labelled; unlabelled first, then by doubt
+
+    def labelled_as(self, name: str, useful: bool | None) -> Replay:
+        """With the label of one row, in its place."""
+        rows = tuple(replace(row, useful=useful) if row.id == name else row for row in self.rows)
+        return replace(self, rows=rows)
 
     @property
     def fired(self) -> int:
@@ -124,53 +130,52 @@ def _typed(conversations: Conversations, path: str) -> Iterator[Asked]:
             yield Asked(str(TurnKey(path, ordinal)), path, turn.line, typed, message)
 
 
-def replay(
-    topic: str,
+def replays(
+    topics: Iterable[str],
     messages: Collection[Asked],
     process: Callable[[Message], Trace],
     log: DecisionLog,
     progress: Progress = silent,
     *,
     left_out: int = 0,
-) -> Replay:
-    """Plays messages to the playbooks as they are now; nothing is logged and nobody is asked."""
+) -> dict[str, Replay]:
+    """Plays messages to some playbooks as they are now; nothing is logged and nobody is asked."""
     labels = {
-        decision.message_hash: decision.label[0]
+        (decision.topic, decision.message_hash): decision.label[0]
         for decision in log.read().decisions
-        if decision.topic == topic and decision.label[1] == "person"
+        if decision.label[1] == "person"
     }
-    rows: list[PastRow] = []
+    rows: dict[str, list[PastRow]] = {topic: [] for topic in topics}
     for number, each in enumerate(messages):
         progress(number, len(messages))
         trace = process(each.message)
-        row = trace.row(topic)
         whole_hash = hash_of(each.message.text)
-        useful = labels.get(whole_hash)
-        if row is None or not (row.active or useful is not None or row in worth_logging(trace)):
-            continue
-        rows.append(
-            PastRow(
-                decision_id(each.message, whole_hash, topic),
-                each.key,
-                each.path,
-                each.line,
-                each.message.at.date().isoformat(),
-                each.message.text,
-                row.score,
-                row.threshold,
-                row.active,
-                tuple(dict.fromkeys(hit.matched for hit in row.hits)),
-                useful,
-            )
-        )
+        worth = {row.topic for row in worth_logging(trace)}
+        for row in trace.rows:
+            useful = labels.get((row.topic, whole_hash))
+            if row.topic in rows and (row.active or useful is not None or row.topic in worth):
+                rows[row.topic].append(
+                    _row(each, row, decision_id(each.message, whole_hash, row.topic), useful)
+                )
     progress(len(messages), len(messages))
+    return {topic: Replay(topic, len(messages), left_out, _ordered(found)) for topic, found in rows.items()}
+
+
+def _row(asked: Asked, row: TopicTrace, name: str, useful: bool | None) -> PastRow:
+    message, hits = asked.message, tuple(dict.fromkeys(hit.matched for hit in row.hits))
+    return PastRow(
+        name, asked.key, asked.path, asked.line, message.at.date().isoformat(), message.text,
+        row.score, row.threshold, row.active, hits, useful,
+    )  # fmt: skip
+
+
+def _ordered(rows: list[PastRow]) -> tuple[PastRow, ...]:
     known = [row for row in rows if row.useful is not None]
-    fired = sorted(
-        (row for row in rows if row.fired and row not in known), key=lambda row: (row.score, row.key)
-    )
-    near = [row for row in rows if not row.fired and row not in known]
-    near = sorted(near, key=lambda row: (-row.score, row.key))[:MOST_NEAR]
-    return Replay(topic, len(messages), left_out, (*fired, *near, *known))
+    fired = [row for row in rows if row.fired and row.useful is None]
+    near = [row for row in rows if not row.fired and row.useful is None]
+    fired.sort(key=lambda row: (row.score, row.key))
+    near.sort(key=lambda row: (-row.score, row.key))
+    return (*fired, *near[:MOST_NEAR], *known)
 
 
 def _share(values: list[bool | None]) -> float | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, TopicError
-from engine.playbooks.draft import Draft, problems_of, read_draft, stamped, text_of
-from engine.playbooks.past import MOST_MESSAGES, PastRow, Progress, Replay, asked, replay, silent
+from engine.playbooks.draft import EMPTY, Draft, problems_of, read_draft, stamped, text_of
+from engine.playbooks.past import MOST_MESSAGES, PastRow, Progress, Replay, asked, replays, silent
 from engine.playbooks.wording import MAX_TOKENS, SYSTEM, parse_reply, prompt_of, utterance_question
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 PROPOSED = "topics/.proposed"
 """Holds what agents propose; hidden folders are no topics."""
 MAX_PROPOSED = 20
+FORM = "scratch/new-playbook.md"
+"""A draft while a person fills it in."""
 
 _LARGEST = 64 * 1024
 
@@ -123,8 +126,8 @@ class Playbooks:
         if known is not None:
             raise TopicError("there is a topic of this name", where=known.path, hint="choose another title")
 
-    def create(self, draft: Draft) -> Made:
-        """Writes a new playbook and commits it.
+    def create(self, draft: Draft, *, from_form: bool = False) -> Made:
+        """Writes a new playbook and commits it; ``from_form`` then removes the form it was read from.
 
         Raises:
             TopicError: There is a topic of that name, or the file would not be a valid topic.
@@ -138,6 +141,8 @@ class Playbooks:
             raise TopicError(errors[0].what, where=path, hint=errors[0].hint)
         if not self.files.create(path, data):
             raise TopicError("there is such a file already", where=path, hint="choose another title")
+        if from_form:
+            self.close_form()
         return self._done([path], f"new playbook {draft.name}", draft.name)
 
     def _done(self, paths: list[str], message: str, name: str = "") -> Made:
@@ -151,6 +156,34 @@ class Playbooks:
             wanted=self.config().git.auto_commit,
         )
         return Made(name, paths[0], commit)
+
+    # The form that is filled in in an editor
+
+    def open_form(self, draft: Draft | None = None) -> str:
+        """Writes a draft, or an empty form unless one is there already, and returns the file's path."""
+        if draft is not None or not self.files.workspace.root.joinpath(FORM).is_file():
+            draft = draft or EMPTY
+            steps = draft.instructions or EMPTY.instructions
+            self.files.replace(FORM, text_of(replace(draft, instructions=steps)))
+        return FORM
+
+    def read_form(self) -> Draft:
+        """The draft in the form, which stays until ``close_form``.
+
+        Raises:
+            TopicError: As ``read_draft``, or a topic has its name.
+        """
+        try:
+            draft = read_draft(self.files.read(FORM, limit=_LARGEST))
+            self.refuse_taken(draft)
+        except TopicError as error:
+            raise TopicError(error.what, hint=f"what you wrote is kept in {FORM}") from error
+        return draft
+
+    def close_form(self) -> None:
+        """Removes the form, if there is one."""
+        with contextlib.suppress(FileNotFoundError):
+            self.files.remove(FORM)
 
     # What agents propose
 
@@ -213,8 +246,15 @@ class Playbooks:
         """
         if self.library.get(topic) is None:
             raise TopicError(f"there is no topic {shown(topic)}", hint="see: autopoiesis topics list")
+        return self.replay_all(progress, [topic], most=most)[topic]
+
+    def replay_all(
+        self, progress: Progress = silent, topics: Iterable[str] = (), *, most: int = MOST_MESSAGES
+    ) -> dict[str, Replay]:
+        """As ``replay``, for some playbooks at once; by default for all."""
         messages, left_out = asked(self.conversations, most)
-        return replay(topic, messages, self.process, self.log, progress, left_out=left_out)
+        names = tuple(topics) or tuple(topic.name for topic in self.library.topics)
+        return replays(names, messages, self.process, self.log, progress, left_out=left_out)
 
     def label(self, found: Replay, row: PastRow, useful: bool | None) -> Replay:
         """Labels a past message, in the decision log; tier 2 learns from it at the next ``Labels.learn``.
@@ -223,9 +263,12 @@ class Playbooks:
             AutopoiesisError: The message is gone.
             WriteFailed, ReadOnly: The label was not recorded.
         """
-        self.labels().label(row.key, found.topic, useful, learn=False)
-        rows = tuple(replace(each, useful=useful) if each.id == row.id else each for each in found.rows)
-        return replace(found, rows=rows)
+        self.label_row(found.topic, row, useful)
+        return found.labelled_as(row.id, useful)
+
+    def label_row(self, topic: str, row: PastRow, useful: bool | None) -> None:
+        """As ``label``, without the list."""
+        self.labels().label(row.key, topic, useful, learn=False)
 
     def suggest(self, progress: Progress = silent, *, sessions: int = 3) -> list[Suggestion]:
         """What the person asks for again and again, in at least some sessions, and no playbook covers."""

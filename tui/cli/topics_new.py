@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -59,7 +57,7 @@ def topics_new(
     On a terminal it asks for what is missing, shows the draft, and writes it once you agree. The ways to ask
     for it are what teaches the engine to recognise the situation: type some, or have a model write them.
     """
-    from engine.playbooks.draft import drafted, read_draft, text_of  # noqa: PLC0415 — loads the engine
+    from engine.playbooks.draft import drafted, text_of  # noqa: PLC0415 — loads the engine
 
     asks = is_terminal() and not as_json
     if not (title and when) and not asks and not edit:
@@ -67,10 +65,13 @@ def topics_new(
     if asks and not edit:
         title = title or click.prompt("Title")
         when = when or click.prompt("It applies when")
+    is_edited = edit
     lines = [*examples, *(file.read().splitlines() if file is not None else ())]
     if edit and not (title and when):
-        title, when = title or "Title", when or "When it applies, in one sentence."
-    draft = drafted(title, when, read_text(instructions), lines)
+        draft = _edited(engine, None)
+        edit = False
+    else:
+        draft = drafted(title, when, read_text(instructions), lines)
     if asks and not edit and not draft.instructions:
         draft = drafted(title, when, _lines("What to do then, in Markdown"), lines)
     engine.playbooks.refuse_taken(draft)
@@ -80,7 +81,7 @@ def topics_new(
         emit("Ways to ask for it teach the engine to recognise the situation: 10–15 are good.")
         draft = drafted(title, when, draft.instructions, _lines("Ways to ask, one a line").splitlines())
     if edit:
-        draft = read_draft(edited(text_of(draft)))
+        draft = _edited(engine, draft)
     while asks:
         emit(f"\n{text_of(draft).decode()}")
         answer = click.prompt(
@@ -91,8 +92,8 @@ def topics_new(
             return
         if answer == "w":
             break
-        draft = read_draft(edited(text_of(draft)))
-    made = engine.playbooks.create(draft)
+        draft, is_edited = _again(engine, draft), True
+    made = engine.playbooks.create(draft, from_form=is_edited)
     found = None if no_replay else play(engine, made.name)
     if as_json:
         emit_json({**plain(made), "draft": draft, "replay": None if found is None else tree_of(found)})
@@ -112,12 +113,23 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def _again(engine: Engine, draft: Draft) -> Draft:
+    """A draft edited once more; if what was written is not complete, it is said, and the form kept."""
+    try:
+        return _edited(engine, draft)
+    except AutopoiesisError as error:
+        emit_problems([error])
+        return draft
+
+
 def _with_written(engine: Engine, draft: Draft, *, must: bool, asks: bool) -> Draft:
     """The draft with ways to ask by a model, if one is configured and the person agrees to the cost."""
     quote = engine.playbooks.quote(draft)
     if quote is None and not must:
         return draft
-    if quote is not None and not must:
+    if quote is not None and must:
+        click.echo(f"asking {quote.model} once, for {_price(quote)}", err=True)
+    elif quote is not None:
         question = f"Have {quote.model} write {_ENOUGH} ways to ask for it, for {_price(quote)}?"
         if not (asks and click.confirm(question, default=True)):
             return draft
@@ -148,22 +160,18 @@ def _lines(what: str) -> str:
     return "\n".join(found)
 
 
-def edited(data: bytes) -> bytes:
+def _edited(engine: Engine, draft: Draft | None) -> Draft:
     """A draft as changed in the person's editor.
 
     Raises:
-        AutopoiesisError: No editor is set, or it failed.
+        AutopoiesisError: No editor is set, it failed, or the draft is not complete; the form is kept.
     """
-    with tempfile.TemporaryDirectory(prefix="autopoiesis-") as folder:
-        path = Path(folder, "playbook.md")
-        path.write_bytes(data)
-        words = editor_command(path)
-        program = programs.find(words[0]) if words else None
-        if program is None:
-            raise AutopoiesisError("no editor is set", hint="set $EDITOR")
-        code, problem = with_terminal([program, *words[1:]])
-        if problem or code:
-            raise AutopoiesisError(
-                f"{words[0]} failed: {problem or f'exit code {code}'}; nothing was written"
-            )
-        return path.read_bytes()
+    playbooks = engine.playbooks
+    words = editor_command(engine.workspace.root / playbooks.open_form(draft))
+    program = programs.find(words[0]) if words else None
+    if program is None:
+        raise AutopoiesisError("no editor is set", hint="set $EDITOR")
+    code, problem = with_terminal([program, *words[1:]])
+    if problem or code:
+        raise AutopoiesisError(f"{words[0]} failed: {problem or f'exit code {code}'}; nothing was written")
+    return playbooks.read_form()
