@@ -39,6 +39,11 @@ class Asked:
     typed: str  # what of it is plainly typed
     message: Message
 
+    @property
+    def text(self) -> str:
+        """The whole message in a form in which the same words are the same text."""
+        return " ".join(self.message.text.casefold().split())
+
 
 @dataclass(frozen=True, slots=True)
 class PastRow:
@@ -95,26 +100,24 @@ class Replay:
 
 
 def asked(
-    conversations: Conversations, most: int = MOST_MESSAGES, progress: Progress = silent
+    conversations: Conversations, most: int = MOST_MESSAGES, *, again: bool = False
 ) -> tuple[list[Asked], int]:
-    """What the person typed, newest conversation first, each text once; and how many older ones are left out.
+    """What the person typed, newest conversation first; and how many older messages are left out.
 
-    Conversations of other people do not count, nor what programs wrote, nor pastes.
+    Conversations of other people do not count, nor what programs wrote, nor pastes. Each text counts once, or
+    with ``again`` each time, though not in the copies of a message that forked sessions have.
     """
-    found: dict[str, Asked] = {}
+    found: dict[object, Asked] = {}
     more = 0
-    paths = sorted(conversations.sizes(), reverse=True)
-    for number, path in enumerate(paths):
-        progress(number, len(paths))
+    for path in sorted(conversations.sizes(), reverse=True):
         for each in _typed(conversations, path):
-            text = " ".join(each.message.text.casefold().split())
-            if text in found:
+            key = (each.text, each.message.at) if again else each.text
+            if key in found:
                 continue
             if len(found) < most:
-                found[text] = each
+                found[key] = each
             else:
                 more += 1
-    progress(len(paths), len(paths))
     return list(found.values()), more
 
 

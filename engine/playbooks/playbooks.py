@@ -274,7 +274,7 @@ class Playbooks:
         """What the person asks for again and again, in at least some sessions, and no playbook covers."""
         from engine.playbooks.suggest import suggestions  # noqa: PLC0415 — imports scikit-learn
 
-        messages, _ = asked(self.conversations)
+        messages, _ = asked(self.conversations, again=True)
         names = [topic.name for topic in self.library.topics]
         return suggestions(messages, self.process, names, progress, sessions=sessions)
 

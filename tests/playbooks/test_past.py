@@ -112,6 +112,19 @@ def test_what_is_asked_for_again_and_again_is_suggested_until_a_playbook_covers_
     assert engine.playbooks.suggest() == []
 
 
+def test_the_same_words_in_several_sessions_are_a_habit_but_the_copies_of_a_fork_are_not(
+    engine: Engine, session: Write
+) -> None:
+    for number in range(3):
+        session("2026-01-05", number, ["rename the podcast episodes"])
+    assert engine.playbooks.suggest() == [], "one message at one time, in a session and its forks"
+    for number in range(3):
+        session(f"2026-01-0{6 + number}", number, ["rename the podcast episodes"])
+        session(f"2026-01-1{number}", number, ["/podcast-rename every episode"])
+    (found,) = engine.playbooks.suggest()
+    assert found.sessions == 4 and found.messages == ("rename the podcast episodes",)
+
+
 def test_one_long_session_about_a_thing_is_no_habit(engine: Engine, session: Write) -> None:
     session("2026-01-05", 1, ASKS)
     assert engine.playbooks.suggest() == []

@@ -184,9 +184,12 @@ def _key() -> str:
 @click.option(
     "--sessions", type=click.IntRange(2), default=3, show_default=True, help="Sessions it comes up in."
 )
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many.")
 @click.option("--write", "name", metavar="NAME", help="Write this one to topics/.")
 @click.option("--drop", metavar="NAME", help="Turn down this one, which an agent proposed.")
-def topics_suggest(engine: Engine, sessions: int, name: str | None, drop: str | None, as_json: bool) -> None:
+def topics_suggest(
+    engine: Engine, sessions: int, limit: int, name: str | None, drop: str | None, as_json: bool
+) -> None:
     """Suggest playbooks: what you ask for again and again and none covers, and what agents proposed.
 
     Messages that share words are grouped; no model is asked. A suggestion has no instructions: what to do,
@@ -195,7 +198,10 @@ def topics_suggest(engine: Engine, sessions: int, name: str | None, drop: str | 
     playbooks = engine.playbooks
     if drop is not None:
         made = playbooks.reject(drop)
-        emit_json(made) if as_json else emit(f"{drop} turned down; git keeps it")
+        if as_json:
+            emit_json(made)
+        else:
+            emit(f"{drop} turned down; git keeps it")
         return
     proposed = playbooks.proposed()
     if name is not None and name in {each.name for each in proposed}:
@@ -204,9 +210,10 @@ def topics_suggest(engine: Engine, sessions: int, name: str | None, drop: str | 
         with progress("replaying") as report:
             found = playbooks.suggest(report, sessions=sessions)
         if name is None:
-            emit_json({"proposed": proposed, "suggested": found}) if as_json else _print(
-                proposed, found, sessions
-            )
+            if as_json:
+                emit_json({"proposed": proposed, "suggested": found})
+            else:
+                _print(proposed, found, sessions, limit)
             return
         drafts = {each.draft.name: each.draft for each in found}
         if name not in drafts:
@@ -219,7 +226,7 @@ def topics_suggest(engine: Engine, sessions: int, name: str | None, drop: str | 
     emit(f"edit it, then: autopoiesis topics replay {made.name}")
 
 
-def _print(proposed: list[Draft], found: list[Suggestion], sessions: int) -> None:
+def _print(proposed: list[Draft], found: list[Suggestion], sessions: int, limit: int) -> None:
     for draft in proposed:
         emit(f"{draft.name} — proposed by an agent")
         emit(f"  applies when: {draft.when}")
@@ -227,12 +234,14 @@ def _print(proposed: list[Draft], found: list[Suggestion], sessions: int) -> Non
             emit(f"  | {line}")
         for example in draft.examples:
             emit(f"  - {example}")
-    for each in found:
+    for each in found[:limit]:
         emit(f"{each.draft.name} — in {plural(each.sessions, 'session')}, {each.days[0]} to {each.days[1]}")
         for message in each.messages[:5]:
             emit(f"  - {first_line(message)[:100]}")
         if len(each.messages) > 5:
             emit(f"  5 of {len(each.messages)} shown; --json has all")
+    if len(found) > limit:
+        emit(f"{limit} of {len(found)} suggestions shown; --limit shows more")
     if not found:
         emit(f"nothing that you ask for in {sessions} sessions or more is without a playbook")
     if proposed or found:
