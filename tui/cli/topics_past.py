@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from engine.playbooks.past import PastRow, Replay
     from engine.playbooks.suggest import Suggestion
 
-_MESSAGE = 56
-_HITS = 20
+_LEAST_MESSAGE = 18
+_HITS = 16
+_BESIDE = 62
+"""Columns of the list before the message, with the longest trigger."""
 _READ = 400
 _LEAST_ID = 4
 _SHOWN = 12
@@ -109,7 +112,11 @@ def print_replay(engine: Engine, found: Replay, *, limit: int = _SHOWN, asks: bo
     if not found.rows:
         return
     shown = found.rows[:limit]
-    table([_cells(row) for row in shown], ["", "id", "day", "tier 2", "label", "trigger", "message"])
+    width = shutil.get_terminal_size((120, 24)).columns
+    table(
+        [_cells(row, max(_LEAST_MESSAGE, width - _BESIDE)) for row in shown],
+        ["", "id", "day", "tier 2", "label", "trigger", "message"],
+    )
     if len(shown) < len(found.rows):
         emit(f"{len(shown)} of {len(found.rows):,} shown; --limit shows more")
     if asks:
@@ -128,7 +135,7 @@ def figures_of(found: Replay) -> str:
     )
 
 
-def _cells(row: PastRow) -> list[str]:
+def _cells(row: PastRow, width: int) -> list[str]:
     return [
         "●" if row.fired else "○",
         row.id[:10],
@@ -136,7 +143,7 @@ def _cells(row: PastRow) -> list[str]:
         number(row.score),
         _LABELS[row.useful],
         ", ".join(row.hits)[:_HITS] or "–",
-        first_line(row.message)[:_MESSAGE],
+        first_line(row.message)[:width],
     ]
 
 
