@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.recaps.recaps import Recaps
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
+    from engine.playbooks.playbooks import Playbooks
     from engine.probes.probes import Probes
     from engine.rules.rules import Rules
     from engine.settings.editing import Configuration
@@ -219,6 +220,30 @@ class Parts(BasicParts):
         from engine.probes.probes import Probes  # noqa: PLC0415 — only for probes
 
         return Probes(self.files, lambda: self.repository, lambda: self.config, self.clock)
+
+    @part
+    def playbooks(self) -> Playbooks:
+        """Makes playbooks and tries them on the past."""
+        from engine.playbooks.playbooks import Playbooks  # noqa: PLC0415 — only on request
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+
+        return Playbooks(
+            self.files,
+            self.library,
+            self.conversations,
+            self.decision_log,
+            lambda: self.labels,
+            lambda: self.repository,
+            lambda: self.config,
+            lambda: self.costs,
+            lambda config: [
+                completer_for(config.chat),
+                completer_for(config.harvest),
+                completer_for(config.gate),
+            ],
+            lambda message: self.pipeline.process(message, record=False, ask=False),
+            self.edited,
+        )
 
     @part
     def tuning(self) -> Tuning:

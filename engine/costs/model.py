@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Operation = Literal[
     "chat", "gate", "flush", "harvest", "extract", "condense", "rules", "commit", "embedding", "count",
-    "cache",
+    "cache", "playbook",
 ]  # fmt: skip
 """Purpose of a call; ``count`` counts the tokens of a prompt, ``cache`` creates or extends a named cache."""
 OPERATIONS: tuple[str, ...] = get_args(Operation)

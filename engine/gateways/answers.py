@@ -144,6 +144,14 @@ class ForgottenRule(Answer):
     text: str = ""
 
 
+class ProposedPlaybook(Answer):
+    """The outcome of a proposed playbook."""
+
+    name: str
+    why: Line
+    examples: list[Line] = Field(description="The ways to ask as stored")
+
+
 class TopicRow(Row):
     """A topic, and whether it fires."""
 

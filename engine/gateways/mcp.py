@@ -22,10 +22,10 @@ from starlette.routing import Route
 
 from engine import __version__
 from engine.errors import AutopoiesisError
-from engine.gateways.answers import Answer, Remembered
+from engine.gateways.answers import Answer, ProposedPlaybook, Remembered
 from engine.gateways.guard import Guard
 from engine.gateways.http import HookServer, allowed_hosts, http_error
-from engine.gateways.memory import Memory, Statement, StatementKind
+from engine.gateways.memory import Examples, Memory, Statement, StatementKind, Steps, Title, When
 from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
@@ -49,12 +49,13 @@ _TITLES = {
     "rules": "The user's standing rules",
     "forget_rule": "Turn down a standing rule at the user's request",
     "remember": "Propose something to remember",
+    "propose_playbook": "Propose a playbook for a situation",
     "trace": "Show which playbooks a message activates",
     "compile": "Outline the prompt for a message",
     "status": "The state of the memory",
 }
 
-_WRITING = ("remember", "forget_rule")
+_WRITING = ("remember", "propose_playbook", "forget_rule")
 
 
 def server_of(engine: Engine) -> MCPServer[Any]:
@@ -62,8 +63,14 @@ def server_of(engine: Engine) -> MCPServer[Any]:
     memory = Memory(engine)
 
     def remember(text: Statement, context: Context, kind: StatementKind = "fact") -> Remembered:
-        client = context.session.client_params
-        return memory.remember(text, kind, agent=client.client_info.name if client else "agent")
+        return memory.remember(text, kind, agent=_caller(context))
+
+    def propose_playbook(
+        title: Title, when: When, instructions: Steps, examples: Examples, context: Context
+    ) -> ProposedPlaybook:
+        return memory.propose_playbook(title, when, instructions, examples, agent=_caller(context))
+
+    by_caller = {"remember": remember, "propose_playbook": propose_playbook}
 
     server: MCPServer[Any] = MCPServer(
         "autopoiesis",
@@ -76,7 +83,7 @@ def server_of(engine: Engine) -> MCPServer[Any]:
     for name, title in _TITLES.items():
         method = getattr(memory, name)
         server.add_tool(
-            _tool(remember if name == "remember" else method),
+            _tool(by_caller.get(name, method)),
             title=title,
             description=" ".join((inspect.getdoc(method) or "").split()),
             annotations=ToolAnnotations(
@@ -87,6 +94,11 @@ def server_of(engine: Engine) -> MCPServer[Any]:
             ),
         )
     return server
+
+
+def _caller(context: Context) -> str:
+    client = context.session.client_params
+    return client.client_info.name if client else "agent"
 
 
 def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:

@@ -30,6 +30,7 @@ from engine.knowledge.plan import plan
 from engine.knowledge.proposed import BY_AGENT, WHY, why_held
 from engine.knowledge.review import pending_items
 from engine.knowledge.tool import is_readable
+from engine.playbooks.draft import drafted
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import masked, redact
 from engine.rules.rulebook import most_told
@@ -56,6 +57,18 @@ _NOT_FOUND = "no such readable file; use search to find places"
 _Query = Annotated[str, Field(max_length=8_000, description="The message or task, in words.")]
 _Skip = Annotated[int, Field(ge=0, description="Characters to skip, to continue a text that was cut.")]
 Statement = Annotated[str, Field(min_length=1, max_length=ITEM_CHARACTERS, description="One statement.")]
+Title = Annotated[str, Field(min_length=1, max_length=80, description="A few words.")]
+When = Annotated[str, Field(min_length=1, max_length=400, description="When it applies, in one sentence.")]
+Steps = Annotated[str, Field(min_length=1, max_length=20_000, description="What to do then, as Markdown.")]
+Examples = Annotated[
+    list[Annotated[str, Field(max_length=300)]],
+    Field(
+        min_length=5,
+        max_length=20,
+        description="About fifteen messages with which the user might ask for it, as people type: short and"
+        " long, careless too, most without the words of the title. They teach the engine when it applies.",
+    ),
+]
 StatementKind = Literal["fact", "decision", "task", "question"]
 
 
@@ -233,6 +246,23 @@ class Memory:
             outcome = "turned down before" if pending.verdict == "rejected" else "waits already"
         why = f"{pending.why}; the user decides: autopoiesis review list"
         return answers.Remembered(outcome=outcome, id=pending.id, why=why, text=clean, note=note)
+
+    def propose_playbook(
+        self, title: Title, when: When, instructions: Steps, examples: Examples, *, agent: str
+    ) -> answers.ProposedPlaybook:
+        """Proposes a playbook: what to do whenever a situation comes up again. Propose one if the user asks
+        for it, or has explained the same procedure more than once. It applies only once the user accepts it.
+        """
+        clean = [redact(text) for text in (title, when, instructions, *examples)]
+        title, when, instructions, *ways = (text for text, _ in clean)
+        draft = drafted(title, when, instructions, ways)
+        made = self._engine.playbooks.propose(draft, f"{BY_AGENT}{slugify(agent, 40)}")
+        return answers.ProposedPlaybook(
+            name=made.name,
+            why=f"the user decides: autopoiesis topics suggest --write {made.name}",
+            examples=list(draft.examples),
+            note="a possible secret was removed" if any(secrets for _, secrets in clean) else "",
+        )
 
     def trace(self, text: _Query) -> answers.Traced:
         """Shows which topics (playbooks for a situation) a message would activate, and why."""

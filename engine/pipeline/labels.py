@@ -45,8 +45,9 @@ class Labels:
         self._refitted = refitted
         self._proving = threading.Lock()
 
-    def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
-        """Labels one row of a trace as a person, or (``None``) removes the label, and learns from it.
+    def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> None:
+        """Labels one row of a trace as a person, or (``None``) removes the label, and learns from it, which
+        takes too long for a key press.
 
         Raises:
             AutopoiesisError: There is no such trace or row.
@@ -56,7 +57,8 @@ class Labels:
         if trace is None or trace.row(topic) is None:
             raise AutopoiesisError(f"{topic} was not considered for this message", where=trace_key)
         self._log.label(self._log.ensure(trace, topic), useful)
-        self.learn()
+        if learn:
+            self.learn()
 
     def learn_from_use(self, path: str, first: int) -> int:
         """Labels decisions about a conversation's messages by the agent's replies, and returns their number.

@@ -99,13 +99,15 @@ async def test_every_tool_has_a_title_schemas_and_hints(engine: Engine) -> None:
         assert client.instructions and "recall" in client.instructions
     assert set(tools) == {
         "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace",
-        "compile", "status",
+        "compile", "status", "propose_playbook",
     }  # fmt: skip
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.description.endswith("."), name
         assert tool.input_schema["type"] == "object" and tool.output_schema is not None
         assert tool.annotations is not None and tool.annotations.destructive_hint is False
-        assert tool.annotations.read_only_hint == (name not in ("remember", "forget_rule"))
+        assert tool.annotations.read_only_hint == (
+            name not in ("remember", "propose_playbook", "forget_rule")
+        )
         assert tool.annotations.idempotent_hint and tool.annotations.open_world_hint is False
     assert set(tools["remember"].input_schema["properties"]) == {"text", "kind"}
 
@@ -143,6 +145,30 @@ async def test_recall_matches_the_prompt(engine: Engine) -> None:
         assert shown["text"]
         most = await call_tool(client, "recall", question="What did Odile ask for?", budget=4_000)
         assert len(text) < len(most["text"]) <= answers.MAX_CHARACTERS and "search finds more" in most["note"]
+
+
+async def test_a_proposed_playbook_waits_and_fires_only_once_the_user_accepts_it(engine: Engine) -> None:
+    message = "the tide tables for next year are here, how do we load them?"
+    ways = [
+        message,
+        "load the 2027 tables",
+        "new harmonic constants arrived",
+        "tables!",
+        "import the almanac",
+    ]
+    parts = {"title": "Tide tables", "when": "New tide tables are loaded.", "instructions": "1. Compare."}
+    async with client_of(engine) as client:
+        proposed = await call_tool(client, "propose_playbook", **parts, examples=[*ways, f"key {KEY}"])
+        assert proposed["name"] == "tide-tables" and "topics suggest --write tide-tables" in proposed["why"]
+        assert proposed["examples"][:5] == ways and "secret was removed" in proposed["note"]
+        trace = await call_tool(client, "trace", text=message)
+        assert "tide-tables" not in {row["topic"] for row in trace["rows"]}
+        assert not [row for row in (await call_tool(client, "search", query="tide tables compare"))["rows"]
+                    if ".proposed" in row["place"]]  # fmt: skip
+    (draft,) = engine.playbooks.proposed()
+    assert draft.examples[:5] == tuple(ways) and KEY not in str(draft)
+    engine.playbooks.accept("tide-tables")
+    assert engine.topic("tide-tables").instructions == "1. Compare." and not engine.playbooks.proposed()
 
 
 async def test_the_other_tools_give_short_answers(engine: Engine) -> None:

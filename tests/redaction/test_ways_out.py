@@ -90,6 +90,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "rules": {},
     "forget_rule": {"rule": f"Always use {KEY}"},
     "remember": {"text": f"For {WORDS}, {KEY} is used.", "kind": "fact"},
+    "propose_playbook": {
+        "title": "Zanzibar moves",
+        "when": f"{WORDS} {KEY}",
+        "instructions": KEY,
+        "examples": [KEY, "a", "b", "c", "d"],
+    },
     "trace": {"text": f"zanzibar {KEY}"},
     "compile": {"text": f"zanzibar {KEY}", "full": True},
     "status": {},

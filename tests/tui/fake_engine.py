@@ -35,6 +35,7 @@ from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscuss
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.jobs_data import FakeSchedule
 from tests.tui.knowledge_data import FakeEntries
+from tests.tui.playbooks_data import FakePlaybooks
 from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
 from tests.tui.tune_data import FakeTuning
 
@@ -408,7 +409,7 @@ class FakeLabels(Labels):
     def __init__(self, record: Callable[..., None]) -> None:
         self.record = record
 
-    def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
+    def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> None:
         """Records the call."""
         self.record("label", trace_key, topic, useful)
 
@@ -448,6 +449,7 @@ class FakeEngine(Engine):
     session: str = ""
     knowledge: FakeKnowledge = field(init=False)
     schedule: FakeSchedule = field(init=False)
+    playbooks: FakePlaybooks = field(init=False)
 
     def __post_init__(self) -> None:
         workspace = Workspace(self.root)
@@ -460,6 +462,7 @@ class FakeEngine(Engine):
         self.knowledge = FakeKnowledge(self)
         self.knowledge_entries = FakeEntries(self)
         self.schedule = FakeSchedule(self)
+        self.playbooks = FakePlaybooks(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()

@@ -1,4 +1,4 @@
-"""``topics``: lists, shows and checks topics, and forces them on or off."""
+"""``topics``: lists, shows, checks and makes topics, and forces them on or off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 
-@group("autopoiesis topics check", "autopoiesis topics show github-pr-review")
+@group(
+    "autopoiesis topics new",
+    "autopoiesis topics replay github-pr-review",
+    "autopoiesis topics check",
+    late={
+        "new": "tui.cli.topics_new:topics_new",
+        "replay": "tui.cli.topics_past:topics_replay",
+        "suggest": "tui.cli.topics_past:topics_suggest",
+        "import": "tui.cli.topics_import:topics_import",
+    },
+)
 def topics() -> None:
     """Manage the playbooks in topics/."""
 

@@ -204,12 +204,18 @@ class Commanded(Frame):
             offer = offer._replace(is_ready=lambda: clock.monotonic() >= ready_at)
         self.app.push_screen(PageScreen(title, build, full=full, offer=offer))
 
-    def ask(self, title: str, question: str, answer: str, then: Callable[[], None]) -> None:
-        """Calls ``then`` if the user confirms."""
+    def ask(
+        self,
+        title: str,
+        question: str,
+        answer: str,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Calls ``then`` if the user confirms, ``otherwise`` if not."""
 
         def answered(yes: bool | None) -> None:
-            if yes:
-                then()
+            (then if yes else otherwise)()
 
         self.app.clear_notifications()  # on a small screen they would cover the buttons
         self.app.push_screen(ConfirmScreen(title, question, answer), answered)

@@ -39,6 +39,12 @@ OPENINGS = (
         screen="tui.screens.tune.screen:TuneScreen",
     ),
     Opening(
+        command="open_playbooks", key="P", title="Open the playbooks", footer="playbooks", rank=31,
+        help="Open the playbooks: see which messages of your past each would have fired on, label them, and "
+        "make new ones.",
+        screen="tui.screens.playbooks.screen:PlaybooksScreen",
+    ),
+    Opening(
         command="open_context", key="c", title="Inspect the prompt", footer="prompt", rank=18,
         help="Inspect the prompt of the selected message: every section, why it is included, and what was "
         "left out.",

@@ -1,0 +1,130 @@
+"""A playbook is played to one's whole past; labels given there count everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import TopicError
+from tests.playbooks.conftest import Write
+
+FOOD = "---\ntype: topic\ndescription: Lunch is ordered.\ntriggers:\n  - type: keywords\n    words: [lunch]\n"
+FOOD += "---\n\n# Lunch\n\n## Instructions\n\nAsk who is in.\n"
+
+
+@pytest.fixture
+def lunch(engine: Engine) -> Engine:
+    (engine.workspace.root / "topics/lunch.md").write_text(FOOD)
+    engine.reload_topics()
+    return engine
+
+
+def test_the_replay_lists_what_would_have_fired_and_nothing_is_logged_or_asked(
+    lunch: Engine, session: Write
+) -> None:
+    path = session("2026-01-05", 1, ["order lunch for six", "thanks a lot"])
+    before = lunch.decision_log.stamp()
+    found = lunch.playbooks.replay("lunch")
+    assert found.messages > 100 and found.fired == 1 and found.labelled == 0
+    row = found.rows[0]
+    assert (row.path, row.message, row.hits, row.day) == (
+        path,
+        "order lunch for six",
+        ("lunch",),
+        "2026-01-05",
+    )
+    assert row.line and lunch.decision_log.stamp() == before
+    assert found.precision is None and found.recall is None
+
+
+def test_only_what_the_person_typed_is_played_and_each_text_once(lunch: Engine, session: Write) -> None:
+    session("2026-01-05", 1, ["order lunch for six"])
+    session("2026-01-06", 2, ["Order  lunch for six", "<system-reminder>lunch</system-reminder>"])
+    session("2026-01-07", 3, ["order lunch for nine"], header="author: somebody else\n")
+    session("2026-01-08", 4, ["```\nlunch = 3\n```"])
+    found = lunch.playbooks.replay("lunch")
+    assert [row.day for row in found.rows if row.fired] == ["2026-01-06"]
+
+
+def test_labels_move_precision_and_recall_and_count_in_the_decision_log(
+    lunch: Engine, session: Write
+) -> None:
+    session("2026-01-05", 1, ["order lunch for six", "the lunch break was long", "hungry, get us some food"])
+    found = lunch.playbooks.replay("lunch")
+    right, wrong = (next(row for row in found.rows if start in row.message) for start in ("order", "break"))
+    found = lunch.playbooks.label(found, right, True)
+    assert (found.precision, found.recall) == (1.0, 1.0)
+    found = lunch.playbooks.label(found, wrong, False)
+    assert (found.precision, found.recall, found.labelled) == (0.5, 1.0, 2)
+    again = lunch.playbooks.replay("lunch")
+    assert {row.id: row.useful for row in again.rows if row.useful is not None} == {
+        right.id: True,
+        wrong.id: False,
+    }
+    assert (again.precision, again.recall) == (0.5, 1.0)
+    assert lunch.decision_log.find(right.id).label == (True, "person")
+    assert lunch.playbooks.label(again, wrong, None).precision == 1.0
+
+
+def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> None:
+    found = engine.playbooks.replay("release")
+    found = engine.playbooks.label(found, found.rows[0], True)
+    rows = engine.playbooks.replay("release").rows
+    kinds = [0 if row.useful is None and row.fired else 1 if row.useful is None else 2 for row in rows]
+    assert kinds == sorted(kinds) and kinds[-1] == 2 and {0, 1} <= set(kinds)
+    fired, near = ([row.score for row in rows[:-1] if row.fired is state] for state in (True, False))
+    assert fired == sorted(fired) and near == sorted(near, reverse=True)
+
+
+def test_older_messages_beyond_the_limit_are_counted_not_hidden(engine: Engine) -> None:
+    whole = engine.playbooks.replay("release")
+    part = engine.playbooks.replay("release", most=10)
+    assert (part.messages, part.left_out) == (10, whole.messages - 10) and whole.left_out == 0
+    with pytest.raises(TopicError):
+        engine.playbooks.replay("no-such-topic")
+
+
+ASKS = (
+    "rename the exported podcast episodes by date",
+    "please rename the podcast episodes by date again",
+    "podcast episodes need their date as a name, rename them",
+)
+
+
+def test_what_is_asked_for_again_and_again_is_suggested_until_a_playbook_covers_it(
+    engine: Engine, session: Write
+) -> None:
+    for number, text in enumerate(ASKS):
+        session(f"2026-01-0{5 + number}", number, [text, "continue", "commit and push"])
+    (found,) = engine.playbooks.suggest()
+    assert (
+        found.sessions == 3
+        and set(found.messages) == set(ASKS)
+        and found.days == ("2026-01-05", "2026-01-07")
+    )
+    assert "podcast" in found.draft.title.lower() and set(found.draft.examples) == set(ASKS)
+    assert engine.playbooks.suggest(sessions=4) == []
+    engine.playbooks.create(found.draft)
+    (engine.workspace.root / f"topics/{found.draft.name}.md").write_text(
+        FOOD.replace("words: [lunch]", "words: [podcast]")
+    )
+    engine.reload_topics()
+    assert engine.playbooks.suggest() == []
+
+
+def test_the_same_words_in_several_sessions_are_a_habit_but_the_copies_of_a_fork_are_not(
+    engine: Engine, session: Write
+) -> None:
+    for number in range(3):
+        session("2026-01-05", number, ["rename the podcast episodes"])
+    assert engine.playbooks.suggest() == [], "one message at one time, in a session and its forks"
+    for number in range(3):
+        session(f"2026-01-0{6 + number}", number, ["rename the podcast episodes"])
+        session(f"2026-01-1{number}", number, ["/podcast-rename every episode"])
+    (found,) = engine.playbooks.suggest()
+    assert found.sessions == 4 and found.messages == ("rename the podcast episodes",)
+
+
+def test_one_long_session_about_a_thing_is_no_habit(engine: Engine, session: Write) -> None:
+    session("2026-01-05", 1, ASKS)
+    assert engine.playbooks.suggest() == []

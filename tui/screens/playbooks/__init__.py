@@ -1,0 +1,1 @@
+"""The playbooks screen: what each would have done in the past, and new ones."""

@@ -1,0 +1,249 @@
+"""The playbooks screen's commands, one method each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.commands import WRITABLE, goes_to
+from tui.kit.editor import file_of
+from tui.kit.full_screen import committed
+from tui.kit.panel import Motion
+from tui.kit.questions import QUESTION_CLOSED
+from tui.screens.playbooks.layout import PlaybooksLayout
+from tui.screens.playbooks.rows import draw_draft, draw_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from engine.playbooks.draft import Draft
+    from engine.playbooks.past import PastRow
+    from engine.playbooks.playbooks import Made, Quote, Utterances
+    from tui.kit.bench import Bench
+    from tui.kit.lanes import Lane
+
+_FEW = 5
+"""Ways to ask from which no model is offered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybooksSituation(Situation):
+    playbook: str = ""
+    """The selected playbook; empty if none."""
+    proposed: bool = False
+    """An agent proposed it."""
+    message: str = ""
+    """The id of the selected past message; empty if none."""
+
+
+A_MESSAGE: Need[PlaybooksSituation] = Need(lambda here: here.message, "no past message is selected")
+A_PROPOSAL: Need[PlaybooksSituation] = Need(lambda here: here.proposed, "no agent proposed it")
+A_FILE: Need[PlaybooksSituation] = Need(lambda here: here.file, "the selection is not a file")
+SOMETHING: Need[PlaybooksSituation] = Need(
+    lambda here: here.message or here.proposed, "no past message is selected"
+)
+
+
+def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
+    return command_of(
+        f"Label the playbook as {word} for the selected message, then go to the next message.",
+        lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
+        footer="right / wrong", rank=1, needs=[A_MESSAGE, WRITABLE],
+    )  # fmt: skip
+
+
+class PlaybooksScreen(PlaybooksLayout, panels=("playbooks", "past")):
+    def __init__(self, bench: Bench, name: str = "") -> None:
+        super().__init__(bench, name)
+        playbooks = bench.engine.playbooks
+        self._labels: list[tuple[str, PastRow]] = []
+        """Labels given here, with the message as it was before."""
+        self._writes: Lane[tuple[str, PastRow, bool | None], None] = self.lane(
+            lambda asked: playbooks.label_row(*asked),
+            lambda *_: None,
+            self._unwritten,
+            in_turn=True,
+            finish=True,
+        )
+        self._forms: Lane[bool, tuple[Draft, Quote | None]] = self.lane(
+            self._read_form, self._take_form, self._refused
+        )
+        self._asks: Lane[Draft, Utterances] = self.lane(playbooks.utterances, self._take_ways, self._refused)
+        self._makes: Lane[Callable[[], Made], Made] = self.lane(
+            lambda make: make(),
+            lambda _make, made: self._made(made),
+            self._refused,
+            in_turn=True,
+            finish=True,
+        )
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen for the selected topic."""
+        return cls(bench, bench.selected_topic)
+
+    # Navigation
+
+    def back(self) -> None:
+        """Go back one level: show both panels, leave the messages, return to the workbench."""
+        if self.zoomed is not None:
+            self.unzoom()
+        elif self.panel_in_use == "past":
+            self.focus_panel("playbooks")
+        else:
+            if self._labels:
+                self.bench.conductor.learn()
+            self.dismiss(None)
+
+    focus_playbooks = goes_to(
+        "playbooks", "1", "the playbooks", ": how each would have done in your past", rank=24
+    )
+    focus_past = goes_to(
+        "past",
+        "2",
+        "the past messages",
+        ": those the selected playbook would have fired on, or nearly",
+        rank=24,
+    )
+
+    @command("enter", title="Judge its past messages", footer="its past", rank=2)
+    def judge(self) -> None:
+        """Go to the past messages of the selected playbook, to label them with y and n."""
+        self.go_to("past")
+
+    # Past messages
+
+    def label(self, useful: bool) -> None:
+        row, item = self.past.selected, self.playbooks.selected
+        if self.bench.questions.just_closed:
+            self.say(QUESTION_CLOSED)
+        elif row is not None and item is not None:
+            self._labels.append((item.name, row))
+            self._writes.ask((item.name, row, useful))
+            self.relabelled(item.name, row, useful)
+            self.past.move(Motion.DOWN)
+
+    def _unwritten(self, asked: tuple[str, PastRow, bool | None], problem: str) -> None:
+        name, row, _ = asked
+        self.relabelled(name, row, row.useful)
+        self.say(problem, error=True)
+
+    label_right = _labels("y", "right", True)
+    label_wrong = _labels("n", "wrong", False)
+
+    @command("u", title="Undo the last label", needs=[WRITABLE])
+    def unlabel(self) -> None:
+        """Undo the last label given here, and go to its message."""
+        if not self._labels:
+            self.say("no label to undo")
+            return
+        name, row = self._labels.pop()
+        self._writes.ask((name, row, row.useful))
+        self.relabelled(name, row, row.useful)
+        self.past.select_key(row.id)
+
+    @command("o", "space", title="Open the message", footer="open", rank=6, needs=[SOMETHING])
+    def open_it(self) -> None:
+        """Open the selected message in full, with triggers and score; or the playbook an agent proposed."""
+        item, row = self.playbooks.selected, self.past.selected
+        if item is not None and item.draft is not None:
+            self.page("proposed", partial(draw_draft, item.draft))
+        elif item is not None and row is not None:
+            self.page("message", partial(draw_message, row, item.name))
+
+    # Making
+
+    @command("a", title="Make a new playbook", footer="new", rank=4, needs=[WRITABLE])
+    def new(self) -> None:
+        """Fill in a form in $VISUAL or $EDITOR: title, when it applies, what to do, ways to ask. If a model
+        is configured, it can write the ways to ask; the cost is said first.
+        """
+        self._edit_form(None, asks=True)
+
+    def _edit_form(self, draft: Draft | None, *, asks: bool) -> None:
+        self.edit_file(self.bench.engine.playbooks.open_form(draft))
+        self._forms.ask(asks)
+
+    def _read_form(self, asks: bool) -> tuple[Draft, Quote | None]:
+        playbooks = self.bench.engine.playbooks
+        draft = playbooks.read_form()
+        return draft, playbooks.quote(draft) if asks and len(draft.examples) < _FEW else None
+
+    def _take_form(self, _asks: bool, found: tuple[Draft, Quote | None]) -> None:
+        draft, quote = found
+        make = partial(self._makes.ask, partial(self.bench.engine.playbooks.create, draft, from_form=True))
+        if quote is None:
+            make()
+            return
+        price = "a price that is not known" if quote.usd is None else f"at most ${quote.usd:.4f}"
+        question = (
+            f"Have {quote.model} write ways to ask for “{draft.title}”, for {price}?\nYou can edit them."
+        )
+        self.ask("ways to ask", question, "Ask the model", partial(self._asks.ask, draft), make)
+
+    def _take_ways(self, draft: Draft, written: Utterances) -> None:
+        self._edit_form(replace(draft, examples=(*draft.examples, *written.examples)), asks=False)
+
+    @command("w", title="Write the proposed playbook", footer="write", rank=12, needs=[A_PROPOSAL, WRITABLE])
+    def write_it(self) -> None:
+        """Write the playbook that an agent proposed to topics/. From then on it is told when it fires."""
+        item = self.playbooks.selected
+        if item is not None:
+            make = partial(self.bench.engine.playbooks.accept, item.name)
+            self.ask(
+                "write",
+                f"Write the playbook {item.name}?\no shows it in full.",
+                "Write",
+                partial(self._makes.ask, make),
+            )
+
+    @command(
+        "x",
+        title="Turn the proposed playbook down",
+        footer="turn down",
+        rank=13,
+        needs=[A_PROPOSAL, WRITABLE],
+    )
+    def turn_down(self) -> None:
+        """Turn down the playbook that an agent proposed; git keeps it."""
+        item = self.playbooks.selected
+        if item is not None:
+            self._makes.ask(partial(self.bench.engine.playbooks.reject, item.name))
+
+    def _made(self, made: Made) -> None:
+        self.say(f"{made.path}: {committed(made.commit.revision, made.commit.why)}")
+        self.select(made.name)
+        self.play()
+
+    def _refused(self, _asked: object, problem: str) -> None:
+        self.say(problem, error=True)
+
+    @command("e", title="Edit the playbook", footer="edit", rank=8, needs=[A_FILE])
+    def edit(self) -> None:
+        """Open the selected playbook in $VISUAL or $EDITOR, then play the past to it again."""
+        self.edit_file(self._file())
+        self.look()
+        self.play()
+
+    def rescan(self) -> None:
+        """Re-read all files, and play the past again."""
+        super().rescan()
+        self.play()
+
+    def _file(self) -> str:
+        item = self.playbooks.selected
+        return file_of(self.bench.engine.workspace.root, item.path) if item is not None else ""
+
+    @property
+    def situation(self) -> PlaybooksSituation:
+        item, row = self.playbooks.selected, self.past.selected
+        return self.situated(
+            PlaybooksSituation,
+            playbook=item.name if item is not None else "",
+            proposed=item is not None and item.draft is not None,
+            message=row.id if row is not None else "",
+            file=self._file(),
+        )
