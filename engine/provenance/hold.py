@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
-from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
+from engine.provenance.everyday import EVERYDAY
 from engine.provenance.instructions import is_hostile_act, is_instruction, is_takeover
 from engine.provenance.voices import (
     REPEATED_SHARE,
@@ -180,7 +179,7 @@ def _distinctive(text: str) -> set[str]:
     """The words that tell what a text is about; everyday words only if there are no others."""
     words = words_of(plain(text))
     found = distinctive_words(words)
-    return found - _everyday() - _ATTRIBUTION or found or set(words)
+    return found - EVERYDAY - _ATTRIBUTION or found or set(words)
 
 
 _ATTRIBUTION = frozenset(
@@ -190,11 +189,6 @@ _ATTRIBUTION = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 """Words with which a model attributes a wish to the person, who would use the first person."""
-
-
-@lru_cache(maxsize=1)
-def _everyday() -> frozenset[str]:
-    return frozenset(word for words in WORDS.values() for word in words.split())
 
 
 def _share(words: Iterable[str], *indexes: VoiceIndex) -> float:
