@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engine.activation.case import NEGATED
 from engine.activation.policy import Step, decide
 from engine.activation.proof import SimilarityAlone
 from engine.activation.similarity import Hits, deciding_value
@@ -28,6 +29,7 @@ class Candidate:
     scores: tuple[Score, ...]
     score: float  # the deciding signal
     step: Step
+    ignored: tuple[TriggerHit, ...] = ()  # negated hits
 
     @property
     def is_similar(self) -> bool:
@@ -38,7 +40,7 @@ class Candidate:
 def counted_hits(
     topics: Sequence[Topic], hits_of: Hits, direction: Direction
 ) -> dict[str, tuple[TriggerHit, ...]]:
-    """The hits of triggers that watch a direction, by topic; topics without one are left out."""
+    """The hits that count, of triggers that watch a direction, by topic; topics without one are left out."""
     if not hits_of:
         return {}
     # The matcher may still have a version of a topic with more triggers.
@@ -47,6 +49,7 @@ def counted_hits(
             hit
             for hit in hits_of[topic.name]
             if 0 <= hit.trigger < len(topic.triggers)
+            and not hit.negated
             and topic.triggers[hit.trigger].scope in (direction, "both")
         )
         for topic in topics
@@ -64,6 +67,7 @@ def candidates_of(
     *,
     deciding: str,
     alone: Mapping[str, SimilarityAlone],
+    hits_of: Hits,
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
@@ -71,6 +75,7 @@ def candidates_of(
         unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
             and need no individual decision.
         deciding: Name of the deciding signal.
+        hits_of: All hits, among them the negated ones.
     """
     found = []
     for topic in topics:
@@ -80,7 +85,10 @@ def candidates_of(
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, alone=alone[topic.name])
-        found.append(Candidate(topic, hits, scores, score, step))
+        ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
+        if ignored and not hits and topic.forced is None:
+            step = Step("drop", NEGATED, step.threshold)
+        found.append(Candidate(topic, hits, scores, score, step, ignored))
     return tuple(found)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
+NEGATED = "negated"
+"""The rule for a topic that the message asks not to do."""
 NOT_ASKED = "not asked"
 """Start of the rule or of the gate's reason when the gate should have been asked but was not."""
 
@@ -55,6 +57,7 @@ class Case:
     verdict: Verdict
     context: PolicyContext
     contributions: Sequence[Contribution] = ()
+    ignored: Sequence[TriggerHit] = ()
 
     @property
     def unasked(self) -> bool:
@@ -136,6 +139,11 @@ def matches(hits: Sequence[TriggerHit]) -> str:
     shown_texts = list(texts.values())
     more = len(shown_texts) - _SHOWN_MATCHES
     return ", ".join(shown_texts[:_SHOWN_MATCHES]) + (f" and {more} more" if more > 0 else "")
+
+
+def negations(ignored: Sequence[TriggerHit]) -> str:
+    """``“deploy” is negated (“don't”)``, of the first hit."""
+    return f"{matches(ignored[:1])} is negated (“{ignored[0].negated}”)"
 
 
 def reaches(score: float, mark: float) -> str:

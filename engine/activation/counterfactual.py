@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 from engine.activation import gate_limit
-from engine.activation.case import Case, reaches
+from engine.activation.case import NEGATED, Case, reaches
 from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import UNPROVEN, Step, decide, thresholds_of
 from engine.activation.trace import GateOutcome
@@ -82,6 +82,8 @@ def _asked(case: Case, gate: GateOutcome) -> str:
 
 def _dropped(case: Case) -> str:
     topic, step, score = case.topic, case.step, case.score
+    if step.rule == NEGATED:
+        return f"without “{case.ignored[0].negated}” it would match"
     if not case.hits and not case.context.similarity_nominates:
         return _unmatched(case)
     if case.once_proven is not None and step.gate_at is None:

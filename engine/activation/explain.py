@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.activation import gate_limit
-from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
+from engine.activation.case import NEGATED, NOT_ASKED, Case, below, matches, negations, reaches
 from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import UNPROVEN, Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
@@ -55,6 +55,8 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     if funnel.tier1:
         closest = _closest([row for row in rows if row.hits])
         return f"{_counted(funnel.tier1, 'topic')} matched, but none was activated{closest}"
+    if negated := [hit for row in rows for hit in row.ignored]:
+        return negations(negated)
     unproven = max((row for row in rows if row.rule == UNPROVEN), key=lambda row: row.score, default=None)
     if unproven is not None:
         return (
@@ -104,6 +106,8 @@ def _active(case: Case) -> str:
 
 def _dropped(case: Case) -> str:
     context, priority = case.context, case.topic.priority
+    if case.step.rule == NEGATED:
+        return f"{negations(case.ignored)}, so it does not count"
     if not case.hits and context.direction == "output":
         return "no trigger for the agent's output matched"
     if not case.hits and not context.similarity_nominates:

@@ -141,6 +141,7 @@ class WatcherPipeline:
                 self._watchers,
                 deciding=deciding,
                 alone=unmatched.alone,
+                hits_of=hits_of,
             )
             explained = readable(self._scorer.explain(scored, hits, worth_explaining(candidates)), scored)
             tier2_ms = _ms_since(started)

@@ -53,6 +53,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         c
         for c in candidates
         if c.hits
+        or c.ignored
         or c.topic.forced is not None
         or c.step.kind != "drop"
         or c.is_similar
@@ -71,7 +72,15 @@ def row_of(
         step = gate_limit.unasked(step, candidate.score)
     verdict = verdict_of(step, gate, context.on_failure)
     case = Case(
-        topic, candidate.hits, candidate.score, step, gate, verdict, context, explanation.contributions
+        topic,
+        candidate.hits,
+        candidate.score,
+        step,
+        gate,
+        verdict,
+        context,
+        explanation.contributions,
+        candidate.ignored,
     )
     return TopicTrace(
         topic=topic.name,
@@ -90,6 +99,7 @@ def row_of(
         flip=counterfactual.flip(case),
         contributions=explanation.contributions,
         words=explanation.words,
+        ignored=candidate.ignored,
     )
 
 

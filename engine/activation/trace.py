@@ -51,6 +51,8 @@ class TriggerHit:
     """Character offset of the match in ``Message.text``; -1 if it is not in the text (a path, an event, the
     language)."""
     end: int = -1  # end offset, exclusive; -1 likewise
+    negated: str = ""
+    """The words of the message that negate it, such as ``don't``, so that it does not count; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ class TopicTrace:
     ``spec`` preset), and for topics far from the message."""
     words: tuple[Span, ...] = ()
     """The words that tier 2 counted in favour of the topic, in order, not overlapping."""
+    ignored: tuple[TriggerHit, ...] = ()  # hits that do not count, since the message negates them
 
     @property
     def active(self) -> bool:

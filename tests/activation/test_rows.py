@@ -91,6 +91,7 @@ def test_every_topic_is_a_candidate_with_its_own_step() -> None:
         SETTINGS,
         deciding="tfidf",
         alone=dict.fromkeys(("far", "near", "hit"), UNRESTRICTED),
+        hits_of={},
     )
     assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
         ("far", 0.0, "drop"),

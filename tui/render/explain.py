@@ -120,7 +120,7 @@ def _lead(label: str, number: int, roles: Roles) -> Row:
 
 def _tier1(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     pieces: list[Piece] = []
-    for hit in row.hits:
+    for hit in (*row.hits, *row.ignored):
         if pieces:
             pieces.append((" · ", roles.faint))
         pieces.extend(_hit(hit, roles))
@@ -132,6 +132,8 @@ def _hit(hit: TriggerHit, roles: Roles) -> Iterator[Piece]:
     yield (f"“{first_line(hit.matched)}”", roles.tier1)
     if hit.start >= 0:
         yield (f" at {hit.start}–{hit.end}", roles.faint)
+    if hit.negated:
+        yield (f", negated by “{first_line(hit.negated)}”", roles.muted)
 
 
 def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:

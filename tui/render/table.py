@@ -53,7 +53,9 @@ def tabulate(
     selected: int = 0,
     near: int = NEAR_MISSES,
 ) -> Table:
-    """Chooses the rows: those with hits, asked or active, ``near`` misses, and the rest if unfolded."""
+    """Chooses the rows: those with hits (negated, too), asked or active, ``near`` misses, and the rest if
+    unfolded.
+    """
     rows = trace.rows if trace is not None else ()
     if query:
         rows = tuple(row for row in rows if query.casefold() in row.topic.casefold())
@@ -61,7 +63,7 @@ def tabulate(
     hidden: list[TopicTrace] = []
     for row in rows:
         reached = row.gate or row.verdict in ("active", "failed") or row.rule.startswith(NOT_ASKED)
-        kept = bool(query or unfolded or row.hits or reached)
+        kept = bool(query or unfolded or row.hits or row.ignored or reached)
         if not kept and row.score > 0 and near > 0:
             near -= 1
             kept = True
@@ -208,10 +210,11 @@ def topic_row(
 
 
 def hit_words(row: TopicTrace) -> str:
-    """``✓ review, PR``: the distinct texts tier 1 matched."""
+    """``✓ review, PR``: the distinct texts tier 1 matched; ``not review`` if the message negates them."""
+    words = ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits or row.ignored))
     if not row.hits:
-        return "–"
-    return "✓ " + ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits))
+        return f"not {words}" if words else "–"
+    return f"✓ {words}"
 
 
 def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
