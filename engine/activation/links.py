@@ -231,3 +231,16 @@ def _braces(glob: str) -> list[str]:
             start, end = innermost.span()
             pending += [text[:start] + option + text[end:] for option in text[start + 1 : end - 1].split(",")]
     return done + pending
+
+
+def glob_literals(glob: str) -> frozenset[str] | None:
+    """Texts of which a path in lower case must contain one to match a glob; ``None`` if there are none."""
+    literals: set[str] = set()
+    for segments, _ in _alternatives(glob):
+        longest = max(
+            (run for each in segments for run in re.split(r"[*?]", each.partition("[")[0])), key=len
+        )
+        if len(longest) < 2:
+            return None
+        literals.add(longest)
+    return frozenset(literals)

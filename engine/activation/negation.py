@@ -17,7 +17,7 @@ _CHARACTERS = 120
 # Most words have no negator nearby, and need no further look.
 _ANY = expression(
     r"n['’]|\b(?:no[nt]?|never|without|ne|pas|nicht|nie\w*|kein\w*|ohne|sans|sin|não|sem|senza|не|без"
-    r"|\w*nt|geen|zonder|inte|ikke|ut[ae]n|uden)\b|[别別不无無勿]|しな",
+    r"|(?:do(?:es)?|did|should|must|need)nt|geen|zonder|inte|ikke|ut[ae]n|uden)\b|[别別不无無勿]|しな",
     re.IGNORECASE,
 )
 

@@ -23,7 +23,7 @@ from engine.activation.detectors import (
     sentiment_spans,
 )
 from engine.activation.language import base, languages
-from engine.activation.links import MAX_PATHS, Link, link_matches, links, path_matches
+from engine.activation.links import MAX_PATHS, Link, glob_literals, link_matches, links, path_matches
 from engine.activation.literals import needs
 from engine.activation.negation import negator
 from engine.activation.phrases import Phrase
@@ -57,7 +57,7 @@ class _Rule:
     path: str
     index: int  # index into the topic's triggers
     trigger: Trigger
-    keys: frozenset[str] | None  # texts of which the folded text of a message must contain one, if known
+    keys: frozenset[str] | None  # texts of which the folded text or paths of a message have one, if known
     phrases: tuple[Phrase, ...]
     is_list: bool  # see ``Needs``
     finditer: Any = None  # of its regular expression, compiled on first use
@@ -86,7 +86,7 @@ class _Index:
         self._automaton.make_automaton()
 
     def rules(self, folded: str) -> list[_Rule]:
-        """The rules that a folded text may fire."""
+        """The rules that a message may fire, by its folded text and paths."""
         if not self._keyed:
             return self._others
         keys = {key for _, key in self._automaton.iter(folded)}
@@ -99,7 +99,8 @@ class _View:
     def __init__(self, message: Message, index: _Index) -> None:
         self.message = message
         self.scan = Scan(message.text)
-        self.rules = index.rules(self.scan.folded)
+        paths = "\n".join(message.paths[:MAX_PATHS]).replace("\\", "/").casefold()
+        self.rules = index.rules(f"{self.scan.folded}\n{paths}")
         self._wanted = index.languages
 
     @cached_property
@@ -336,6 +337,8 @@ def _prepared(topic: Topic, index: int) -> _Rule:
     keys, phrases, is_list = None, phrases_of(trigger), False
     if trigger.type == "pattern":
         keys, is_list = needs(trigger.match)
+    elif trigger.type == "glob":
+        keys = glob_literals(trigger.match)
     elif trigger.type in ("keywords", "mention"):
         keys = frozenset[str]().union(*(phrase.keys for phrase in phrases))
     return _Rule(topic.name, topic.path, index, trigger, keys, phrases, is_list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from engine.activation.links import link_matches, links, path_matches
+from engine.activation.links import glob_literals, link_matches, links, path_matches
 from engine.activation.scan import Scan
 from tests.cases import each_case
 
@@ -140,6 +140,8 @@ def test_a_trigger_without_hosts_matches_every_clear_link(text: str, matches: bo
 )
 def test_globs_match_paths_as_expected(glob: str, path: str, matches: bool) -> None:
     assert path_matches(path, glob) is matches
+    literals = glob_literals(glob)
+    assert not matches or literals is None or any(each in path.casefold() for each in literals)
 
 
 @each_case("glob", ["**/" * 12 + "x", "*a" * 30 + "b", "{a,b}" * 12, "{" * 50, "[" * 50, "**/" * 40 + "b"])
