@@ -29,8 +29,9 @@ from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
+from engine.context.density import density_of
 from engine.context.history import History
-from engine.context.next_kb import next_kb, tokens_of_kib
+from engine.context.next_pieces import NEXT_TOKENS, next_pieces
 from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import (
     is_vague,
@@ -151,7 +152,6 @@ class _Compile:
         )
         assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
-        more = tokens_of_kib(assembled.text, assembled.tokens)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
@@ -170,12 +170,13 @@ class _Compile:
             active_topics=tuple(topic.name for topic in topics),
             dropped_turns=self.dropped_turns,
             problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
-            next_kb=next_kb(
+            next_pieces=next_pieces(
                 self.placement.left_out,
-                self.stable_free + more - more // 3,
-                free + more,
+                self.stable_free + NEXT_TOKENS - NEXT_TOKENS // _VOLATILE_PART,
+                free + NEXT_TOKENS,
                 frozenset(section.label for section in assembled.sections),
             ),
+            density=density_of(self.placement.pieces),
             model=self.settings.model,
             window=self.window,
             history_room=self.history_room,

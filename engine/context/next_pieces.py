@@ -1,4 +1,4 @@
-"""What one more KiB of token budget would have added to a prompt (spec 6.2)."""
+"""What a larger token budget would have added to a prompt (spec 6.2)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,14 @@ from dataclasses import replace
 from engine.context.budget import USEFUL_TOKENS
 from engine.context.compiled import LeftOut
 
-_KIB = 1024
-_BYTES_PER_TOKEN = 4
+NEXT_TOKENS = 500
+"""By how many tokens the budget would be larger."""
 _MARKER_TOKENS = 12
 _PARTED_SLOTS = frozenset({"history"})
 """Slots whose left-out entries stand for many pieces."""
 
 
-def tokens_of_kib(text: str, tokens: int) -> int:
-    """Tokens per KiB of a text with so many ``tokens``."""
-    size = len(text.encode("utf-8"))
-    return round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
-
-
-def next_kb(
+def next_pieces(
     left_out: Iterable[LeftOut], stable: int, whole: int, labels: frozenset[str]
 ) -> tuple[LeftOut, ...]:
     """The pieces that would have been added, in order, with the tokens that would have been added of each.
