@@ -396,7 +396,7 @@ class _Compile:
                 self.notes.append(f"{SEARCH_FAILED}: {error}")
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
-        if request.history and is_vague(request.message):
+        if request.part != "asked" and request.history and is_vague(request.message):
             results = without_others(results, request.conversation, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
@@ -409,5 +409,5 @@ class _Compile:
             query=asked.text if asked else request.message,
             main_session=request.main_session,
             conversation=request.conversation,
-            is_brief=request.part == "message",
+            part=request.part,
         )

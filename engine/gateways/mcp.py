@@ -25,7 +25,7 @@ from engine.errors import AutopoiesisError
 from engine.gateways.answers import Answer, Remembered
 from engine.gateways.guard import Guard
 from engine.gateways.http import HookServer, allowed_hosts, http_error
-from engine.gateways.memory import Memory, Statement, StatementKind
+from engine.gateways.memory import Memory, Sessions, Statement, StatementKind
 from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ _TITLES = {
 _WRITING = ("remember", "forget_rule")
 
 
-def server_of(engine: Engine) -> MCPServer[Any]:
-    """The MCP server, without a transport."""
-    memory = Memory(engine)
+def server_of(engine: Engine, sessions: Sessions | None = None, folder: str = "") -> MCPServer[Any]:
+    """The MCP server, without a transport; arguments as for ``Memory``."""
+    memory = Memory(engine, sessions, folder)
 
     def remember(text: Statement, context: Context, kind: StatementKind = "fact") -> Remembered:
         client = context.session.client_params
@@ -111,13 +111,14 @@ def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:
 class McpHttpServer(HookServer):
     """Serves the memory over HTTP until it is stopped; see ``HookServer``."""
 
-    def __init__(self, engine: Engine, token: str, *, port: int = PORT) -> None:
+    def __init__(
+        self, engine: Engine, token: str, *, port: int = PORT, sessions: Sessions | None = None
+    ) -> None:
         super().__init__(engine, token, port=port)
-        self._server.config.app = _application(engine, token, self.port)
+        self._server.config.app = _application(server_of(engine, sessions), token, self.port)
 
 
-def _application(engine: Engine, token: str, port: int) -> Starlette:
-    server = server_of(engine)
+def _application(server: MCPServer[Any], token: str, port: int) -> Starlette:
     server.streamable_http_app(json_response=True, stateless_http=True)  # creates the session manager
     manager = server.session_manager
     return Starlette(
