@@ -14,7 +14,6 @@ from engine.store.paths import Workspace
 from tests.crash_sweep import ENVIRONMENT, ROOT, reached_by
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 
-
 POINTS = {
     "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
     "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
