@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from engine.activation.scorer.store import FIT_PATH
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
@@ -145,6 +146,13 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initialise(root, sample=True, today=SAMPLE_DAY)
         # One pack instead of hundreds of files: it is copied for every test that changes something.
         subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
+        # The fit of its topics, or each process that traces a message would load scikit-learn.
+        traced = tmp_path_factory.mktemp("fitted") / "memory"
+        shutil.copytree(root, traced, symlinks=True)
+        with Engine.open(traced) as engine:
+            engine.trace("hello")
+        (root / "scratch").mkdir(exist_ok=True)
+        shutil.copy2(traced / FIT_PATH, root / FIT_PATH)
     return root
 
 
@@ -184,18 +192,17 @@ def sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The sample's search index and tier 2 fit, under the same file names as in the workspace."""
+    """The sample's search index, under the same file names as in the workspace."""
     root = tmp_path_factory.mktemp("derived") / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     with Engine.open(root) as engine:
         engine.refresh_index()
-        engine.trace("hello")
-    return [root / "memory.db", *(root / "scratch").glob("s*.[if]*"), root / "scratch/headings.json"]
+    return [root / "memory.db", *(root / "scratch").glob("s*.i*")]
 
 
 @pytest.fixture
 def indexed_sample(sample: Path, _derived_files: list[Path]) -> Path:
-    """A private copy of the sample workspace that is already indexed and has a tier 2 fit."""
+    """A private copy of the sample workspace that is already indexed."""
     for path in _derived_files:
         shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
     return sample

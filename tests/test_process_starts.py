@@ -17,7 +17,7 @@ HELPER = "engine/store/programs.py"
 NAMES_THE_INTERPRETER = {HELPER, "engine/workspace/hooks.py", "engine/workspace/initialise.py"}
 """Besides the helper: modules that tell git which interpreter runs its hooks. They start nothing."""
 
-FORKS = {("engine/agents/standalone.py", "os.fork")}
+FORKS = {("engine/agents/standalone.py", "os.fork"), ("engine/agents/client.py", "os.fork")}
 """The same program continues in a second process: nothing is looked up."""
 
 STARTS = {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engine.activation.case import NEGATED
 from engine.activation.policy import Step, decide
-from engine.activation.proof import SimilarityAlone
+from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
 from engine.startup.records import dataclass
@@ -14,6 +16,13 @@ from engine.startup.records import dataclass
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
+
+OFFERING = "agent"
+"""The gate that answers nothing: it has the agent told of what may apply."""
+OFFERED = 2
+"""Maximum number of topics that an agent is told of with one message."""
+ABOVE_CHANCE = 1.8
+"""Times the probability of a topic taken at random that one without a hit needs to be offered."""
 
 EXPLAINED_ROWS = 20
 """Number of topics closest to a message whose scores are explained, besides those that it reached."""
@@ -28,6 +37,7 @@ class Candidate:
     scores: tuple[Score, ...]
     score: float  # the deciding signal
     step: Step
+    ignored: tuple[TriggerHit, ...] = ()  # negated hits
 
     @property
     def is_similar(self) -> bool:
@@ -38,7 +48,7 @@ class Candidate:
 def counted_hits(
     topics: Sequence[Topic], hits_of: Hits, direction: Direction
 ) -> dict[str, tuple[TriggerHit, ...]]:
-    """The hits of triggers that watch a direction, by topic; topics without one are left out."""
+    """The hits that count, of triggers that watch a direction, by topic; topics without one are left out."""
     if not hits_of:
         return {}
     # The matcher may still have a version of a topic with more triggers.
@@ -47,6 +57,7 @@ def counted_hits(
             hit
             for hit in hits_of[topic.name]
             if 0 <= hit.trigger < len(topic.triggers)
+            and not hit.negated
             and topic.triggers[hit.trigger].scope in (direction, "both")
         )
         for topic in topics
@@ -63,7 +74,8 @@ def candidates_of(
     settings: WatcherSettings,
     *,
     deciding: str,
-    alone: Mapping[str, SimilarityAlone],
+    is_input: bool,
+    hits_of: Hits,
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
@@ -71,6 +83,7 @@ def candidates_of(
         unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
             and need no individual decision.
         deciding: Name of the deciding signal.
+        hits_of: All hits, among them the negated ones.
     """
     found = []
     for topic in topics:
@@ -79,9 +92,30 @@ def candidates_of(
         score = deciding_value(scores, deciding)
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
-            step = decide(topic, hits, score, settings, alone=alone[topic.name])
-        found.append(Candidate(topic, hits, scores, score, step))
+            step = decide(topic, hits, score, settings, is_input=is_input)
+        ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
+        if ignored and not hits and topic.forced is None:
+            step = Step("drop", NEGATED, step.threshold)
+        found.append(Candidate(topic, hits, scores, score, step, ignored))
     return tuple(found)
+
+
+def offering(candidates: Sequence[Candidate], deciding: str) -> tuple[Candidate, ...]:
+    """The candidates, of which only the ``OFFERED`` most probable uncertain ones are still asked about.
+
+    A probability without a hit must also be well above chance: among few topics, each gets much of it.
+    """
+    uncertain = [each for each in candidates if each.step.kind == "ask"]
+    uncertain.sort(key=lambda each: (-each.score, each.topic.name))
+    least = ABOVE_CHANCE / (len(candidates) + 1) if deciding == CALIBRATED else 0.0
+    kept = {each.topic.name for each in uncertain[:OFFERED] if each.hits or each.score >= least}
+    left_out = {each.topic.name for each in uncertain} - kept
+    return tuple(
+        replace(each, step=replace(each.step, kind="drop", gate_at=None))
+        if each.topic.name in left_out
+        else each
+        for each in candidates
+    )
 
 
 def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import format_score, format_threshold, format_weight
-from engine.activation.policy import Step, decide, thresholds_of
-from engine.activation.proof import NO_EFFECT, UNRESTRICTED, SimilarityAlone
+from engine.activation.policy import Step, decide
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
 from engine.startup.records import dataclass
 
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
+NEGATED = "negated"
+"""The rule for a topic that the message asks not to do."""
 NOT_ASKED = "not asked"
 """Start of the rule or of the gate's reason when the gate should have been asked but was not."""
 
@@ -34,8 +34,6 @@ class PolicyContext:
     watchers: WatcherSettings
     on_failure: str = "skip"  # the setting ``gate.on_failure``
     calls: int = 0  # the setting ``gate.max_calls_per_message``
-    alone: Mapping[str, SimilarityAlone] = field(default_factory=dict)
-    """What a score may do without a match, by topic; unrestricted for missing ones."""
 
     @property
     def similarity_nominates(self) -> bool:
@@ -55,6 +53,7 @@ class Case:
     verdict: Verdict
     context: PolicyContext
     contributions: Sequence[Contribution] = ()
+    ignored: Sequence[TriggerHit] = ()
 
     @property
     def unasked(self) -> bool:
@@ -67,13 +66,6 @@ class Case:
         return self.context.watchers.preset == "calibrated"
 
     @property
-    def alone(self) -> SimilarityAlone:
-        """What the score may do without a match."""
-        if self.context.direction != "input":
-            return NO_EFFECT
-        return self.context.alone.get(self.topic.name, UNRESTRICTED)
-
-    @property
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
@@ -82,21 +74,13 @@ class Case:
     def lowest(self) -> float | None:
         """The lowest score that has an effect; ``None`` if no score has."""
         marks = [mark for mark in (self.step.gate_at, self.step.activate_at) if mark is not None]
-        return min(marks) if marks else self.once_proven
-
-    @property
-    def once_proven(self) -> float | None:
-        """The score that would count once labels have proven it; ``None`` if nothing is to be proven."""
-        if self.hits or not self.calibrated or self.alone.activates or not self.alone.nominates:
-            return None
-        thresholds = thresholds_of(self.topic, self.context.watchers, matched=False)
-        return thresholds.gate if thresholds.activate is None else thresholds.activate
+        return min(marks, default=None)
 
     def decide(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
     ) -> Step:
         """What the policy says about a variant of this case."""
-        return decide(topic, hits, score, settings, alone=self.alone)
+        return decide(topic, hits, score, settings, is_input=self.context.direction == "input")
 
     def threshold_source(self, mark: float, from_table: str = "") -> str:
         """Where a threshold comes from if not from the policy table; else ``from_table``."""
@@ -136,6 +120,11 @@ def matches(hits: Sequence[TriggerHit]) -> str:
     shown_texts = list(texts.values())
     more = len(shown_texts) - _SHOWN_MATCHES
     return ", ".join(shown_texts[:_SHOWN_MATCHES]) + (f" and {more} more" if more > 0 else "")
+
+
+def negations(ignored: Sequence[TriggerHit]) -> str:
+    """``“deploy” is negated (“don't”)``, of the first hit."""
+    return f"{matches(ignored[:1])} is negated (“{ignored[0].negated}”)"
 
 
 def reaches(score: float, mark: float) -> str:

@@ -9,9 +9,9 @@ import math
 from dataclasses import replace
 
 from engine.activation import gate_limit
-from engine.activation.case import Case, reaches
+from engine.activation.case import NEGATED, Case, reaches
 from engine.activation.numbers import format_score, format_threshold
-from engine.activation.policy import UNPROVEN, Step, decide, thresholds_of
+from engine.activation.policy import Step, thresholds_of
 from engine.activation.trace import GateOutcome
 
 TRIGGER_SIGNAL = "trigger"
@@ -65,10 +65,13 @@ def _active(case: Case) -> str:
 
 def _asked(case: Case, gate: GateOutcome) -> str:
     if gate.answer == "failed":
-        if case.step.needs_yes:
-            return "an answer would decide"
         other, outcome = ("skip", "dropped") if case.verdict == "active" else ("activate", "active")
         return f"an answer would decide; with gate.on_failure: {other} it would be {outcome}"
+    if gate.answer == "offered":
+        upper = case.step.activate_at
+        if upper is None:
+            return "only a yes from a gate that answers would activate it"
+        return f"would activate at ≥ {format_threshold(upper)}; now {format_score(case.score, upper)}"
     if gate.answer == "yes":
         no = "a no from the gate would have kept it out"
         return _joined(no, _without_match(case) if case.calibrated and case.hits else "")
@@ -82,10 +85,10 @@ def _asked(case: Case, gate: GateOutcome) -> str:
 
 def _dropped(case: Case) -> str:
     topic, step, score = case.topic, case.step, case.score
+    if step.rule == NEGATED:
+        return f"without “{case.ignored[0].negated}” it would match"
     if not case.hits and not case.context.similarity_nominates:
         return _unmatched(case)
-    if case.once_proven is not None and step.gate_at is None:
-        return _unproven(case)
     gate_at, activate_at = step.gate_at, step.activate_at
     asks = gate_at is not None and gate_at > score and (activate_at is None or gate_at < activate_at)
     marks = ([("reach the gate", gate_at)] if asks else []) + [("activate", activate_at)]
@@ -114,18 +117,6 @@ def _unmatched(case: Case) -> str:
     return "a trigger would have to match"
 
 
-def _unproven(case: Case) -> str:
-    """For a topic without a match whose score is not proven by labels, where the gate is not asked."""
-    if case.step.rule != UNPROVEN:
-        return _with_match(case) or "a trigger would have to match"
-    step = decide(case.topic, (), case.score, case.context.watchers)
-    can_fire = case.topic.activation != "manual"
-    return _joined(
-        "a match would activate it, or a yes from a gate that is a model or a person" if can_fire else "",
-        f"with watchers.similarity_alone: always {_outcome(step, case.score)}",
-    )
-
-
 def _without_match(case: Case) -> str:
     """What would have happened if no trigger had fired; empty if unknown."""
     context, score = case.context, case.score
@@ -141,8 +132,7 @@ def _without_match(case: Case) -> str:
     step = case.decide(case.topic, (), left, context.watchers)
     marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
-    dropped = "dropped" + (", as labels have not proven similarity alone" if step.rule == UNPROVEN else "")
-    outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, dropped)
+    outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, "dropped")
     return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
 
 

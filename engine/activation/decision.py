@@ -142,7 +142,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
         details: dict[str, object] = {
             "model": gate.model,
             "probability": None if gate.probability is None else round(gate.probability, 4),
-            "reason": "" if gate.provider == "local" else gate.reason[:200],
+            "reason": "" if gate.provider in ("agent", "local") else gate.reason[:200],
             "cached": gate.cached,
             "ms": round(gate.latency_ms, 1),
             "usd": gate.cost_usd,

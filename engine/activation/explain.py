@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.activation import gate_limit
-from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
+from engine.activation.case import NEGATED, NOT_ASKED, Case, below, matches, negations, reaches
 from engine.activation.numbers import format_score, format_threshold
-from engine.activation.policy import UNPROVEN, Thresholds, thresholds_of
+from engine.activation.policy import Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
 
 
@@ -46,6 +46,9 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
         if reason.startswith(NOT_ASKED):
             return f"the gate was not asked about {topics}"
         return f"the gate failed for {topics} ({reason})"
+    offered = [row.topic for row in rows if row.offered]
+    if offered:
+        return f"offered to the agent: {', '.join(offered)}"
     rejected = [row for row in rows if row.verdict == "rejected"]
     if rejected:
         return f"the gate said no to {_counted(len(rejected), 'topic')}"
@@ -55,19 +58,16 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     if funnel.tier1:
         closest = _closest([row for row in rows if row.hits])
         return f"{_counted(funnel.tier1, 'topic')} matched, but none was activated{closest}"
-    unproven = max((row for row in rows if row.rule == UNPROVEN), key=lambda row: row.score, default=None)
-    if unproven is not None:
-        return (
-            "no trigger matched; the closest topic, "
-            f"{unproven.topic} (score {format_score(unproven.score)}), rests on similarity alone, "
-            "which your labels have not proven yet"
-        )
+    if negated := [hit for row in rows for hit in row.ignored]:
+        return negations(negated)
     closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
     return f"no trigger matched{closest}"
 
 
 def _asked(case: Case, gate: GateOutcome) -> str:
     evidence = _evidence(case)
+    if gate.answer == "offered":
+        return f"offered to the agent, which opens it if it applies: {evidence}"
     if gate.answer != "failed":
         return f"the gate ({_gate_label(gate)}) said {gate.answer}: {evidence}"
     if gate.reason.startswith(NOT_ASKED):
@@ -75,8 +75,6 @@ def _asked(case: Case, gate: GateOutcome) -> str:
         outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
     else:
         outcome = f"the gate failed ({gate.reason or 'no answer'})"
-    if case.step.needs_yes and case.context.on_failure == "activate":
-        return f"{outcome}, and without a match only a yes from it activates the topic: {evidence}"
     start = "active, although " if case.verdict == "active" else ""
     conjunction = "because" if case.verdict == "active" else "and"
     return f"{start}{outcome}, {conjunction} gate.on_failure is {case.context.on_failure}: {evidence}"
@@ -92,9 +90,7 @@ def _active(case: Case) -> str:
         return f"{start}the topic is auto"
     if step.activate_at:
         source = case.threshold_source(step.activate_at)
-        status = None if case.hits else case.alone.status
-        proven = "" if status is None else f"; proven by your labels ({status})"
-        return f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}{proven}"
+        return f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}"
     if step.rule == "own":
         return f"{start}its own threshold needs no score"
     if case.hits and case.context.watchers.row(priority).matched == 0:
@@ -104,27 +100,18 @@ def _active(case: Case) -> str:
 
 def _dropped(case: Case) -> str:
     context, priority = case.context, case.topic.priority
+    if case.step.rule == NEGATED:
+        return f"{negations(case.ignored)}, so it does not count"
     if not case.hits and context.direction == "output":
         return "no trigger for the agent's output matched"
     if not case.hits and not context.similarity_nominates:
         return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
-    if case.step.rule == UNPROVEN:
-        return _unproven(case)
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
     if case.lowest is None:
         return f"{start} watchers.policy.{priority} sets no threshold"
     from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
     source = case.threshold_source(case.lowest, from_table)
     return f"{start} {below(case.score, case.lowest)}{source}{case.from_signals}"
-
-
-def _unproven(case: Case) -> str:
-    """Why a score that reaches its threshold has no effect."""
-    score = f"score {format_score(case.score, case.once_proven or 0.0)}{case.from_signals}"
-    found = f"no trigger matched, and similarity alone ({score})"
-    if thresholds_of(case.topic, case.context.watchers, matched=False).activate is None:
-        return f"{found} needs a yes from the gate, which the local gate cannot give"
-    return f"{found} counts only once your labels have proven it ({case.alone.status})"
 
 
 def _evidence(case: Case) -> str:

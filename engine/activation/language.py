@@ -1,35 +1,25 @@
-"""Detects the natural languages of a message (spec 4.2).
+"""Detects the natural languages of a message with py3langid (spec 4.2).
 
-Function words decide if they are clear, and scripts if they belong to one language or to none that is wanted,
-both within microseconds. Unclear texts go to py3langid, which takes half a second and 110 MB once in a
-process; this only happens if a topic has a language trigger.
+Its model takes most of a second and 110 MB to load, once in a process. This only happens if a topic has a
+language trigger, and for a message that common words do not place.
 
-Limits, measured on 2,300 sentence beginnings in 23 languages, unseen during tuning, with the language wanted:
-with three words 85 % are right, with five 96 % (87 to 91 % in English, Czech and Romanian), with ten 99 %;
-most others are in no language. Of 2,000 English messages none was taken for German, French, Spanish, Italian
-or Dutch, and three for Danish. A message of a single word that is not a function word, of names, or of code
-is in no language. Among close relatives such as Danish and Norwegian a wanted one is preferred if both are
-likely.
+Limits: a message of a single word, of names or of code is in no language. A short text may as well be in a
+close relative (Danish and Norwegian), of which the wanted one is preferred.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Set as AbstractSet
-from functools import cache
 
-from engine.activation.function_words import WORDS
-from engine.activation.scan import compiled
+from engine.activation.scan import compiled, is_unspaced
 from engine.topics.fields import word_set
 
-_PLAIN = 1 / 3
-"""Share of function words that decides for a language, if no other has more than half as many."""
 _LIKELY = 0.5
-_LEVEL = 0.25
-_MAX_WORDS = 200
+"""Minimum probability of a language and its close relatives."""
+_LEVEL = 0.1
+"""A wanted close relative of the most likely language is preferred from this probability relative to it."""
 _MAX_CHARACTERS = 2_000
 _MIN_BYTES = 8
 # A line of fewer words, such as a greeting, is not considered on its own.
@@ -37,42 +27,37 @@ _MIN_WORDS = 3
 
 _TOKEN = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 # Paths, handles, identifiers and file names are in no language.
-_ODD = r"[/\\_@#=<>{}]|\w\.\w"
+_ODD = r"\S*(?:[/\\_@#=<>{}]|\w\.\w)\S*"
 _QUOTED = (
     r"(?m)^[ \t]*>.*$|(?<!\w)'[^'\n]{8,}'(?!\w)|\"[^\"\n]{8,}\"|“[^“”\n]{8,}”|„[^„“”\n]{8,}[“”]|«[^«»\n]{8,}»"
 )
-# Possible languages of a short text; others count only if they are wanted, since rare relatives of a language
-# would claim its short texts.
+# Words by which a message in one of these languages mostly is told at once, without loading the model.
+_CLEAR = {
+    "en": word_set(
+        "the this that these those there you your with and are what how why which where when please it it's "
+        "its could would should does did doing about from they them who our i'm i'll i'd i've don't didn't "
+        "can't just only want know tell show give make need get any some much many than let let's if has"
+    ),
+    "de": word_set("das und nicht ist ein eine einen ich mit für bitte kannst wir auf wie auch zu kann"),
+    "fr": word_set("est une pas peux vous dans avec cette où ça"),
+    "es": word_set("qué puedes cómo dónde los las hay"),
+}
+# English words that other languages have, too; they count beside a clear one.
+_ENGLISH = word_set("a i to of in is on we can my do be for by me an at or as so not was have but no")
+_CLEAR_SHARE = 0.2
+# Others count only if they are wanted: rare relatives of a language would claim its short texts.
 _USUAL = word_set(
     "af am ar be bg bn bo ca cs da de el en es et fa fi fr gu he hi hr hu hy id is it ja ka kk km kn ko lo "
     "lt lv mk ml mr my nl no pl pt ro ru si sk sl sq sr sv ta te th tr uk ur vi zh"
 )
-# Relatives so close that a short text may be in any of them.
 _NEAR = (
-    frozenset({"da", "no", "sv"}),
-    frozenset({"cs", "sk"}),
-    frozenset({"bs", "hr", "sl", "sr"}),
-    frozenset({"af", "nl"}),
-    frozenset({"be", "bg", "mk", "ru", "sr", "uk"}),
-    frozenset({"ca", "es", "gl", "it", "pt"}),
+    word_set("da no sv"),
+    word_set("cs sk"),
+    word_set("bs hr sl sr"),
+    word_set("af nl"),
+    word_set("be bg mk ru sr uk"),
+    word_set("ca es gl it pt"),
 )
-# By the first word of their letters' names; all other languages use Latin letters.
-_SCRIPTS = {
-    "ARABIC": "ar fa ps sd ug ur",
-    "BENGALI": "as bn",
-    "CJK": "ja zh",
-    "CYRILLIC": "be bg kk ky mk mn ru sr tg tt uk",
-    "DEVANAGARI": "hi mr ne sa",
-    "GREEK": "el",
-    "HANGUL": "ko",
-    "HEBREW": "he yi",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
-    "THAI": "th",
-}
-_NOT_LATIN = word_set(" ".join(_SCRIPTS.values())) - {"sr"}
-_BY_SCRIPT = {"el": "GREEK", "ja": "HIRAGANA KATAKANA CJK", "ko": "HANGUL", "th": "THAI"}
-"""Languages identified by their scripts; CJK of ``ja`` is also Chinese."""
 _SAME = {"nb": "no", "nn": "no", "iw": "he", "in": "id"}
 
 
@@ -90,12 +75,8 @@ def languages(text: str, wanted: AbstractSet[str] = frozenset()) -> tuple[str, .
     """
     own = _without_quotes(text)
     lines = [line for line in own.splitlines() if line.strip()]
-    ends = {lines[0], lines[-1]} if len(lines) > 1 else set()
-    parts = [
-        own,
-        *(line for line in lines if line in ends and len(compiled(_TOKEN).findall(line)) >= _MIN_WORDS),
-    ]
-    found = (identify(part, wanted) for part in dict.fromkeys(parts))
+    ends = [line for line in (lines[:1] + lines[-1:]) if len(_words(line)) >= _MIN_WORDS]
+    found = (identify(part, wanted) for part in dict.fromkeys((own, *ends)))
     return tuple(dict.fromkeys(code for code in found if code))
 
 
@@ -109,59 +90,27 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
     Returns:
         The ISO 639-1 code, or ``""`` if the text is too short or too mixed.
     """
-    text = _without_quotes(text)
-    if compiled(_ODD).search(text):
-        text = " ".join(piece for piece in text.split() if not compiled(_ODD).search(piece))
-    words = compiled(_TOKEN).findall(text)[:_MAX_WORDS]
-    if plain := _by_function_words(words):
-        return plain
-    letters = Counter(unicodedata.name(each, "").partition(" ")[0] for each in "".join(words))
-    if not _is_long_enough(words) or (wanted and not _are_written_in(letters.keys(), wanted)):
+    words = _words(compiled(_ODD).sub(" ", _without_quotes(text)))
+    if not _is_long_enough(words):
         return ""
-    if alone := _by_script(letters):
-        return alone
+    lower = [word.lower().replace("’", "'") for word in words]
+    counts = {code: sum(word in known for word in lower) for code, known in _CLEAR.items()}
+    if counts["en"]:
+        counts["en"] += sum(word in _ENGLISH for word in lower)
+    clear = max(counts, key=lambda code: counts[code])
+    if counts[clear] >= _CLEAR_SHARE * len(words) and counts[clear] > 0.7 * sum(counts.values()):
+        return clear
     weights = _weights(" ".join(words)[:_MAX_CHARACTERS], wanted)
     best = max(weights, key=lambda code: weights[code], default="")
-    near = next((group for group in _NEAR if best in group), frozenset({best}))
-    if sum(weights.get(code, 0.0) for code in near) < _LIKELY * sum(weights.values()):
+    near = next((group for group in _NEAR if best in group), frozenset((best,)))
+    if sum(weights.get(code, 0.0) for code in near) < _LIKELY:
         return ""
     level = [code for code in sorted(near & wanted) if weights.get(code, 0.0) >= _LEVEL * weights[best]]
-    return level[0] if level else best
+    return max(level, key=lambda code: weights[code], default=best)
 
 
-def _by_function_words(words: list[str]) -> str:
-    """The language whose function words dominate a text, if any."""
-    owners = _owners()
-    counts = Counter(code for word in words for code in owners.get(word.lower().replace("’", "'"), ()))
-    (best, count), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
-    is_enough = count >= 2 or count == len(words)
-    return best if is_enough and count >= _PLAIN * len(words) and count >= 2 * second else ""
-
-
-@cache
-def _owners() -> dict[str, tuple[str, ...]]:
-    """The languages of each function word."""
-    owners: dict[str, tuple[str, ...]] = {}
-    for code, words in WORDS.items():
-        for word in set(words.split()):
-            owners[word] = (*owners.get(word, ()), code)
-    return owners
-
-
-def _are_written_in(scripts: AbstractSet[str], codes: AbstractSet[str]) -> bool:
-    """Whether any of some languages is written in one of the scripts."""
-    if not scripts <= _SCRIPTS.keys() and any(code not in _NOT_LATIN for code in codes):
-        return True
-    return any(code in _SCRIPTS[script].split() for code in codes for script in scripts & _SCRIPTS.keys())
-
-
-def _by_script(letters: Counter[str]) -> str:
-    """The language identified by the script of most of a text, if any."""
-    for code, scripts in _BY_SCRIPT.items():
-        counts = [letters[script] for script in scripts.split()]
-        if counts[0] and 2 * sum(counts) > letters.total():
-            return code
-    return ""
+def _words(text: str) -> list[str]:
+    return compiled(_TOKEN).findall(text)
 
 
 def _is_long_enough(words: list[str]) -> bool:
@@ -169,33 +118,32 @@ def _is_long_enough(words: list[str]) -> bool:
     if len("".join(words).encode(errors="replace")) < _MIN_BYTES:
         return False
     if len(words) == 1:
-        # Scripts without capitals mostly have no spaces either.
-        return words[0].lower() == words[0].upper()
+        return is_unspaced(words[0])
     return len(words) > 3 or not all(word.istitle() for word in words)
 
 
 def _weights(text: str, wanted: AbstractSet[str]) -> dict[str, float]:
-    """The likelihood of each language relative to the most likely one; empty if unknown."""
-    import py3langid  # noqa: PLC0415 — half a second, for unclear messages only
+    """The probability of each usual or wanted language; empty if unknown."""
+    import py3langid  # noqa: PLC0415 — most of a second, for topics of a language only
 
     try:
         ranked = py3langid.rank(text)
-    except OSError:  # it unpacks its model to a temporary file
+    except OSError:  # its model cannot be read
         return {}
-    scores: dict[str, float] = {}
-    for label, score in ranked:
-        code = base(str(label))
-        if code in _USUAL or code in wanted:
-            scores[code] = max(scores.get(code, -math.inf), float(score))
-    best = max(scores.values())
     # Scores are sums over the text; dividing by the root of the length makes them comparable.
     scale = math.sqrt(len(text.encode(errors="replace")))
-    return {code: math.exp((score - best) / scale) for code, score in scores.items()}
+    best = max(float(score) for _, score in ranked)
+    weights: dict[str, float] = {}
+    for label, score in ranked:
+        code = base(str(label))
+        if code not in _USUAL and code not in wanted:
+            continue
+        weights[code] = weights.get(code, 0.0) + math.exp((float(score) - best) / scale)
+    total = sum(weights.values())
+    return {code: weight / total for code, weight in weights.items()}
 
 
 def _without_quotes(text: str) -> str:
     """The text without quotations, unless nothing else is left."""
-    if not any(sign in text for sign in "'>\"“„«"):
-        return text
     own = compiled(_QUOTED).sub(" ", text)
-    return own if len(compiled(_TOKEN).findall(own)) >= 2 else text
+    return own if len(_words(own)) >= 2 else text

@@ -122,19 +122,6 @@ def link_matches(link: Link, wanted: Sequence[str]) -> bool:
     return any(_fits(link, _plain(entry)) for entry in wanted)
 
 
-def host_of(entry: str) -> str:
-    """The host of an entry of a ``url`` trigger; empty for a glob."""
-    host = _parts(_plain(entry))[0]
-    return "" if "*" in host or "?" in host else host
-
-
-def suffixes(host: str) -> Iterator[str]:
-    """A host and its parent domains: ``a.b.org``, ``b.org``, ``org``."""
-    while host:
-        yield host
-        _, _, host = host.partition(".")
-
-
 def _plain(entry: str) -> str:
     entry = entry.strip()
     return (compiled(_SCHEME).sub("", entry, count=1) if "://" in entry else entry).casefold()
@@ -247,15 +234,12 @@ def _braces(glob: str) -> list[str]:
 
 
 def glob_literals(glob: str) -> frozenset[str] | None:
-    """Texts of which a path must contain at least one to match a glob, in lower case with ``/`` between
-    names.
-
-    ``None`` if there are none, as for ``*``.
-    """
+    """Texts of which a path in lower case must contain one to match a glob; ``None`` if there are none."""
     literals: set[str] = set()
     for segments, _ in _alternatives(glob):
-        runs = [run for segment in segments for run in re.split(r"[*?]", segment.partition("[")[0])]
-        longest = max(runs, key=len)
+        longest = max(
+            (run for each in segments for run in re.split(r"[*?]", each.partition("[")[0])), key=len
+        )
         if len(longest) < 2:
             return None
         literals.add(longest)

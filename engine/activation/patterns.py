@@ -1,34 +1,38 @@
 """Tier 1: finds the triggers that a message fires (spec 4.2 and 4.3, design 4).
 
-``engine.activation.filing`` finds the triggers that might fire; here each is confirmed with the spans where
-it matches.
+A message is analysed once for all triggers, and checked only against those of whose texts it has one.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
-from engine.activation.code import matches_language
+from engine.activation.code import CodeBlock, code_blocks, matches_language
 from engine.activation.detectors import (
+    agitation_spans,
     event_fits,
     event_text,
     phrase_spans,
     phrases_of,
     sentiment_spans,
 )
-from engine.activation.filing import Rule, TriggerIndex, View
-from engine.activation.language import base
-from engine.activation.links import MAX_PATHS, link_matches, path_matches
+from engine.activation.language import base, languages
+from engine.activation.links import MAX_PATHS, Link, glob_literals, link_matches, links, path_matches
+from engine.activation.literals import needs
+from engine.activation.negation import negator
+from engine.activation.phrases import Phrase
 from engine.activation.scan import Scan
 from engine.activation.trace import Correction, Message, TriggerHit
-from engine.activation.verbatim import verbatim_spans
 from engine.errors import Problem
-from engine.topics.expressions import ExpressionError, compile_expression
-from engine.topics.model import Topic
+from engine.startup.records import dataclass
+from engine.topics.expressions import ExpressionError, compile_expression, plain
+from engine.topics.model import Topic, Trigger
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
@@ -45,6 +49,77 @@ Place = tuple[str, int]
 """A trigger: the name of its topic and its index."""
 
 
+@dataclass(slots=True, eq=False)
+class _Rule:
+    """A trigger of a topic, prepared."""
+
+    topic: str
+    path: str
+    index: int  # index into the topic's triggers
+    trigger: Trigger
+    keys: frozenset[str] | None  # texts of which the folded text or paths of a message have one, if known
+    phrases: tuple[Phrase, ...]
+    is_list: bool  # see ``Needs``
+    finditer: Any = None  # of its regular expression, compiled on first use
+    is_off: bool = False  # whether it failed and is no longer used
+
+
+class _Index:
+    """Rules by what must be in a message, so that of thousands a message is checked against few."""
+
+    def __init__(self, rules: Iterable[_Rule]) -> None:
+        from ahocorasick import Automaton  # noqa: PLC0415 — .4 ms, only once there is a message
+
+        self.languages: set[str] = set()
+        self._others: list[_Rule] = []
+        self._keyed: dict[str, list[_Rule]] = {}
+        self._automaton = Automaton()
+        for rule in rules:
+            if rule.keys is None:
+                self._others.append(rule)
+            for key in rule.keys or ():
+                self._keyed.setdefault(key, []).append(rule)
+            if rule.trigger.type == "language":
+                self.languages.update(map(base, rule.trigger.words))
+        for key in self._keyed:
+            self._automaton.add_word(key, key)
+        self._automaton.make_automaton()
+
+    def rules(self, folded: str) -> list[_Rule]:
+        """The rules that a message may fire, by its folded text and paths."""
+        if not self._keyed:
+            return self._others
+        keys = {key for _, key in self._automaton.iter(folded)}
+        return [*self._others, *dict.fromkeys(rule for key in keys for rule in self._keyed[key])]
+
+
+class _View:
+    """One message being matched, with results shared between triggers."""
+
+    def __init__(self, message: Message, index: _Index) -> None:
+        self.message = message
+        self.scan = Scan(message.text)
+        paths = "\n".join(message.paths[:MAX_PATHS]).replace("\\", "/").casefold()
+        self.rules = index.rules(f"{self.scan.folded}\n{paths}")
+        self._wanted = index.languages
+
+    @cached_property
+    def links(self) -> list[Link]:
+        return links(self.scan)
+
+    @cached_property
+    def agitation(self) -> list[Span]:
+        return agitation_spans(self.scan)
+
+    @cached_property
+    def code(self) -> list[CodeBlock]:
+        return code_blocks(self.scan)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        return languages(self.scan.prose, self._wanted)
+
+
 class PatternMatcher:
     """Matches messages against the triggers of all topics. Thread-safe.
 
@@ -59,8 +134,8 @@ class PatternMatcher:
         self._timeout_s = milliseconds / 1000
         self._lock = threading.RLock()
         self._topics: dict[str, Topic] = {}
-        self._rules: dict[str, list[Rule]] = {}
-        self._index = TriggerIndex()
+        self._rules: dict[str, list[_Rule]] = {}
+        self._index: _Index | None = None  # made with the first message
         self._problems: dict[Place, Problem] = {}
         self.update(topics)
 
@@ -78,6 +153,7 @@ class PatternMatcher:
         with self._lock:
             for name in removed:
                 self._drop(name)
+                self._index = None
             for topic in changed:
                 known = self._topics.get(topic.name)
                 if known is topic:
@@ -86,7 +162,9 @@ class PatternMatcher:
                     self._topics[topic.name] = topic
                     continue
                 self._drop(topic.name)
-                self._add(topic)
+                self._topics[topic.name] = topic
+                self._rules[topic.name] = [_prepared(topic, index) for index in range(len(topic.triggers))]
+                self._index = None
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
         """The triggers that a message fires.
@@ -98,16 +176,13 @@ class PatternMatcher:
 
         Returns:
             The hits by topic, sorted by name, trigger and offset in ``message.text``. A trigger has at most
-            ``MAX_SPANS`` hits.
+            ``MAX_SPANS`` hits. Those with ``negated`` do not count.
         """
         with self._lock:
-            view = View(message)
             hits: dict[str, list[TriggerHit]] = {}
-            for rule in self._index.candidates(view):
-                if rule.trigger.scope not in ("both", message.direction) or rule.is_off:
-                    continue
-                found = self._hits(rule, view)
-                if found:
+            view = self._viewed(message)
+            for rule in view.rules:
+                if rule.trigger.scope in ("both", message.direction) and (found := self._hits(rule, view)):
                     hits.setdefault(rule.topic, []).extend(found)
             if message.calls and message.direction == "output":
                 self._match_calls(message, hits)
@@ -117,9 +192,9 @@ class PatternMatcher:
             }
 
     def _match_calls(self, message: Message, hits: dict[str, list[TriggerHit]]) -> None:
-        view = View(replace(message, text="\n".join(message.calls), paths=(), event=None))
-        for rule in self._index.candidates(view):
-            if rule.trigger.type == "pattern" and rule.trigger.scope == "output" and not rule.is_off:
+        view = self._viewed(replace(message, text="\n".join(message.calls)))
+        for rule in view.rules:
+            if rule.trigger.type == "pattern" and rule.trigger.scope == "output":
                 found = [replace(hit, start=-1, end=-1) for hit in self._hits(rule, view)]
                 if found:
                     hits.setdefault(rule.topic, []).extend(found)
@@ -153,20 +228,17 @@ class PatternMatcher:
                         hints.setdefault((name, trigger.correction_hint), hit.matched)
         return tuple(Correction(name, hint, text) for (name, hint), text in hints.items())
 
-    def _add(self, topic: Topic) -> None:
-        self._topics[topic.name] = topic
-        rules = [Rule(topic.name, topic.path, index, trigger) for index, trigger in enumerate(topic.triggers)]
-        self._rules[topic.name] = rules
-        for rule in rules:
-            self._index.add(rule)
+    def _viewed(self, message: Message) -> _View:
+        if self._index is None:
+            self._index = _Index(chain.from_iterable(self._rules.values()))
+        return _View(message, self._index)
 
     def _drop(self, name: str) -> None:
         self._topics.pop(name, None)
         for rule in self._rules.pop(name, ()):
-            self._index.remove(rule)
             self._problems.pop((name, rule.index), None)
 
-    def _hits(self, rule: Rule, view: View) -> list[TriggerHit]:
+    def _hits(self, rule: _Rule, view: _View) -> list[TriggerHit]:
         trigger, message = rule.trigger, view.message
         if trigger.type == "glob":
             paths = (path for path in message.paths[:MAX_PATHS] if path_matches(path, trigger.match))
@@ -181,51 +253,42 @@ class PatternMatcher:
             wanted = {base(word) for word in trigger.words}
             spoken = [language for language in view.languages if language in wanted]
             return [TriggerHit(rule.index, "language", language) for language in spoken]
-        spans = [span for span in self._spans(rule, view) if not view.scan.spans_gap(*span)]
-        return [
-            TriggerHit(rule.index, trigger.type, message.text[start:end][:MAX_MATCHED], start, end)
-            for start, end in (view.scan.original(*span) for span in spans[:MAX_SPANS])
-        ]
+        if not (spans := self._spans(rule, view)):
+            return []
+        scan = view.scan
+        is_request = message.direction == "input" and trigger.type in ("pattern", "keywords")
+        hits = []
+        for span in [span for span in spans if not scan.spans_gap(*span)][:MAX_SPANS]:
+            start, end = scan.original(*span)
+            negated = negator(scan.text, *span) if is_request else ""
+            matched = message.text[start:end][:MAX_MATCHED]
+            hits.append(TriggerHit(rule.index, trigger.type, matched, start, end, negated))
+        return hits
 
-    def _spans(self, rule: Rule, view: View) -> list[Span]:
+    def _spans(self, rule: _Rule, view: _View) -> list[Span]:
         trigger, scan = rule.trigger, view.scan
         if trigger.type == "pattern":
-            return self._pattern_spans(rule, scan)
+            return [] if rule.is_off else self._searched(rule, scan.text)
         if trigger.type == "url":
             return [(link.start, link.end) for link in view.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
             return [(b.start, b.end) for b in view.code if matches_language(b, trigger.words)]
         if trigger.type == "sentiment":
-            return sentiment_spans(trigger, scan, view.agitation)
-        if rule.phrases is None:
-            rule.phrases = phrases_of(trigger)
+            return sentiment_spans(rule.phrases, scan, view.agitation)
         return phrase_spans(rule.phrases, scan)
 
-    def _pattern_spans(self, rule: Rule, scan: Scan) -> list[Span]:
-        needs = rule.needs
-        if needs.texts is not None:
-            spans = verbatim_spans(needs.texts, scan, MAX_SPANS)
-            if spans is not None:
-                return spans
-        if not all(any(literal in scan.folded for literal in literals) for literals in needs.further):
-            return []
-        return self._searched(rule, scan.text)
-
-    def _searched(self, rule: Rule, text: str) -> list[Span]:
+    def _searched(self, rule: _Rule, text: str) -> list[Span]:
         """The spans where a pattern matches; none if it does not compile or took too long."""
-        if rule.compiled is None:
+        if rule.finditer is None:
             try:
-                rule.compiled = compile_expression(rule.trigger.match)
+                rule.finditer = self._compiled(rule)
             except ExpressionError as error:
                 self._switch_off(rule, f"pattern is ignored: {error.what}", error.hint or "fix the pattern")
                 return []
         # The machine may have stalled, so a pattern gets a second chance.
         for _ in range(2):
             try:
-                first = rule.compiled.search(text, timeout=self._timeout_s, concurrent=True)
-                if first is None:
-                    return []
-                return self._further(rule, text, first.span())
+                return self._found(rule.finditer, text)
             except TimeoutError:
                 continue
         milliseconds = round(self._timeout_s * 1000)
@@ -237,18 +300,45 @@ class PatternMatcher:
         )
         return []
 
-    def _further(self, rule: Rule, text: str, first: Span) -> list[Span]:
-        spans = [first]
+    def _compiled(self, rule: _Rule) -> Any:
+        """The ``finditer`` of a pattern, which never takes much longer than the timeout.
+
+        A pattern that lists few short texts cannot take long. It is left to ``re``, which is loaded anyway;
+        loading ``regex`` takes longer than all the rest of a message.
+        """
+        match = rule.trigger.match
+        if rule.is_list and match.isascii():
+            return re.compile(plain(match), re.IGNORECASE).finditer
+        return partial(compile_expression(match).finditer, timeout=self._timeout_s, concurrent=True)
+
+    @staticmethod
+    def _found(finditer: Any, text: str) -> list[Span]:
+        """The first match, which may be empty, and further ones that are not."""
+        spans: list[Span] = []
         try:
-            matches = rule.compiled.finditer(text, first[1], timeout=self._timeout_s, concurrent=True)
-            for match in islice(matches, MAX_SPANS - 1):
-                if match.end() > match.start():
+            for match in finditer(text):
+                if not spans or match.end() > match.start():
                     spans.append(match.span())
+                if len(spans) == MAX_SPANS:
+                    break
         except TimeoutError:
-            # It does match; only the further spans are unknown.
-            return spans
+            # If it does match, only the further spans are unknown.
+            if not spans:
+                raise
         return spans
 
-    def _switch_off(self, rule: Rule, what: str, hint: str) -> None:
+    def _switch_off(self, rule: _Rule, what: str, hint: str) -> None:
         rule.is_off = True
         self._problems[rule.topic, rule.index] = Problem(rule.path, rule.trigger.line, what, hint)
+
+
+def _prepared(topic: Topic, index: int) -> _Rule:
+    trigger = topic.triggers[index]
+    keys, phrases, is_list = None, phrases_of(trigger), False
+    if trigger.type == "pattern":
+        keys, is_list = needs(trigger.match)
+    elif trigger.type == "glob":
+        keys = glob_literals(trigger.match)
+    elif trigger.type in ("keywords", "mention"):
+        keys = frozenset[str]().union(*(phrase.keys for phrase in phrases))
+    return _Rule(topic.name, topic.path, index, trigger, keys, phrases, is_list)

@@ -11,7 +11,6 @@ they are capitalized, which proves nothing at the beginning of a sentence.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,10 +25,6 @@ _JOINED = r"\s+|[-‐‑–]"
 _APOSTROPHES = str.maketrans("’ʼ‘´`＠", "'''''@")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _NO_PLURAL = word_set("news its is us as has was this his yes bus gas plus thus hers ours")
-_NOT = word_set(
-    "not no never nothing isn isnt aren arent wasn wasnt hardly nor without neither nicht kein keine "
-    "keinen nichts nie weder ohne pas sans non sin nunca niet geen"
-)
 # First names that are also everyday English words: case matters only for these.
 _ALSO_WORDS = word_set(
     "amber angel april art august autumn bill bob brook chance chase chip christian chuck clay cliff "
@@ -60,14 +55,11 @@ class Phrase:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The accepted forms of the longest word, one of which must be in a message with the phrase."""
+        """Texts of which the folded text of a message with the phrase contains one."""
+        if not self.words:
+            return frozenset((fold(self.text),))
         longest = max(self.words, key=len)
         return self.last if longest == self.words[-1] else frozenset((longest,))
-
-    @property
-    def folded(self) -> str:
-        """The folded phrase, for one without words."""
-        return fold(self.text)
 
     def spans(self, scan: Scan) -> Iterator[tuple[int, int]]:
         """The spans of the phrase in ``scan.text``."""
@@ -81,7 +73,7 @@ class Phrase:
                     yield span
 
     def _occurrences(self, scan: Scan) -> Iterator[tuple[int, int]]:
-        wanted = self.folded
+        wanted = fold(self.text)
         at = scan.folded.find(wanted)
         while at >= 0:
             span = scan.unfolded(at, at + len(wanted))
@@ -183,14 +175,6 @@ def _without_accents(name: str) -> list[str]:
 
 def _takes_s(name: str) -> bool:
     return len(name) >= 3 and name.isalpha() and name[0].isupper() and name[-1].lower() not in "sßxz"
-
-
-def is_negated(scan: Scan, start: int) -> bool:
-    """Whether one of the two words before an offset negates what follows, as in "nothing very urgent"."""
-    text = scan.text[max(0, start - 40) : start]
-    sentence = re.split(r"[.!?;:\n]", text)[-1]
-    nearest = [word for word, _, _ in split(sentence)[-3:]]
-    return any(word in _NOT for word in nearest[-2:]) or (nearest[-1:] == ["t"] and len(nearest) > 1)
 
 
 def _phrase(text: str) -> Phrase | None:

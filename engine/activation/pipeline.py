@@ -13,18 +13,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
-from engine.activation.candidates import Candidate, candidates_of, counted_hits, worth_explaining
+from engine.activation.candidates import (
+    OFFERING,
+    Candidate,
+    candidates_of,
+    counted_hits,
+    offering,
+    worth_explaining,
+)
 from engine.activation.case import PolicyContext
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate
 from engine.activation.gate_question import GateQuestion, profile_of
-from engine.activation.policy import Step, alone_of, far_step
-from engine.activation.proof import NO_PROOF, Proof, SimilarityAlone
+from engine.activation.policy import Step, far_step
 from engine.activation.rows import effective_corrections, funnel_of, rows_of
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
-from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
@@ -55,22 +60,6 @@ class Matcher(Protocol):
     ) -> Sequence[Correction]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Unmatched:
-    """The outcome for topics without a hit, by name."""
-
-    alone: Mapping[str, SimilarityAlone]
-    far: Mapping[str, tuple[float, Step]]  # see ``policy.far_step``
-
-
-class ProofSource(Protocol):
-    """What labels have proven, such as ``Proofs``."""
-
-    def stamp(self) -> object: ...
-
-    def __call__(self, topics: Sequence[Topic]) -> Mapping[str, Proof]: ...
-
-
 class WatcherPipeline:
     """Decides which topics apply to a message.
 
@@ -79,7 +68,6 @@ class WatcherPipeline:
 
     Args:
         decisions: Where decisions are logged, if anywhere.
-        proofs: What labels have proven about topics' scores.
     """
 
     def __init__(
@@ -91,7 +79,6 @@ class WatcherPipeline:
         watchers: WatcherSettings,
         gate_settings: GateSettings,
         decisions: DecisionLog | None = None,
-        proofs: ProofSource | None = None,
     ) -> None:
         self.gate = gate
         self._source = source
@@ -102,9 +89,7 @@ class WatcherPipeline:
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
         self._profiles: dict[str, tuple[Topic, str, frozenset[str]]] = {}
-        self._proofs = proofs if watchers.similarity_alone == "proven" else None
-        self._proof_stamp: object = None
-        self._unmatched_by_direction: dict[bool, _Unmatched] = {}
+        self._far: dict[bool, Mapping[str, tuple[float, Step]]] = {}
         self._guard = threading.Lock()
 
     def process(
@@ -132,18 +117,20 @@ class WatcherPipeline:
             started = time.perf_counter()
             scored = "" if is_empty else scored_part(message.text)
             hits = counted_hits(topics, hits_of, message.direction)
-            unmatched = self._unmatched(topics, is_input)
             candidates = candidates_of(
                 topics,
                 hits,
                 self._scorer.score(scored, hits),
-                unmatched.far,
+                self._far_steps(topics, is_input),
                 self._watchers,
                 deciding=deciding,
-                alone=unmatched.alone,
+                is_input=is_input,
+                hits_of=hits_of,
             )
             explained = readable(self._scorer.explain(scored, hits, worth_explaining(candidates)), scored)
             tier2_ms = _ms_since(started)
+            if self.gate.provider.name == OFFERING:
+                candidates = offering(candidates, deciding)
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
         started = time.perf_counter()
@@ -157,7 +144,6 @@ class WatcherPipeline:
             self._watchers,
             self._gate_settings.on_failure,
             self._gate_settings.max_calls_per_message,
-            unmatched.alone,
         )
         rows = rows_of(candidates, answers, explained, context)
         funnel = funnel_of(candidates, rows, message.direction, asked=len(answers))
@@ -179,6 +165,14 @@ class WatcherPipeline:
                 signals = self._signals(message, [c for c in candidates if c.topic.name in logged])
             self._decisions.record(trace, signals)
         return trace
+
+    def refit(self) -> bool:
+        """Has tier 2 learn from changed topics and labels, for one that does not fit while a message waits;
+        returns whether its scores have changed.
+        """
+        with self._guard:
+            self._refresh()
+        return self.relearn()
 
     def relearn(self) -> bool:
         """Has tier 2 learn from new labels; returns whether its scores have changed.
@@ -227,40 +221,22 @@ class WatcherPipeline:
             self._scorer.update(topics)
             self._profiles = {name: known for name, known in self._profiles.items() if name in names}
             self._topics = topics
-            self._unmatched_by_direction = {}
+            self._far = {}
         return topics
 
-    def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> _Unmatched:
-        """The outcome for topics without a hit, given what labels prove now."""
-        stamp = None if self._proofs is None else self._proofs.stamp()
-        if stamp != self._proof_stamp:
-            self._unmatched_by_direction, self._proof_stamp = {}, stamp
-        known = self._unmatched_by_direction.get(is_input)
-        if known is None:
-            proofs = {} if self._proofs is None else self._proofs(topics)
-            provider = self.gate.provider.name
-            alone = {
-                topic.name: alone_of(
-                    topic,
-                    self._watchers,
-                    proofs.get(topic.name, NO_PROOF),
-                    provider=provider,
-                    is_input=is_input,
-                )
-                for topic in topics
-            }
-            # Topics with the same row share one outcome: there may be thousands.
-            rows: dict[object, tuple[float, Step]] = {}
-            far = {}
+    def _far_steps(self, topics: tuple[Topic, ...], is_input: bool) -> Mapping[str, tuple[float, Step]]:
+        """``policy.far_step`` of each topic; topics of the same kind share one, since there may be many."""
+        if is_input not in self._far:
+            kinds: dict[object, tuple[float, Step]] = {}
+            steps = {}
             for topic in topics:
-                of = alone[topic.name]
                 own = topic.forced, topic.activation, topic.activation_threshold, topic.similarity_threshold
-                row = (topic.priority, own, id(of))
-                if row not in rows:
-                    rows[row] = far_step(topic, self._watchers, alone=of)
-                far[topic.name] = rows[row]
-            known = self._unmatched_by_direction[is_input] = _Unmatched(alone, far)
-        return known
+                kind = topic.priority, own
+                if kind not in kinds:
+                    kinds[kind] = far_step(topic, self._watchers, is_input=is_input)
+                steps[topic.name] = kinds[kind]
+            self._far[is_input] = steps
+        return self._far[is_input]
 
     def _profile(self, topic: Topic) -> tuple[str, frozenset[str]]:
         known = self._profiles.get(topic.name)

@@ -16,9 +16,7 @@ from which the gate is asked. A topic's own file may override both (``activation
    similarity alone is not proof.
 7. Everything else is dropped.
 
-The ``calibrated`` preset adds ``watchers.similarity_alone: proven``: without a hit, a score activates nothing
-until the workspace's own labels have proven it right (``engine.activation.proof``). Until then it takes a yes
-from a gate that is a model or a person; the ``local`` gate, which knows no more than the score, is not asked.
+In the agent's output only a hit counts: a long answer is similar to whatever it was about.
 
 A ``manual`` topic is judged like a gated one, but where that would be active or asked about, it is ``manual``
 and left to the person.
@@ -32,7 +30,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.numbers import format_threshold
-from engine.activation.proof import NO_EFFECT, UNRESTRICTED, Proof, ProofStatus, SimilarityAlone
 from engine.activation.trace import TriggerHit
 from engine.startup.records import dataclass
 
@@ -64,19 +61,12 @@ class Step:
     ``off`` by hand."""
     rule: str
     """The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``, ``event``,
-    ``similar ≥.15``, ``own <.20``, ``no match``, ``unproven``, ``manual``, ``forced on``, ``forced off``.
+    ``similar ≥.15``, ``own <.20``, ``no match``, ``manual``, ``forced on``, ``forced off``.
     """
     threshold: float
     activate_at: float | None = None
     """The score from which this row activates without the gate; ``None``: never."""
     gate_at: float | None = None  # the score from which this row asks the gate; ``None``: never
-    needs_yes: bool = False  # only a yes from the gate activates it, whatever ``gate.on_failure`` says
-
-
-UNPROVEN = "unproven"
-"""The rule of a topic whose score would have decided if labels had proven it."""
-LOCAL = "local"
-"""The gate that knows only what tiers 1 and 2 know."""
 
 
 def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
@@ -110,70 +100,34 @@ def thresholds_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> 
     return Thresholds(max(row.gate, own), activate)
 
 
-def alone_of(
-    topic: Topic, settings: WatcherSettings, proof: Proof, *, provider: str, is_input: bool
-) -> SimilarityAlone:
-    """What a topic's score may do if none of its triggers fired.
-
-    Args:
-        is_input: Whether the message goes to the agent; the agent's output alone nominates nothing.
-    """
-    if not is_input:
-        return NO_EFFECT
-    if settings.preset == "spec" or settings.similarity_alone == "always":
-        return UNRESTRICTED
-    if not proof.useful:
-        return _UNPROVEN[provider != LOCAL]  # most topics have no labels, and there may be thousands
-    threshold = thresholds_of(topic, settings, matched=False).activate
-    status = proof.status(1.0 if threshold is None else threshold)
-    return SimilarityAlone(
-        asks=provider != LOCAL, activates=threshold is not None and status.proven, status=status
-    )
-
-
-_UNPROVEN = tuple(SimilarityAlone(asks=asks, activates=False, status=ProofStatus()) for asks in (False, True))
-
-
-def alone_thresholds(thresholds: Thresholds, alone: SimilarityAlone) -> Thresholds:
-    """The thresholds of a topic without a hit, limited to what its score may do.
-
-    If it may not activate, the gate is asked from the lower of the two.
-    """
-    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None]
-    gate = thresholds.gate if alone.activates else min(marks, default=None)
-    return Thresholds(gate if alone.asks else None, thresholds.activate if alone.activates else None)
-
-
 def decide(
     topic: Topic,
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
     *,
-    alone: SimilarityAlone = UNRESTRICTED,
+    is_input: bool = True,
 ) -> Step:
     """The step that the table prescribes.
 
     Args:
         score: The deciding tier-2 score, 0 to 1.
-        alone: What the score may do without a hit; overrides the table.
+        is_input: Whether the message goes to the agent.
     """
     threshold = threshold_of(topic, settings)
     if topic.forced is not None:
         on = topic.forced
         return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
-    step = _judge(topic, hits, score, settings, alone)
+    step = _judge(topic, hits, score, settings, is_input)
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
 
 
-def far_step(
-    topic: Topic, settings: WatcherSettings, *, alone: SimilarityAlone = UNRESTRICTED
-) -> tuple[float, Step]:
+def far_step(topic: Topic, settings: WatcherSettings, *, is_input: bool = True) -> tuple[float, Step]:
     """The step of a topic without a hit that is far from the message, and the score up to which it holds."""
-    step = decide(topic, (), 0.0, settings, alone=alone)
-    if topic.forced is not None or not alone.nominates or settings.nominate == "pattern":
+    step = decide(topic, (), 0.0, settings, is_input=is_input)
+    if topic.forced is not None or not is_input or settings.nominate == "pattern":
         return math.inf, step
     thresholds = thresholds_of(topic, settings, matched=False)
     return min(
@@ -186,41 +140,21 @@ def _judge(
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
-    alone: SimilarityAlone,
+    is_input: bool,
 ) -> Step:
     threshold = threshold_of(topic, settings)
     if any(hit.type in EVENT_TYPES for hit in hits):
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
         return Step("activate", "auto", threshold, activate_at=0.0)
-    if not hits and (not alone.nominates or settings.nominate == "pattern"):
+    if not hits and (not is_input or settings.nominate == "pattern"):
         return Step("drop", "no match", threshold)
     thresholds = thresholds_of(topic, settings, matched=bool(hits))
-    if not hits and not (alone.asks and alone.activates):
-        return _by_score(topic, score, settings, thresholds, alone)
     if hits or settings.preset == "calibrated":
         return _row(topic, score, settings, thresholds)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{format_threshold(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
-
-
-def _by_score(
-    topic: Topic,
-    score: float,
-    settings: WatcherSettings,
-    thresholds: Thresholds,
-    alone: SimilarityAlone,
-) -> Step:
-    """The step of a topic without a hit whose score is restricted."""
-    allowed = alone_thresholds(thresholds, alone)
-    if allowed != Thresholds(None, None):
-        step = _row(topic, score, settings, allowed)
-        return replace(step, needs_yes=step.kind == "ask" and not alone.activates)
-    mark = thresholds.gate if thresholds.activate is None else thresholds.activate
-    step = _row(topic, score, settings, Thresholds(None, mark))
-    rule = UNPROVEN if step.kind == "activate" else step.rule
-    return Step("drop", rule, step.threshold)
 
 
 def _row(topic: Topic, score: float, settings: WatcherSettings, thresholds: Thresholds) -> Step:

@@ -28,7 +28,7 @@ def rows_of(
     explained: Mapping[str, Explanation],
     context: PolicyContext,
 ) -> tuple[TopicTrace, ...]:
-    """The rows of a trace: active topics first, then by score and name."""
+    """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = [
         row_of(
             candidate,
@@ -38,7 +38,7 @@ def rows_of(
         )
         for candidate in shown(candidates)
     ]
-    return tuple(sorted(rows, key=lambda row: (not row.active, -row.score, row.topic)))
+    return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
 
 
 def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -53,6 +53,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         c
         for c in candidates
         if c.hits
+        or c.ignored
         or c.topic.forced is not None
         or c.step.kind != "drop"
         or c.is_similar
@@ -71,7 +72,15 @@ def row_of(
         step = gate_limit.unasked(step, candidate.score)
     verdict = verdict_of(step, gate, context.on_failure)
     case = Case(
-        topic, candidate.hits, candidate.score, step, gate, verdict, context, explanation.contributions
+        topic,
+        candidate.hits,
+        candidate.score,
+        step,
+        gate,
+        verdict,
+        context,
+        explanation.contributions,
+        candidate.ignored,
     )
     return TopicTrace(
         topic=topic.name,
@@ -90,13 +99,16 @@ def row_of(
         flip=counterfactual.flip(case),
         contributions=explanation.contributions,
         words=explanation.words,
+        ignored=candidate.ignored,
     )
 
 
 def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
     if gate is not None:
         if gate.answer == "failed":
-            return "active" if on_failure == "activate" and not step.needs_yes else "failed"
+            return "active" if on_failure == "activate" else "failed"
+        if gate.answer == "offered":
+            return "offered"
         return "active" if gate.answer == "yes" else "rejected"
     match step.kind:
         case "activate":

@@ -197,13 +197,18 @@ class Scan:
         return blocks
 
     @cached_property
+    def inline_code(self) -> list[tuple[int, int]]:
+        """The spans of code between backticks outside of code blocks, with the backticks."""
+        if "`" not in self.text:
+            return []
+        text = _blanked(self.text, [(start, end) for _, start, end in self.fences])
+        return [match.span() for match in compiled(_INLINE_CODE).finditer(text)]
+
+    @cached_property
     def prose(self) -> str:
         """``text`` with code blocks, inline code and links blanked out, offsets unchanged."""
-        text = self.text
-        for _, start, end in self.fences:
-            text = text[:start] + " " * (end - start) + text[end:]
-        if "`" in text:
-            text = compiled(_INLINE_CODE).sub(_blank, text)
+        code = [*((start, end) for _, start, end in self.fences), *self.inline_code]
+        text = _blanked(self.text, code)
         return compiled(_URL).sub(_blank, text) if _may_link(text) else text
 
     def _composed(self, text: str) -> str:
@@ -247,6 +252,12 @@ def _lengthened(text: str, start: int) -> int:
 
 def _may_link(text: str) -> bool:
     return "://" in text or "www." in text.lower()
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def _blank(match: re.Match[str]) -> str:

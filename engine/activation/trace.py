@@ -13,8 +13,8 @@ from typing import Literal
 from engine.startup.records import dataclass
 
 Direction = Literal["input", "output"]
-Verdict = Literal["active", "dropped", "rejected", "failed", "manual", "off"]
-GateAnswer = Literal["yes", "no", "failed"]
+Verdict = Literal["active", "offered", "dropped", "rejected", "failed", "manual", "off"]
+GateAnswer = Literal["yes", "no", "offered", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class TriggerHit:
     """Character offset of the match in ``Message.text``; -1 if it is not in the text (a path, an event, the
     language)."""
     end: int = -1  # end offset, exclusive; -1 likewise
+    negated: str = ""
+    """The words of the message that negate it, such as ``don't``, so that it does not count; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,9 @@ class TopicTrace:
     rule: str  # the policy row that applied, as text, e.g. ``high <.30``
     gate: GateOutcome | None  # tier 3; ``None`` if not asked
     verdict: Verdict
-    """``active``, ``dropped`` by tiers 1 and 2, ``rejected`` by the gate, ``failed`` (the gate failed and
-    ``gate.on_failure`` skips), ``manual`` (only a person activates it) or ``off`` (switched off by hand)."""
+    """``active``, ``offered`` to the agent, which opens it if it applies, ``dropped`` by tiers 1 and 2,
+    ``rejected`` by the gate, ``failed`` (the gate failed and ``gate.on_failure`` skips), ``manual`` (only a
+    person activates it) or ``off`` (switched off by hand)."""
     why: str  # one sentence
     flip: str = ""  # what would have changed the verdict, one sentence; may be empty
     contributions: tuple[Contribution, ...] = ()
@@ -119,11 +122,17 @@ class TopicTrace:
     ``spec`` preset), and for topics far from the message."""
     words: tuple[Span, ...] = ()
     """The words that tier 2 counted in favour of the topic, in order, not overlapping."""
+    ignored: tuple[TriggerHit, ...] = ()  # hits that do not count, since the message negates them
 
     @property
     def active(self) -> bool:
         """Whether the topic enters the prompt."""
         return self.verdict == "active"
+
+    @property
+    def offered(self) -> bool:
+        """Whether the agent is told of the topic in a line."""
+        return self.verdict == "offered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +161,7 @@ class Funnel:
 class Trace:
     """Everything that activation did with one message.
 
-    ``rows`` are sorted: active first, then by score and name. ``deciding`` is the signal behind
+    ``rows`` are sorted: active first, then offered, then by score and name. ``deciding`` is the signal behind
     ``TopicTrace.score``: ``probability`` with the ``calibrated`` preset, ``tfidf`` with ``spec``.
     """
 
@@ -171,6 +180,11 @@ class Trace:
     def active(self) -> tuple[str, ...]:
         """Names of the active topics, in row order."""
         return tuple(row.topic for row in self.rows if row.active)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Names of the topics that the agent is told of, in row order."""
+        return tuple(row.topic for row in self.rows if row.offered)
 
     def row(self, topic: str) -> TopicTrace | None:
         """The row of a topic, or ``None`` if it was not considered."""

@@ -223,6 +223,8 @@ class Hooks:
         message, before = self._message(call)
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
+        if not engine.is_patient:
+            self._later(self._refit)
         behind, unsearched = self._catch_up(until)
         now = time.monotonic()
         search_until = now + (_BUSY_PART if behind else _SEARCH_PART) * (until - now)
@@ -263,6 +265,10 @@ class Hooks:
             standing=known.rules,
         )
         return replace(_with_sections(run, made), injection=noted), standing_again + text
+
+    def _refit(self) -> None:
+        with contextlib.suppress(AutopoiesisError, OSError):
+            self._engine.pipeline.refit()
 
     def _forget(self, call: HookCall, known: KnownContext) -> Forgotten | None:
         """The outcome if the prompt asks to forget a rule."""

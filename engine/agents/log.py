@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.startup.records import dataclass
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TAIL_BYTES = 512 * 1024
 """Bytes of each month's file that are searched for a session; anything older counts as never injected."""
+_RUNNING = timedelta(hours=1)
 CONTINUATIONS = ("resume", "fork")
 """Sources of a session start that continue an earlier session."""
 DUPLICATE = "duplicate event: the hooks are installed in two settings files"
@@ -69,6 +70,7 @@ class HookLog:
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._months = MonthlyLog(files, "hooks", clock)
+        self._clock = clock
 
     def append(self, run: HookRun) -> None:
         """Appends a run.
@@ -84,6 +86,22 @@ class HookLog:
         """Runs, newest first; arguments as for ``MonthlyLog.backwards``."""
         found = map(_run_of, self._months.backwards(max_bytes, may_match=may_match))
         return (run for run in found if run is not None)
+
+    def running(self, project: Sequence[str] = ()) -> str:
+        """The session that was at work in the last hour; empty if there is none, or more than one.
+
+        Args:
+            project: The names of its project; empty for any.
+        """
+        since = (self._clock() - _RUNNING).isoformat()
+        last: dict[str, str] = {}
+        for run in self.backwards(_TAIL_BYTES):
+            if run.at < since:
+                break
+            if run.session_id and (not project or run.project in project):
+                last.setdefault(run.session_id, run.moment)
+        found = [session for session, moment in last.items() if moment != "session_end"]
+        return found[0] if len(found) == 1 else ""
 
     def known(self, session_id: str) -> KnownContext:
         """What is still in the context of a session's agent. A fork starts with its parent's context."""

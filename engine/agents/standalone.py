@@ -82,6 +82,7 @@ def _opened(workspace: str, call: HookCall) -> Engine:
             note_failure(f"{call.contract.agent} {call.event.moment}: {event.text}")
 
     engine = Engine.open(workspace)
+    engine.is_patient = False
     engine.subscribe(report)
     return engine
 
@@ -109,6 +110,7 @@ def _in_background(
                 engine.recover()
                 if payload:
                     Hooks(engine).answer(call.contract.agent, payload)
+                engine.pipeline.refit()
                 if minutes:
                     # Journals, rules and maintenance also happen if the workbench is never opened.
                     engine.schedule.start("hooks")

@@ -89,6 +89,8 @@ class BasicParts:
         self.clock = clock
         self.pace: Callable[[float], object] = lambda _worked_s: None
         """Called by background work with the seconds it just worked; a server uses it for throttling."""
+        self.is_patient = True
+        """Whether a message may wait for tier 2 to be fitted; an agent's hook may not."""
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
 
@@ -210,9 +212,7 @@ class BasicParts:
             self.decision_log,
             self.library,
             self.turns,
-            lambda: self.config,
             pipeline=lambda: self.pipeline if self.has("pipeline") else None,
-            refitted=lambda: self.drop("pipeline"),
         )
 
     @part
@@ -269,6 +269,7 @@ class BasicParts:
             self.config,
             decisions=self.decision_log,
             asker=self.questions.ask,
+            patient=self.is_patient,
             on_problem=self.report_error,
             costs=lambda: self.costs,
         )

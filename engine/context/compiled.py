@@ -91,6 +91,31 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class Density:
+    """The tokens of a prompt by why they are in it; they add up to its tokens."""
+
+    for_message: int = 0
+    """What answers the message: search results and passages, playbooks that fired, and rules it calls for."""
+    always: int = 0  # what any other message would have got too
+    conversation: int = 0  # the message and the turns before it
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.for_message + self.always + self.conversation
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """``34 % for this message``, ``41 % always there``, ``25 % conversation``; none if empty."""
+        parts = (
+            (self.for_message, "for this message"),
+            (self.always, "always there"),
+            (self.conversation, "conversation"),
+        )
+        return tuple(f"{100 * each / self.tokens:.0f} % {name}" for each, name in parts if self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """A compiled prompt."""
 
@@ -107,8 +132,9 @@ class Compiled:
     active_topics: tuple[str, ...]  # in the order of budgeting
     dropped_turns: int
     problems: tuple[str, ...] = ()  # one line each, about what is missing from the prompt
-    next_kb: tuple[LeftOut, ...] = ()
-    """What 1 KiB more token budget would have added, in order; the last one possibly in part."""
+    next_pieces: tuple[LeftOut, ...] = ()
+    """What 500 more tokens would have added, in order; the last one possibly in part."""
+    density: Density = Density()
     model: str = ""  # empty if the settings name none
     window: int | None = None  # the model's context window in tokens, if known
     history_room: int = 0  # tokens available to the history's turns

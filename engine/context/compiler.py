@@ -29,8 +29,9 @@ from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
+from engine.context.density import density_of
 from engine.context.history import History
-from engine.context.next_kb import next_kb, tokens_of_kib
+from engine.context.next_pieces import NEXT_TOKENS, next_pieces
 from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import (
     is_vague,
@@ -46,7 +47,7 @@ from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
-from engine.context.subscriptions import TopicSections, ordered, steering
+from engine.context.subscriptions import TopicSections, offers, ordered, steering
 from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
@@ -151,7 +152,6 @@ class _Compile:
         )
         assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
-        more = tokens_of_kib(assembled.text, assembled.tokens)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
@@ -170,12 +170,13 @@ class _Compile:
             active_topics=tuple(topic.name for topic in topics),
             dropped_turns=self.dropped_turns,
             problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
-            next_kb=next_kb(
+            next_pieces=next_pieces(
                 self.placement.left_out,
-                self.stable_free + more - more // 3,
-                free + more,
+                self.stable_free + NEXT_TOKENS - NEXT_TOKENS // _VOLATILE_PART,
+                free + NEXT_TOKENS,
                 frozenset(section.label for section in assembled.sections),
             ),
+            density=density_of(self.placement.pieces),
             model=self.settings.model,
             window=self.window,
             history_room=self.history_room,
@@ -273,7 +274,11 @@ class _Compile:
         for candidate in fixed.project_commands(self.reader, request.project) if self.is_whole else ():
             room -= placement.place(candidate, room // _OWN_PART)
         discussion = [fixed.discussion(request.today, request.session_id, len(request.history) + 1)]
-        for candidate in (*discussion * self.is_whole, *steering(request.corrections)):
+        for candidate in (
+            *discussion * self.is_whole,
+            *steering(request.corrections),
+            *offers(request.offered),
+        ):
             room -= placement.place(candidate, room)
         notes_caps = (
             Cap.of("the limit of file notes", fixed.FILE_NOTES_KIB),
@@ -395,7 +400,7 @@ class _Compile:
                 self.notes.append(f"{SEARCH_FAILED}: {error}")
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
-        if request.history and is_vague(request.message):
+        if request.part != "asked" and request.history and is_vague(request.message):
             results = without_others(results, request.conversation, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
@@ -408,5 +413,5 @@ class _Compile:
             query=asked.text if asked else request.message,
             main_session=request.main_session,
             conversation=request.conversation,
-            is_brief=request.part == "message",
+            part=request.part,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
+from engine.context.next_pieces import NEXT_TOKENS
 from engine.context.plain import printable, wrapped
 
 _PLACE_MARGIN = 36
@@ -36,8 +37,7 @@ def outline(compiled: Compiled, *, width: int = 100) -> str:
         total = sum(left.tokens for left in compiled.left_out)
         lines += ["", f"left out: {len(compiled.left_out)} pieces, {total:,} tokens"]
         lines += _left_out(compiled.left_out, width)
-    if compiled.next_kb:
-        lines += wrapped(next_line(compiled.next_kb), width, "", "  ")
+    lines += wrapped(next_line(compiled.next_pieces), width, "", "  ")
     if compiled.problems:
         lines += ["", f"problems: {len(compiled.problems)}"]
         for problem in compiled.problems:
@@ -54,6 +54,7 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
     rows = [
         ("prompt", f"{compiled.tokens:,} of {compiled.budget:,} tokens"),
         ("", f"{compiled.reply_reserve:,} kept for the reply, {free:,} free"),
+        *([("density", " · ".join(compiled.density.shares))] if compiled.density.tokens else []),
         ("prefix", prefix),
         *([("model", share)] if (share := window_share(compiled)) else []),
         ("topics", ", ".join(map(printable, compiled.active_topics)) or "none active"),
@@ -76,15 +77,16 @@ def window_share(compiled: Compiled) -> str:
     return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,}-token window of {name}"
 
 
-def next_line(next_kb: Sequence[LeftOut]) -> str:
-    """``1 KiB more would add: deploy.md:12-40 (180), history 3-9 (60)``; empty if it would add nothing."""
+def next_line(pieces: Sequence[LeftOut]) -> str:
+    """``500 more tokens would add: deploy.md:12-40 (180), history 3-9 (60)``."""
     named: list[str] = []
-    for missing in next_kb:
+    for missing in pieces:
         kind, _, name = missing.label.partition(":")
         place = missing.source or (f"{kind} {name}" if name else kind)
         lines = f":{missing.lines}" if missing.source and missing.lines else ""
         named.append(f"{printable(place)}{lines} ({missing.tokens:,})")
-    return f"1 KiB more would add: {', '.join(named)}" if named else ""
+    added = f": {', '.join(named)}" if named else " nothing"
+    return f"{NEXT_TOKENS} more tokens would add{added}"
 
 
 def _sections(compiled: Compiled, width: int) -> list[str]:

@@ -324,7 +324,7 @@ def place(placement: Placement, reader: Reader, request: CompileRequest, room: i
         request.today,
         request.project,
         request.session_id,
-        in_session=any(turn.role == "agent" for turn in request.history),
+        in_session=request.part != "asked" and any(turn.role == "agent" for turn in request.history),
     )
     spent = 0
     for each in found:

@@ -29,6 +29,8 @@ message. An agent has its own files, so results that might be useful would only 
 BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
+ASKED_SCORE = 0.4
+"""The same for an answer to an agent, which can ask for more."""
 _SAYS_ENOUGH = 3
 """A reply with fewer distinctive words is about its own conversation."""
 
@@ -166,7 +168,8 @@ def relevant(
 
     ``anything``: whether any result is relevant enough.
     """
-    best = max((each.score for each in results), default=0.0)
+    best = max((each.score for each in results if each.worth is None), default=0.0)
+    least = ASKED_SCORE if part == "asked" else LEAST_SCORE
     kept: list[SearchResult] = []
     for result in results:
         if result.category == "topic" or result.path.startswith("archive/topics/"):
@@ -181,8 +184,8 @@ def relevant(
             reason = "an agent's program wrote it"
         elif part == "message" and result.speaker and _is_log(result.text):
             reason = "a pasted log"
-        elif result.worth is None and result.score < LEAST_SCORE * best:
-            reason = f"its score is below {LEAST_SCORE} of the best one"
+        elif result.worth is None and result.score < least * best:
+            reason = f"its score is below {least} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
             reason = "it says too little on its own"
         else:

@@ -47,6 +47,8 @@ class CompileRequest:
     topics: tuple[Topic, ...] = ()
     trace: Trace | None = None
     """The trace that made them active, for ``Section.why`` and ``Section.score``."""
+    offered: tuple[Topic, ...] = ()
+    """Topics that may apply: the agent is told of them, and opens them if they do."""
     history: tuple[Turn, ...] = ()  # earlier turns, oldest first, without the message
     results: tuple[SearchResult, ...] | None = None
     """Results, best first; ``None`` to use ``retrieve``."""

@@ -17,6 +17,7 @@ from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RETRIEVED
 from engine.context.excerpts import Excerpt, Style, grouped, head, is_other_part, normal, order, safe
 from engine.context.relevance import omit
+from engine.context.request import Part
 from engine.context.sources import is_memory
 from engine.context.spans import uncovered
 from engine.context.tokens import fit
@@ -92,7 +93,7 @@ class Retrieved:
         query: Its words select the lines of excerpts.
         main_session: Whether MEMORY.md may be quoted.
         conversation: The transcript of the current conversation.
-        is_brief: Whether the block stands beside a message of an agent.
+        part: ``message`` introduces the block in a few words, and ``asked`` has only whole texts.
     """
 
     def __init__(
@@ -102,13 +103,13 @@ class Retrieved:
         query: str,
         main_session: bool,
         conversation: str,
-        is_brief: bool = False,
+        part: Part = "whole",
     ) -> None:
         self._results = results
         self._query = query
         self._main_session = main_session
         self._conversation = conversation
-        self._is_brief = is_brief
+        self._part = part
 
     def demand(self, placement: Placement) -> int:
         """An estimate of the tokens of the block with all results."""
@@ -116,7 +117,7 @@ class Retrieved:
 
     def place(self, placement: Placement, room: int) -> int:
         """Places the best results; returns the tokens used."""
-        style = Style(room >= _NUMBERED_FROM, self._conversation, self._is_brief)
+        style = Style(room >= _NUMBERED_FROM, self._conversation, self._part != "whole")
         left = room - _frame(placement)
         free = left
         chosen = _Selection(style, placement.count)
@@ -143,7 +144,8 @@ class Retrieved:
                 continue
             left, spent, by_length = left - cost, spent + cost, by_length + size
             chosen.add(found)
-        left = self._fill(placement, chosen, pending, left, largest(free))
+        if self._part != "asked":
+            left = self._fill(placement, chosen, pending, left, largest(free))
         for result in pending:
             reason = f"needs about {about(len(result.text)):,} tokens, {max(0, left):,} left"
             omit(placement.left_out, result, reason, "room")
@@ -176,8 +178,9 @@ class Retrieved:
     def _block(self, placement: Placement, selection: _Selection, room: int) -> int:
         """Lays the excerpts out, grouped by file, and drops the last ones until they fit."""
         chosen = selection.all
+        intro = BRIEF if self._part == "message" else INTRO[selection.style.numbered]
         while chosen:
-            pieces = _laid_out(selection, BRIEF if self._is_brief else INTRO[selection.style.numbered])
+            pieces = _laid_out(selection, intro)
             spent = sum(piece.tokens for piece in pieces)
             if spent <= room:
                 for piece, found in zip(pieces, grouped(chosen), strict=True):

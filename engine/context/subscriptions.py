@@ -18,6 +18,10 @@ from engine.topics.model import PRIORITY_ORDER, Topic
 
 _CORRECTIONS = 10
 _HINT_CHARACTERS = 400
+_TITLE_CHARACTERS = 60
+_WHEN_CHARACTERS = 140
+OFFER_LINES = "1-1"
+"""The lines of a topic's file that stand for an offer, so that the topic can still be given later."""
 
 
 def ordered(topics: Iterable[Topic]) -> tuple[Topic, ...]:
@@ -48,6 +52,29 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
             order=(1 << 20,),
         )
     ]
+
+
+def offers(topics: Iterable[Topic]) -> list[Candidate]:
+    """A line for each topic that may apply, with how to open it; in all some 60 tokens each."""
+    found = []
+    for number, topic in enumerate(topics):
+        when = one_line(topic.description, _WHEN_CHARACTERS)
+        title = one_line(topic.title or topic.name, _TITLE_CHARACTERS)
+        text = f"A playbook may apply: {title}{when and f' ({when})'}. If so, read it: {topic.path}"
+        found.append(
+            Candidate(
+                label=f"offer:{topic.name}",
+                layer=9,
+                priority=2,
+                slot="topics",
+                text=outside(f'{text}, or the memory tool playbook("{topic.name}")'),
+                why="it may apply; the agent decides",
+                source=topic.path,
+                lines=OFFER_LINES,
+                order=((1 << 20) + 1, number),
+            )
+        )
+    return found
 
 
 class TopicSections:

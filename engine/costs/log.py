@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "costs"
-FREE = frozenset({"local", "ask"})
+FREE = frozenset({"agent", "local", "ask"})
 """Providers that call no service."""
 BY_SERVICE = "the service"
 """Price source of costs reported by the service itself."""

@@ -25,7 +25,7 @@ from engine.errors import AutopoiesisError
 from engine.gateways.answers import Answer, ProposedPlaybook, Remembered
 from engine.gateways.guard import Guard
 from engine.gateways.http import HookServer, allowed_hosts, http_error
-from engine.gateways.memory import Examples, Memory, Statement, StatementKind, Steps, Title, When
+from engine.gateways.memory import Examples, Memory, Sessions, Statement, StatementKind, Steps, Title, When
 from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _TITLES = {
     "expand": "Show the context of a place",
     "read": "Read a file of the memory",
     "knowledge": "List knowledge entries and skills",
+    "playbook": "Open a playbook that may apply",
     "rules": "The user's standing rules",
     "forget_rule": "Turn down a standing rule at the user's request",
     "remember": "Propose something to remember",
@@ -58,9 +59,9 @@ _TITLES = {
 _WRITING = ("remember", "propose_playbook", "forget_rule")
 
 
-def server_of(engine: Engine) -> MCPServer[Any]:
-    """The MCP server, without a transport."""
-    memory = Memory(engine)
+def server_of(engine: Engine, sessions: Sessions | None = None, folder: str = "") -> MCPServer[Any]:
+    """The MCP server, without a transport; arguments as for ``Memory``."""
+    memory = Memory(engine, sessions, folder)
 
     def remember(text: Statement, context: Context, kind: StatementKind = "fact") -> Remembered:
         return memory.remember(text, kind, agent=_caller(context))
@@ -123,13 +124,14 @@ def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:
 class McpHttpServer(HookServer):
     """Serves the memory over HTTP until it is stopped; see ``HookServer``."""
 
-    def __init__(self, engine: Engine, token: str, *, port: int = PORT) -> None:
+    def __init__(
+        self, engine: Engine, token: str, *, port: int = PORT, sessions: Sessions | None = None
+    ) -> None:
         super().__init__(engine, token, port=port)
-        self._server.config.app = _application(engine, token, self.port)
+        self._server.config.app = _application(server_of(engine, sessions), token, self.port)
 
 
-def _application(engine: Engine, token: str, port: int) -> Starlette:
-    server = server_of(engine)
+def _application(server: MCPServer[Any], token: str, port: int) -> Starlette:
     server.streamable_http_app(json_response=True, stateless_http=True)  # creates the session manager
     manager = server.session_manager
     return Starlette(

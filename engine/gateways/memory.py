@@ -8,9 +8,11 @@ without review: private folders and possible secrets. Calls cost nothing: the ga
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from pydantic import Field
 
@@ -20,7 +22,8 @@ from engine.context.delimiters import OF_OTHERS, visible
 from engine.context.explain import outline
 from engine.context.relevance import FLOOR
 from engine.context.spans import parse_spans
-from engine.errors import HarvestRefused, PathRefused
+from engine.conversations.turns import Before
+from engine.errors import HarvestRefused, PathRefused, TopicError, TranscriptError
 from engine.gateways import answers
 from engine.gateways.answers import MAX_CHARACTERS, inert
 from engine.knowledge.category_files import plain
@@ -34,10 +37,12 @@ from engine.playbooks.draft import drafted
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import masked, redact
 from engine.rules.rulebook import most_told
+from engine.rules.stated import Stated, agent_files_in
 from engine.search.results import Category as Kind
 from engine.store.commit_message import commit_message
 from engine.store.paths import category_of, is_private, is_shared, shown, slugify
 from engine.store.zone import local_day
+from engine.transcripts.places import head_fields, read_head
 from engine.transcripts.turn import Text, Turn
 
 if TYPE_CHECKING:
@@ -72,29 +77,71 @@ Examples = Annotated[
 StatementKind = Literal["fact", "decision", "task", "question"]
 
 
+class Held(Protocol):
+    """What is still in an agent's context."""
+
+    @property
+    def since(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def sections(self) -> frozenset[tuple[str, str]]: ...
+
+
+class Sessions(Protocol):
+    """The sessions of agents, as hooks see them."""
+
+    def running(self, project: Sequence[str] = ()) -> str:
+        """The id of the only session of a project at work; empty if there is none, or more than one."""
+        ...
+
+    def known(self, session_id: str) -> Held:
+        """What was injected into a session."""
+        ...
+
+
 class Memory:
     """The tools. Safe to use from several threads.
 
     Methods raise ``AutopoiesisError`` and ``OSError`` on failure, and return empty answers if nothing is
     found. Their docstrings are the tools' descriptions.
+
+    Args:
+        sessions: The agents' sessions, if they are known.
+        folder: The working folder of the agent; empty if it is unknown.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, sessions: Sessions | None = None, folder: str = "") -> None:
         self._engine = engine
+        self._sessions = sessions
+        self._folder = folder
 
     def recall(
         self,
         question: _Query,
-        budget: Annotated[int, Field(ge=200, le=4_000, description="Tokens of the answer.")] = 1_500,
+        budget: Annotated[int, Field(ge=200, le=4_000, description="Most tokens of the answer.")] = 1_500,
+        session: Annotated[str, Field(max_length=200, description="Id of your session, if known.")] = "",
     ) -> answers.Recalled:
-        """Returns what the memory holds for a question or task: the most relevant excerpts that fit the
-        budget, with their sources, and the playbooks that apply. Call it first; use search for single places.
+        """Returns what the memory holds for a question or task: whole passages with speaker, day and session,
+        only as many as are relevant, and the playbooks that apply, without what this session was told before.
+        Call it first; use search for single places.
         """
-        trace, excluded, note = self._trace(question), frozenset[tuple[str, str]](), ""
+        trace, note = self._trace(question), ""
         self._engine.catch_up_index()
+        before, excluded, line = self._before(question, session)
+        rules = [rule.text for rule in self._engine.rules.book().rules if rule.counts]
+        stated = Stated((*rules, *agent_files_in(self._folder_of(before))))
         while True:
             compiled = self._engine.prompts.compile(
-                question, trace, budget=budget, part="asked", injected=excluded
+                question,
+                trace,
+                before,
+                budget=budget,
+                part="asked",
+                project=self._engine.projects.names(self._folder) if self._folder else (),
+                injected=excluded,
+                held_from=line or None,
+                stated=stated,
             )
             text = self._text(compiled)
             hidden = {(each.source, "") for each in compiled.sections if not self._is_allowed(each.source)}
@@ -176,6 +223,18 @@ class Memory:
         found = [each for each in scan.entries if not each.parent and self._is_allowed(each.location)]
         rows = [*map(answers.CatalogEntry.model_validate, found)]
         return answers.Rows[answers.CatalogEntry].of(rows, "more: search finds them")
+
+    def playbook(
+        self,
+        name: Annotated[str, Field(min_length=1, max_length=200, description="Its name, as it was offered.")],
+    ) -> answers.Passage:
+        """Opens a playbook that was offered because it may apply: what to do in its situation. Follow it if
+        the situation is the one at hand.
+        """
+        topic = self._engine.library.get(name)
+        if topic is None:
+            raise TopicError(f"there is no playbook {name}", hint="trace names those near a message")
+        return self._passage(topic.path, 1, None, MAX_CHARACTERS)
 
     def rules(
         self,
@@ -306,6 +365,26 @@ class Memory:
             if status.problems
             else "",
         )
+
+    def _before(self, question: str, session: str) -> tuple[Before, frozenset[tuple[str, str]], int]:
+        """What was said before in the caller's session, what it was told, and the first line it still has."""
+        engine, sessions = self._engine, self._sessions
+        if not session and sessions is not None:
+            session = sessions.running(engine.projects.names(self._folder) if self._folder else ())
+        before = Before(session_id=session)
+        with suppress(TranscriptError):  # nothing is captured yet
+            before = engine.turns.next_message(question, session, engine.clock())[1]
+        before = replace(before, steering=(), corrections=())
+        if sessions is None or not session:
+            return before, frozenset(), 0
+        held = sessions.known(session)
+        return before, held.sections | engine.injections.seen(session, held.since), held.line
+
+    def _folder_of(self, before: Before) -> str:
+        """The working folder of the caller."""
+        if self._folder or not before.path:
+            return self._folder
+        return head_fields(read_head(self._engine.workspace.root / before.path), ("cwd",))["cwd"]
 
     def _trace(self, text: str) -> Trace:
         self._engine.look_again()

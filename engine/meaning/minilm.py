@@ -39,7 +39,7 @@ class Transformer:
 
     Args:
         tokens: Tokens of a text to read, at most 256.
-        setting: Name of the setting that selects it, for the error message: ``watchers.embedding``.
+        setting: Name of the setting that selects it, for the error message: ``search.embedding``.
         instead: The value to suggest for that setting if the extra is not installed.
 
     Raises:

@@ -14,7 +14,6 @@ from engine.activation.gate_cache import GateCache
 from engine.activation.gate_question import GateProvider
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.proof import Proofs
 from engine.activation.similarity import Scorer, TfidfScorer
 from engine.errors import EmbeddingFailed, GateError
 from engine.settings.model import Config, GateSettings, SearchSettings, WatcherSettings
@@ -36,12 +35,14 @@ def assemble_pipeline(
     *,
     decisions: DecisionLog,
     asker: Asker,
+    patient: bool = True,
     on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
 ) -> WatcherPipeline:
     """The pipeline for the settings.
 
     Args:
+        patient: Whether a message may wait for tier 2 to be fitted, which takes seconds.
         on_problem: Called if the gate's cache cannot be read or written.
         costs: Records the costs of the gate.
 
@@ -51,7 +52,7 @@ def assemble_pipeline(
     return WatcherPipeline(
         library,
         PatternMatcher(settings=config.watchers),
-        scorer_for(config.watchers, files, decisions),
+        scorer_for(config.watchers, files, decisions, patient=patient),
         Gate(
             gate_provider(config.gate, files, asker, costs=costs),
             config.gate,
@@ -60,21 +61,18 @@ def assemble_pipeline(
         config.watchers,
         config.gate,
         decisions,
-        Proofs(files, config.watchers.embedding),
     )
 
 
-def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
-    """Tier 2 of the preset; labels in the log count as examples.
-
-    Raises:
-        AutopoiesisError: The embedding is not installed.
-    """
+def scorer_for(
+    settings: WatcherSettings, files: Files, decisions: DecisionLog, *, patient: bool = True
+) -> Scorer:
+    """Tier 2 of the preset; labels in the log count as examples."""
     if settings.preset == "spec":
         return TfidfScorer()
     from engine.pipeline.calibrated import calibrated_scorer  # noqa: PLC0415 — imports numpy
 
-    return calibrated_scorer(settings, files, decisions)
+    return calibrated_scorer(settings, files, decisions, patient=patient)
 
 
 def gate_provider(
@@ -85,10 +83,14 @@ def gate_provider(
         from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — for a question only
 
         return AskGate(asker)
-    if settings.provider == "local":
-        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — for a question only
+    if settings.provider == "agent":
+        from engine.activation.gate_local import AgentGate  # noqa: PLC0415 — for a question only
 
-        return LocalGate(load_model(files), min_labels=settings.local_min_labels)
+        return AgentGate()
+    if settings.provider == "local":
+        from engine.activation.gate_local import LocalGate  # noqa: PLC0415 — for a question only
+
+        return LocalGate()
     from engine.providers.select import completer_for  # noqa: PLC0415 — for a question only
 
     completer = completer_for(settings)
@@ -164,22 +166,3 @@ def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = N
             return embedder
         case "local":
             return embeddings.LocalEmbedder()
-
-
-def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:
-    """Fits the local gate again if there are enough labels and they have changed; returns whether it did."""
-    from engine.activation.gate_local import fit_local_gate, load_model, save_model  # noqa: PLC0415 — rare
-
-    if settings.provider != "local":
-        return False
-    decisions = log.read().decisions
-    if sum(decision.useful is not None for decision in decisions) < settings.local_min_labels:
-        return False
-    model = fit_local_gate(decisions)
-    if model is None:
-        return False
-    known = load_model(files)
-    if known is not None and known.fingerprint == model.fingerprint:
-        return False
-    save_model(files, model)
-    return True

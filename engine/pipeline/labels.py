@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.conversations.turns import Turns
-    from engine.settings.model import Config
     from engine.store.files import Files
     from engine.topics.library import TopicLibrary
 
@@ -22,7 +20,6 @@ class Labels:
 
     Args:
         pipeline: The current pipeline, if there is one.
-        refitted: Called when the local gate was fitted again, so that the next message uses it.
     """
 
     def __init__(
@@ -31,19 +28,14 @@ class Labels:
         log: DecisionLog,
         library: TopicLibrary,
         turns: Turns,
-        config: Callable[[], Config],
         *,
         pipeline: Callable[[], WatcherPipeline | None],
-        refitted: Callable[[], None],
     ) -> None:
         self._files = files
         self._log = log
         self._library = library
         self._turns = turns
-        self._config = config
         self._pipeline = pipeline
-        self._refitted = refitted
-        self._proving = threading.Lock()
 
     def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> None:
         """Labels one row of a trace as a person, or (``None``) removes the label, and learns from it, which
@@ -76,24 +68,12 @@ class Labels:
         return label_by_use(self._turns.exchanges(path, first), self._library.topics, self._log)
 
     def learn(self) -> bool:
-        """Learns from new labels: tier 2 as examples and as proof of its scores, the local gate if there are
-        enough.
+        """Learns from new labels; returns whether anything has changed.
 
         Until it is done, messages are judged by the previous state.
-
-        Returns:
-            Whether anything has changed.
         """
-        from engine.pipeline.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
-        from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — imports numpy
-
-        config, pipeline = self._config(), self._pipeline()
-        relearned = pipeline is not None and pipeline.relearn()
-        with self._proving:
-            proved = prove_topics(self._library.topics, self._log, self._files, config.watchers)
-        refitted = refit_local_gate(self._log, self._files, config.gate)
-        if refitted:
-            self._refitted()
-        if relearned or proved or refitted:
-            self._turns.forget()
-        return relearned or proved or refitted
+        pipeline = self._pipeline()
+        if pipeline is None or not pipeline.relearn():
+            return False
+        self._turns.forget()
+        return True

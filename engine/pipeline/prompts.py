@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from engine.context.compiler import CompileRequest
 from engine.context.recaps import is_recap
+from engine.context.subscriptions import OFFER_LINES
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
+from engine.search.whole import whole_passages
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from engine.context.request import Part, Query
     from engine.context.tools import ToolDefinition
     from engine.recall.recall import Recall
+    from engine.rules.stated import Stated
     from engine.search.index import SearchIndex
     from engine.search.results import SearchResult
     from engine.topics.library import TopicLibrary
@@ -77,6 +80,7 @@ class Prompts:
         injected: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
         unsearched: str = "",
+        stated: Stated | None = None,
         until: float | None = None,
     ) -> Compiled:
         """The prompt for a message.
@@ -88,6 +92,7 @@ class Prompts:
             tools, part, agent, injected, held_from: As in ``CompileRequest``; topics in ``injected`` are
                 left out.
             unsearched: Why not to search the memory, in one clause; ``""`` to search it.
+            stated: For the part ``asked``: what the agent knows anyway.
             until: When to give up searching, by the monotonic clock. What cannot be searched is left out,
                 and ``problems`` says why.
             project: The names of the project; by default that of the conversation.
@@ -97,7 +102,8 @@ class Prompts:
         """
         names = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
         topics = [topic for name in names if (topic := self._library.get(name)) is not None]
-        known = {path for path, _ in injected}
+        known = {path for path, lines in injected if lines != OFFER_LINES}
+        may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
 
         def search(asked: Query) -> list[SearchResult]:
@@ -110,11 +116,14 @@ class Prompts:
                 in_full=False,
                 context=asked.context,
             )
-            if part != "message":
+            if part not in ("message", "asked"):
                 return found
-            # Beside a message the whole session decides what is told of others, not the message alone.
+            # The whole session decides what is told of others, not the message alone.
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
+            if part == "asked":
+                whole = [*told, *whole_passages(found, asked.text)]
+                return [each for each in whole if stated is None or not stated.says(each.text)]
             return [*told, *(each for each in found if _is_beside(each, before.path))]
 
         def retrieve(asked: Query) -> list[SearchResult]:
@@ -128,6 +137,11 @@ class Prompts:
                 today=today,
                 topics=tuple(topic for topic in topics if topic.path not in known),
                 trace=trace,
+                offered=tuple(
+                    topic
+                    for topic in may
+                    if topic.path not in known and (topic.path, OFFER_LINES) not in injected
+                ),
                 history=before.turns,
                 retrieve=retrieve,
                 budget=budget,
@@ -136,7 +150,9 @@ class Prompts:
                 conversation=before.path,
                 project=project or (self._project(before.path) if before.path else ()),
                 corrections=before.corrections,
-                file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
+                file_notes=self._file_notes(tool_paths(reversed(before.turns)))
+                if before.turns and part != "asked"
+                else (),
                 flushed=self._flushed(before) if before.turns and part == "whole" else frozenset(),
                 part=part,
                 agent=agent,

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
-from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
+from engine.provenance.everyday import EVERYDAY
 from engine.provenance.instructions import is_hostile_act, is_instruction, is_takeover
 from engine.provenance.voices import (
+    REPEATED_SHARE,
     VoiceIndex,
     Voices,
     VoicesIndex,
@@ -56,9 +56,6 @@ UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
 OUTSIDE = "may be based on text from outside"
 
-PASTED = "may be pasted: "
-"""Prefix of the reason for words that a person may not have typed."""
-
 REPEATED = frozenset({TOOL, SAYS_TOOL, UNSAID, UNNAMED})
 """Reasons that mostly apply when an agent repeats its tools."""
 
@@ -95,11 +92,9 @@ def doubt_of(
     known, whole = index_voices(voices), f"{path} {text}"
     if _is_trusted(whole, known):
         return None
-    if known.passages.repeats(_distinctive(text)) and (pasted := _pasted(text, voices)):
-        return Doubt(pasted)
     if voices.reads:
         return None if _is_shown(whole, known) else Doubt(OUTSIDE, voices.reads)
-    return Doubt(TOOL) if known.passages.repeats(_distinctive(text)) else None
+    return Doubt(TOOL) if known.passages.share(_distinctive(text)) >= REPEATED_SHARE else None
 
 
 def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> str:
@@ -128,20 +123,8 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
 
 
 def _may_order(text: str, voices: Voices) -> bool:
-    """True if an order is in words that the person plainly typed, or that the agent concluded before it read
-    anything from outside: lessons are often worded like orders.
-    """
-    words, known = _distinctive(text), index_voices(voices)
-    return _share(words, known.person if voices.reads else known.trusted) >= _TRUSTED
-
-
-def _pasted(text: str, voices: Voices) -> str:
-    """The reason if a text is in words that a person may have pasted."""
-    words = set(map(stem_of, _distinctive(text)))
-    for passage in voices.pasted:
-        if len(words & set(map(stem_of, words_of(plain(passage.text))))) >= _TRUSTED * len(words):
-            return f"{PASTED}{passage.why}"
-    return ""
+    """True if an order is in words that the person plainly typed: lessons are often worded like orders."""
+    return _share(_distinctive(text), index_voices(voices).typed) >= _TRUSTED
 
 
 def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -> str:
@@ -150,7 +133,7 @@ def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -
     if is_tool:
         return SAYS_TOOL
     if is_from_tool(read, voices):
-        return _pasted(text, voices) or TOOL
+        return TOOL
     if not needs_ground:
         return ""
     words = _distinctive(text)
@@ -179,8 +162,7 @@ def _is_shown(text: str, known: VoicesIndex) -> bool:
 
 
 def _names_known(text: str, known: VoicesIndex) -> bool:
-    shown = (known.trusted.text, known.person.text, known.results.text)
-    return all(any(each in text for text in shown) for each in particulars(text))
+    return all(each in known.trusted.text or each in known.person.text for each in particulars(text))
 
 
 def voice_of(text: str, voices: Voices) -> Literal["person", "agent", "tool", ""]:
@@ -197,7 +179,7 @@ def _distinctive(text: str) -> set[str]:
     """The words that tell what a text is about; everyday words only if there are no others."""
     words = words_of(plain(text))
     found = distinctive_words(words)
-    return found - _everyday() - _ATTRIBUTION or found or set(words)
+    return found - EVERYDAY - _ATTRIBUTION or found or set(words)
 
 
 _ATTRIBUTION = frozenset(
@@ -207,11 +189,6 @@ _ATTRIBUTION = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 """Words with which a model attributes a wish to the person, who would use the first person."""
-
-
-@lru_cache(maxsize=1)
-def _everyday() -> frozenset[str]:
-    return frozenset(word for words in WORDS.values() for word in words.split())
 
 
 def _share(words: Iterable[str], *indexes: VoiceIndex) -> float:

@@ -134,18 +134,20 @@ class Plan:
         return self.model.description if self.tokens else "nothing is told: hooks.prompt_tokens is 0"
 
 
-class _Telling:
-    """What is told of the past with one plan."""
+class Telling:
+    """What is told of the past in one way, and how much of it came up."""
 
-    def __init__(self, plan: Plan, labels: Labels) -> None:
-        self.plan = plan
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
         self.told: list[ToldPrompt] = []
         self.spent = self.hits = self.lines = self.lines_used = self.known = 0
-        self._labels = labels
-        self._given: set[Place] = set()
 
     def start_session(self) -> None:
-        self._given.clear()
+        """Called before the prompts of each session."""
+
+    def results(self, index: SearchIndex, past: Past, prompt: Played) -> list[SearchResult]:
+        """The passages that are told beside a prompt."""
+        raise NotImplementedError
 
     def play(self, index: SearchIndex, past: Past, prompt: Played, knows: NDArray[numpy.intp]) -> None:
         """Tells what there is to tell beside a prompt.
@@ -153,19 +155,31 @@ class _Telling:
         Args:
             knows: The sessions that knew of what came up later.
         """
-        results = self._results(index, past, prompt)
+        results = self.results(index, past, prompt)
         if not results:
             return
         texts = [result.text for result in results]
         used = _used(past, prompt, texts)
-        self.told.append(_row(past, prompt, results).labelled(self._labels))
+        self.told.append(_row(past, prompt, results).labelled(self.labels))
         self.spent += sum(about(len(text)) for text in texts)
         self.hits += any(each >= _HIT_WORDS for each in used)
         self.lines += len(used)
         self.lines_used += sum(each > 0 for each in used)
         self.known += _is_told(past, prompt, texts, knows)
 
-    def _results(self, index: SearchIndex, past: Past, prompt: Played) -> list[SearchResult]:
+
+class PlannedTelling(Telling):
+    """What is told with one plan."""
+
+    def __init__(self, plan: Plan, labels: Labels) -> None:
+        super().__init__(labels)
+        self.plan = plan
+        self._given: set[Place] = set()
+
+    def start_session(self) -> None:
+        self._given.clear()
+
+    def results(self, index: SearchIndex, past: Past, prompt: Played) -> list[SearchResult]:
         if self.plan.model is None:
             return []
         at = Place(past.sessions[prompt.session].path, prompt.line)
@@ -175,7 +189,7 @@ class _Telling:
             prompt.candidates,
             self.plan.model,
             lambda each: place_of(each) in self._given,
-            lambda each: self._labels.is_noise(place_of(each), at),
+            lambda each: self.labels.is_noise(place_of(each), at),
         )
         left = self.plan.tokens
         fit: list[SearchResult] = []
@@ -213,19 +227,8 @@ def backtest(
     sessions = [
         place for place in range(first, len(past.sessions)) if only in ("", past.sessions[place].path)
     ]
-    tellings = {plan: _Telling(plan, labels) for plan in plans}
-    played = known = 0
-    for number, session in enumerate(sessions):
-        progress(number, len(sessions))
-        for telling in tellings.values():
-            telling.start_session()
-        for prompt in prompts(index, past, session, most):
-            knows = _knowing(past, prompt)
-            played += 1
-            known += bool(len(knows))
-            for telling in tellings.values():
-                telling.play(index, past, prompt, knows)
-    progress(len(sessions), len(sessions))
+    tellings = {plan: PlannedTelling(plan, labels) for plan in plans}
+    played, known = play(index, past, sessions, list(tellings.values()), most, progress)
     said = list(groups)
     repeats, held = _repeats(said, book, {past.sessions[place].path for place in sessions})
     return tuple(
@@ -246,6 +249,34 @@ def backtest(
         )
         for telling in (tellings[plan] for plan in plans)
     )
+
+
+def play(
+    index: SearchIndex,
+    past: Past,
+    sessions: Sequence[int],
+    tellings: Sequence[Telling],
+    most: int = MOST_PROMPTS,
+    progress: Callable[[int, int], object] = lambda _done, _of: None,
+) -> tuple[int, int]:
+    """Plays some sessions in all ways, by their places in the past.
+
+    Returns:
+        The number of prompts, and of those after which words came up that an earlier session has together.
+    """
+    played = known = 0
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions))
+        for telling in tellings:
+            telling.start_session()
+        for prompt in prompts(index, past, session, most):
+            knows = _knowing(past, prompt)
+            played += 1
+            known += bool(len(knows))
+            for telling in tellings:
+                telling.play(index, past, prompt, knows)
+    progress(len(sessions), len(sessions))
+    return played, known
 
 
 def _used(past: Past, prompt: Played, texts: Sequence[str]) -> list[int]:

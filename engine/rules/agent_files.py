@@ -110,7 +110,7 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
     sentences = [
         (number, sentence)
         for number, line in enumerate(text.splitlines(), 1)
-        for sentence in _SENTENCE.split(_MARKS.sub("", line))
+        for sentence in sentences_of(line)
         if stems(sentence)
     ][:_SENTENCES]
     for rule in rules:
@@ -128,6 +128,11 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
         )
         if best is not None:
             yield best
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text without marks of Markdown, some of them empty."""
+    return [each for line in text.splitlines() for each in _SENTENCE.split(_MARKS.sub("", line))]
 
 
 def with_place(rule: Rule) -> str:

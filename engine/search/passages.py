@@ -144,12 +144,21 @@ def _reply(said: Sequence[tuple[int, Piece]]) -> list[Passage]:
     return found
 
 
+def is_shown(line: str) -> bool:
+    """Whether a line is code, part of a table, or of a tool's call or output."""
+    return _FENCE.match(line) is not None or _SHOWN.match(line) is not None
+
+
+def prose(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The half-open line ranges of a text that are passages."""
+    return [(first, last) for first, last in _groups(lines) if is_prose("\n".join(lines[first:last]))]
+
+
 def _cut(position: int, lines: Sequence[str], after: int, flags: int) -> list[Passage]:
     found: list[Passage] = []
-    for first, last in _groups(lines[after:]):
+    for first, last in prose(lines[after:]):
         text = "\n".join(lines[after + first : after + last])
-        if is_prose(text):
-            found.append(Passage(position, after + first, after + last - 1, flags, packed(words_of(text))))
+        found.append(Passage(position, after + first, after + last - 1, flags, packed(words_of(text))))
     return found
 
 
@@ -158,7 +167,7 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     start, end, size = 0, 0, 0
     for top, bottom in _short_paragraphs(lines):
         length = sum(len(line) + 1 for line in lines[top:bottom])
-        is_code = _FENCE.match(lines[top]) is not None or _SHOWN.match(lines[top]) is not None
+        is_code = is_shown(lines[top])
         is_full = size >= _LEAST_CHARACTERS or size + length > _MOST_CHARACTERS
         if size and (is_code or is_full or (_HEADING.match(lines[top]) and 2 * size >= _LEAST_CHARACTERS)):
             yield start, end

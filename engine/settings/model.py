@@ -146,12 +146,13 @@ class SearchSettings(Settings):
 class GateSettings(Settings):
     """Tier 3: the gate, which says yes or no."""
 
-    provider: Literal["local", "ask", "anthropic", "openai", "gemini", "claude-code"] = acting(
-        "local", "sends messages and topics to a model for the gate", harmless=("ask",)
+    provider: Literal["agent", "local", "ask", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "agent", "sends messages and topics to a model for the gate", harmless=("local", "ask")
     )
-    """``local`` needs nothing; ``ask`` asks you; ``anthropic``, ``openai`` (or any compatible server) and
-    ``gemini`` are called over the network with the key from the environment; ``claude-code`` runs the
-    ``claude`` command with its login."""
+    """``agent``: the agent itself is told of up to two topics that may apply, in a line each, and opens them
+    if they do; ``local`` decides by the score alone; ``ask`` asks you; ``anthropic``, ``openai`` (or any
+    compatible server) and ``gemini`` are called over the network with the key from the environment;
+    ``claude-code`` runs the ``claude`` command with its login."""
     mode: Literal["each", "list"] = "each"
     """``each``: one question per topic. ``list``: one question about up to ten topics, which costs a single
     call and lets the model compare the topics. ``local`` and ``ask`` always answer one by one."""
@@ -175,10 +176,7 @@ class GateSettings(Settings):
     concurrency: Annotated[int, Limits(ge=1, le=64)] = 8
     """Questions asked in parallel."""
     on_failure: Literal["skip", "activate"] = "skip"
-    """What happens to a candidate whose question failed. Without a trigger hit, a topic whose score is not
-    proven by labels is always skipped."""
-    local_min_labels: Annotated[int, Limits(ge=10)] = 50
-    """Labelled decisions needed for the local gate to learn; before that it uses a fixed rule."""
+    """What happens to a candidate whose question failed."""
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ Preset = Literal["calibrated", "spec"]
 
 _TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
     "calibrated": {
-        "critical": PolicyRow(activate=0.35, gate=0.05, matched=0.0),
-        "high": PolicyRow(activate=0.4, gate=0.08),
-        "medium": PolicyRow(activate=0.45, gate=0.1),
-        "low": PolicyRow(activate=0.55, gate=0.2),
+        "critical": PolicyRow(activate=0.25, gate=0.05, matched=0.0),
+        "high": PolicyRow(activate=0.28, gate=0.08),
+        "medium": PolicyRow(activate=0.32, gate=0.1),
+        "low": PolicyRow(activate=0.4, gate=0.2),
     },
     "spec": {
         "critical": PolicyRow(activate=0.0),
@@ -52,17 +52,9 @@ class WatcherSettings(Settings):
     preset: Preset = "calibrated"
     """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and
     trigger hits combined. ``spec``: TF-IDF cosine over the instructions, separate from trigger hits."""
-    embedding: Literal["shipped", "minilm"] = "shipped"
-    """Vectors of the ``calibrated`` preset: the built-in ones, or with ``minilm`` also the transformer of
-    that extra, which is better but takes two seconds to load in every process."""
     nominate: Literal["either", "pattern"] = "either"
     """``pattern``: only a tier-1 hit nominates a topic. ``either``: so does a tier-2 score at or above the
     topic's threshold; such candidates go to the gate if that is a model or a person."""
-    similarity_alone: Literal["proven", "always"] = "proven"
-    """When a score of the ``calibrated`` preset activates a topic without a trigger hit or a yes from the
-    gate. ``proven``: once this workspace's labels have confirmed it for the topic (eight correct held-out
-    labels, at least 80 % with confidence); until then the ``local`` gate is not asked either. ``always``:
-    from the first message on."""
     similarity_threshold: Annotated[float, Limits(ge=0, le=1)] | None = None
     """Tier-2 score from which a topic reaches the gate, unless the topic sets its own. Absent: .15 with the
     ``spec`` preset, the policy table's with ``calibrated``."""

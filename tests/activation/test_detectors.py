@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.activation.detectors import (
     agitation_spans,
     event_fits,
@@ -130,65 +128,26 @@ def test_mentions_match_only_names_of_persons(name: str, text: str, expected: li
     [
         ("really???", ["???"]),
         ("stop it!!! now!?!", ["!!!", "!?!"]),
-        ("wow!! nice", []),
-        ("WHY IS THIS BROKEN", ["WHY", "IS", "THIS", "BROKEN"]),
-        ("please FIX it NOW", ["FIX", "NOW"]),
-        ("the JSON API over HTTP", []),
-        ("NASA, ESA and the IBM PC", []),
-        ("I am OK", []),
-        ("see MEMORY.md, SOUL.md and OPENAI_KEY", []),
-        ("SELECT a FROM b WHERE c", []),
-        ("run `WHY IS THIS` please", []),
-        ("```\nWHY IS THIS BROKEN\n```", []),
-        ("https://x.org/WHY/IS/THIS", []),
-        ("WARUM GEHT DAS NICHT", ["WARUM", "GEHT", "NICHT"]),
-        ("C'EST PAS POSSIBLE", ["C'EST", "PAS", "POSSIBLE"]),
-        ("ПОЧЕМУ НЕ РАБОТАЕТ", ["ПОЧЕМУ", "НЕ", "РАБОТАЕТ"]),
-        ("I LOVE IT", ["LOVE", "IT"]),
-        ("I use SQL AND NOSQL IN AWS", []),
-        ("our COVID AND HIV policy", []),
-        ("Why is it STILL BROKEN", ["STILL", "BROKEN"]),
-        ("This is NOT OK", []),
         ("なんで！！！", ["！！！"]),
         ("🚨🚨🚨 prod is down", ["🚨🚨🚨"]),
-        ("nice 🚨 and 😡😡", []),
-        ("what‼️❗", ["‼️"]),
+        ("what‼️❗❗", ["‼️❗❗"]),
+        ("wow!! nice 🚨 and 😡😡", []),
+        ("WHY IS THIS BROKEN?", ["WHY IS THIS BROKEN"]),
+        ("See the log. IT FAILED AGAIN, I SAID. Thanks", ["IT FAILED AGAIN, I SAID"]),
+        ("ПОЧЕМУ НЕ РАБОТАЕТ", ["ПОЧЕМУ НЕ РАБОТАЕТ"]),
+        ("WARUM GEHT DAS NICHT", ["WARUM GEHT DAS NICHT"]),
+        ("the JSON API over HTTP", []),
+        ("This is NOT OK", []),
+        ("I AM OK", []),
+        ("SELECT a FROM b WHERE c", []),
+        ("keep it ACTIVE, and set the other one to ARCHIVED or DELETED", []),
+        ("run `WHY IS THIS BROKEN` please", []),
+        ("```\nWHY IS THIS BROKEN\n```", []),
+        ("https://x.org/WHY/IS/THIS", []),
         ("", []),
     ],
 )
-def test_agitation_is_distinguished_from_abbreviations_and_code(text: str, expected: list[str]) -> None:
-    shouted = [text[start:end] for start, end in agitation_spans(Scan(text))]
-    assert [word for word in shouted if word not in ("DAS",)] == expected
-
-
-@each_case(
-    "text",
-    [
-        "the status goes from ACTIVE to INACTIVE when the job ends",
-        "keep it ACTIVE, and set the other one to ARCHIVED or DELETED",
-        "move it from NEW to DONE",
-        "=== RUN   TestRelease\n--- FAIL: TestRelease (0.01s)\n=== RUN   TestOther\nFAIL\nplease look",
-        "it prints this:\n2026-03-04T10:11:12Z ERROR SERVICE UNAVAILABLE AGAIN\nany idea?",
-        "[ERROR] BUILD FAILURE REPORTED\nwhat does it mean",
-        "FAILED tests/test_a.py::test_b - ASSERTION BROKEN\nwhy",
-        "CREATE TABLE IF NOT EXISTS items (id INTEGER)\nis this right?",
-        "def f():\n    return ACTIVE ARCHIVED\n\nclass A:\n    x = DELETED\n\nwhat is wrong with it?",
-        "src/main.go:12:3: UNDEFINED VARIABLE USED HERE\nfix this",
-    ],
-)
-def test_constants_and_pasted_output_are_not_agitation(text: str) -> None:
-    assert agitation_spans(Scan(text)) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("why does this STILL go to INACTIVE and NEVER back", ["STILL", "NEVER"]),
-        ("=== RUN   TestRelease\n\nIT FAILED AGAIN", ["IT", "FAILED", "AGAIN"]),
-        ("the ACTIVE one, I said DO NOT TOUCH it", ["DO", "NOT", "TOUCH"]),
-    ],
-)
-def test_agitation_next_to_constants_is_still_detected(text: str, expected: list[str]) -> None:
+def test_agitation_is_three_marks_or_a_sentence_in_capitals(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in agitation_spans(Scan(text))] == expected
 
 
@@ -214,7 +173,7 @@ def test_agitation_next_to_constants_is_still_detected(text: str, expected: list
 )
 def test_urgency_words_count_unless_negated(text: str, words: tuple[str, ...], expected: list[str]) -> None:
     scan = Scan(text)
-    spans = sentiment_spans(Trigger("sentiment", words=words), scan, agitation_spans(scan))
+    spans = sentiment_spans(phrases_of(Trigger("sentiment", words=words)), scan, agitation_spans(scan))
     assert [text[start:end] for start, end in spans] == expected
 
 

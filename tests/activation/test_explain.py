@@ -16,7 +16,6 @@ from engine.activation.case import Case, PolicyContext, matches
 from engine.activation.counterfactual import flip, without
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
-from engine.activation.proof import NO_EFFECT, UNRESTRICTED
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -43,6 +42,7 @@ TABLE: dict[Priority, PolicyRow] = {
 }
 YES = GateOutcome("yes", "local", probability=0.81)
 NO = GateOutcome("no", "openai", cached=True)
+OFFERED = GateOutcome("offered", "agent")
 FAILED = GateOutcome("failed", "openai", reason="no answer within 4 s")
 
 
@@ -61,9 +61,14 @@ def why_and_flip(
 ) -> tuple[str, str]:
     """The reason and the flip of a row."""
     known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
-    step = decide(known, hits, score, settings, alone=UNRESTRICTED if direction == "input" else NO_EFFECT)
+    step = decide(known, hits, score, settings, is_input=direction == "input")
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
-    answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
+    answers: dict[str, Verdict] = {
+        "yes": "active",
+        "no": "rejected",
+        "failed": "failed",
+        "offered": "offered",
+    }
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])
     around = PolicyContext(direction, settings, on_failure)
     case = Case(known, hits, score, step, gate, reached, around, contributions)
@@ -248,6 +253,22 @@ def test_the_answer_of_the_gate_is_explained() -> None:
     assert why_and_flip((), 0.2, NO) == (
         "the gate (openai, cached) said no: no trigger matched, but score .20 ≥ .15",
         "a yes from the gate would have activated it",
+    )
+
+
+def test_an_offered_topic_is_explained() -> None:
+    assert why_and_flip(HIT, 0.28, OFFERED, priority="high") == (
+        "offered to the agent, which opens it if it applies: matched “review”; score .28 < .30",
+        "would activate at ≥ .30; now .28",
+    )
+    assert why_and_flip((), 0.2, OFFERED) == (
+        "offered to the agent, which opens it if it applies: no trigger matched, but score .20 ≥ .15",
+        "only a yes from a gate that answers would activate it",
+    )
+    assert likely(HIT, 0.48, OFFERED, MATCHED) == (
+        "offered to the agent, which opens it if it applies: "
+        "matched “review”; score .48 is between .25 and .60, from trigger +2.4, vectors +1.9",
+        "would activate at ≥ .60; now .48",
     )
 
 
@@ -615,6 +636,7 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
             [row_of("a", 0.4, rule="not asked")],
             "the gate was not asked about 1 topic (gate.max_calls_per_message)",
         ),
+        ([row_of("a", 0.4, "offered", gate=OFFERED)], "offered to the agent: a"),
         ([row_of("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
         (
             [row_of("a", 0.4, "failed", gate=GateOutcome("failed", "x", reason="not asked: not live"))] * 2,

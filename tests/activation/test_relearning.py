@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.activation.fusion import scorer
-from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
-from engine.activation.fusion.scorer import CalibratedScorer
-from engine.activation.fusion.store import FIT_PATH, FitStore
 from engine.activation.gate import Gate
 from engine.activation.gate_local import LocalGate
 from engine.activation.labelled import Labelled
 from engine.activation.pipeline import WatcherPipeline
+from engine.activation.scorer.fit import fit
+from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.scorer import CalibratedScorer
+from engine.activation.scorer.store import FIT_PATH, FitStore
+from engine.activation.scorer.texts import TopicTexts
 from engine.activation.similarity import Hits
 from engine.activation.trace import Trace
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
-from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, FakeVectors, linear_combiner
+from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
 from tests.activation.support import PlainMatcher, Topics, topic, workspace_files
 
 WAIT_S = 30
@@ -45,12 +47,12 @@ class Fitting:
     def hold(self) -> None:
         self._held.release()
 
-    def __call__(self, texts: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
+    def __call__(self, texts: Sequence[TopicTexts], *rest: Any) -> Fitted:
         self.made.append(tuple(texts))
         if self._held.acquire(blocking=False):
             self.begun.set()
             assert self.release.wait(WAIT_S)
-        return fit(texts, vectors)
+        return fit(texts, *rest)
 
 
 class Watched:
@@ -69,7 +71,6 @@ class Watched:
     def another_scorer(self) -> CalibratedScorer:
         return CalibratedScorer(
             vectors=FakeVectors(),
-            combiner=linear_combiner(bias=-4, words_top=6, vectors_top=6, against=-6),
             store=FitStore(workspace_files(self.root)),
             labelled=lambda: dict(self.labelled),
         )
@@ -83,7 +84,7 @@ class Watched:
 @pytest.fixture
 def fitting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fitting]:
     held = Fitting()
-    monkeypatch.setattr(scorer, "fit", held)
+    monkeypatch.setattr("engine.activation.scorer.fit.fit", held)
     yield held
     held.release.set()
 
@@ -159,10 +160,10 @@ def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting
     join_threads(first, second)
     assert learned == [True]
     by_name = {texts.name: texts for texts in fitting.made[-1]}
-    assert "push it out" in by_name["deploy"].examples
-    assert by_name["refund"].against == (MESSAGE,)
+    assert by_name["deploy"].useful == ("push it out",)
+    assert by_name["refund"].noise == (MESSAGE,)
     assert not watched.pipeline.relearn()
-    assert watched.score("deploy", "push it out") > 0.5
+    assert watched.score("deploy", "push it out") > 0.3
 
 
 def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
@@ -227,4 +228,4 @@ def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitti
     join_threads(updating)
     assert set(watched.scorer.score(MESSAGE, {})) == {"refund", "holiday"}
     assert not watched.scorer.relearn()
-    assert fitting.made[-1][0].against == (MESSAGE,)
+    assert fitting.made[-1][0].noise == (MESSAGE,)

@@ -15,7 +15,6 @@ from engine.activation.candidates import (
 )
 from engine.activation.case import PolicyContext
 from engine.activation.policy import Step, StepKind, far_step
-from engine.activation.proof import UNRESTRICTED
 from engine.activation.rows import (
     NEAREST_ROWS,
     ROWS_LIMIT,
@@ -90,7 +89,8 @@ def test_every_topic_is_a_candidate_with_its_own_step() -> None:
         far,
         SETTINGS,
         deciding="tfidf",
-        alone=dict.fromkeys(("far", "near", "hit"), UNRESTRICTED),
+        is_input=True,
+        hits_of={},
     )
     assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
         ("far", 0.0, "drop"),
@@ -128,6 +128,7 @@ def test_only_relevant_and_nearest_of_many_topics_have_a_row() -> None:
         ("drop", None, "skip", "dropped"),
         ("ask", "yes", "skip", "active"),
         ("ask", "no", "activate", "rejected"),
+        ("ask", "offered", "activate", "offered"),
         ("ask", "failed", "skip", "failed"),
         ("ask", "failed", "activate", "active"),
     ],

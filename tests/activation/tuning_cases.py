@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Thresholds, decide
-from engine.activation.proof import NO_EFFECT
 from engine.activation.trace import TriggerHit
 from engine.activation.tuning.own import own_thresholds
 from engine.activation.tuning.table import DecisionTable
@@ -19,7 +18,6 @@ from tests.activation.support import topic
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
-    similarity_alone="always",
     policy={
         "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
         "high": PolicyRow(activate=0.55, gate=0.2),
@@ -114,8 +112,7 @@ def judge(table: DecisionTable, row: int, thresholds: Thresholds | None, setting
         known = own_thresholds(known, settings, thresholds).on(known)
     hits = tuple(TriggerHit(0, str(kind), "x") for _, kind, *_ in found.hits)
     score = float(table.scores[row])
-    alone = table.alone(known) if found.direction == "input" else NO_EFFECT
-    step = decide(known, hits, score, settings, alone=alone)
+    step = decide(known, hits, score, settings, is_input=found.direction == "input")
     outcome = {"activate": "active", "ask": "asked"}.get(step.kind, "dropped")
     useful, _ = found.label
     return Judged(outcome, _chance(table, found, outcome, useful), useful)

@@ -30,6 +30,7 @@ from tests.benchmarks import (
     store,
     tier1,
     tier2,
+    told,
     tuning,
     workbench,
 )
@@ -53,7 +54,7 @@ AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
     "import": importing.run,
     "workbench": workbench.run,
 }
-EVALUATIONS = ("activation", "retrieval")
+EVALUATIONS = ("activation", "retrieval", told.NAME)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,6 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = options.only or [*AREAS, *EVALUATIONS]
     results, failed = _measure([name for name in AREAS if name in wanted], options.quick, options.data)
     evaluated = []
+    if told.NAME in wanted:
+        outcome = told.run(options.data, quick=options.quick)
+        evaluated.append(asdict(outcome))
+        _print(outcome)
     if options.data is not None:
         for evaluation in evaluations.evaluations(options.data):
             if evaluation.name in wanted:
@@ -76,12 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(f"\n{failed[-1]}", flush=True)
                     continue
                 evaluated.append(asdict(outcome))
-                print(f"\n{outcome.name}, {outcome.label} ({outcome.seconds:.0f} s)")
-                print("\n".join(outcome.lines), flush=True)
+                _print(outcome)
     if options.json is not None:
         tree = {"machine": machine(), "rows": results, "evaluations": evaluated, "failed": failed}
         options.json.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
     return 1 if failed else 0
+
+
+def _print(outcome: evaluations.Outcome) -> None:
+    print(f"\n{outcome.name}, {outcome.label} ({outcome.seconds:.0f} s)")
+    print("\n".join(outcome.lines), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

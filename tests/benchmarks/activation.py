@@ -1,8 +1,6 @@
 """Tier 2 for an activation benchmark: as a scorer, and trained by labels.
 
-``make`` and its variants return the raw scores of tier 2, to which no policy is applied: their figures are
-those of ``watchers.similarity_alone: always``. A benchmark through the engine measures the default,
-``proven``, unless its settings differ.
+``make`` and ``make_spec`` return the scores of tier 2, to which no policy is applied.
 """
 
 from __future__ import annotations
@@ -10,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner
-from engine.activation.fusion.minilm import JoinedVectors
-from engine.activation.fusion.scorer import CalibratedScorer
+from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.similarity import Scorer, TfidfScorer, deciding_value
 from engine.topics.model import Topic
 
@@ -57,12 +53,6 @@ class ActivationScorer:
 def make(profiles: Mapping[str, Profile]) -> ActivationScorer:
     """The ``calibrated`` preset with the shipped vectors."""
     return ActivationScorer(_topics(profiles), CalibratedScorer())
-
-
-def make_minilm(profiles: Mapping[str, Profile]) -> ActivationScorer:
-    """The ``calibrated`` preset with the transformer of the ``minilm`` extra."""
-    scorer = CalibratedScorer(vectors=JoinedVectors(), combiner=Combiner.load(MINILM_WEIGHTS))
-    return ActivationScorer(_topics(profiles), scorer)
 
 
 def teach(engine: Engine, pool: Sequence[str], ask: Callable[[str], set[str]], count: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.benchmarks.timing import Timings
@@ -97,16 +97,21 @@ def _three(value: float) -> str:
 
 def table(rows: Iterable[Sequence[str]]) -> str:
     """Rows of cells under ``HEADS``, with figures right-aligned."""
-    lines = [HEADS, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
-    at_right = {1, 2, 4, 5}
-    return "\n".join(
+    return "\n".join(aligned([HEADS, *rows], at_right={1, 2, 4, 5}))
+
+
+def aligned(lines: Sequence[Sequence[str]], at_right: Container[int] | None = None) -> list[str]:
+    """Lines of cells in columns, of which some, by default all but the first, are right-aligned."""
+    columns = range(len(lines[0]))
+    at_right = columns[1:] if at_right is None else at_right
+    widths = [max(len(line[column]) for line in lines) for column in columns]
+    return [
         "  ".join(
             cell.rjust(width) if column in at_right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
-    )
+    ]
 
 
 def machine() -> dict[str, object]:

@@ -25,7 +25,7 @@ TOPICS = 50
 FRAME_MS = 16
 """Duration of one frame at sixty frames per second."""
 
-_SETTINGS = WatcherSettings(preset="calibrated", similarity_alone="always")
+_SETTINGS = WatcherSettings(preset="calibrated")
 
 
 def run(setting: Setting) -> Iterator[Row]:

@@ -102,7 +102,7 @@ def test_the_message_can_come_from_standard_input(apo: Command, sample: Path) ->
 
 
 def test_the_check_records_nothing_and_calls_no_gate(apo: Command, sample: Path) -> None:
-    edit(sample, "memory-config.yaml", "provider: local ", "provider: ask ")
+    edit(sample, "memory-config.yaml", "provider: agent ", "provider: ask ")
     before = sorted((sample / "logs").iterdir())
     assert apo("-C", sample, "cache", "check", "Can you look at the PR?").code == 0
     assert sorted((sample / "logs").iterdir()) == before

@@ -33,7 +33,7 @@ def test_settings_are_listed_with_their_lines(apo: Command, sample: Path) -> Non
     assert listed.code == 0
     rows = [line.split() for line in listed.out.splitlines()]
     assert rows[0] == ["setting", "value", "set", "in"]
-    assert rows[1][:3] == ["gate.provider", "local", "line"]
+    assert rows[1][:3] == ["gate.provider", "agent", "line"]
     assert ["gate.base_url", "–"] in rows
     assert all(row[0].startswith("gate.") for row in rows[1:])
     assert len(apo("-C", sample, "config", "list").out.splitlines()) > 80
@@ -41,7 +41,7 @@ def test_settings_are_listed_with_their_lines(apo: Command, sample: Path) -> Non
 
 def test_every_command_prints_json(apo: Command, sample: Path) -> None:
     found = {each["name"]: each for each in apo("-C", sample, "config", "list", "--json").json}
-    assert found["gate.provider"]["value"] == "local" and found["gate.provider"]["is_set"] is True
+    assert found["gate.provider"]["value"] == "agent" and found["gate.provider"]["is_set"] is True
     shown = apo("-C", sample, "config", "show", "gate.provider", "--json").json
     assert shown == found["gate.provider"]
     done = apo("-C", sample, "config", "set", "imports.follow", "codex", "--json").json

@@ -24,8 +24,7 @@ INDEX = ("memory.db", "memory.db-wal", "memory.db-shm", "memory.db-journal")
 LOCKS = ("scratch/.lock", "scratch/.index.lock", "scratch/.vectors.lock")
 CACHES = (
     "scratch/search.image", "scratch/search.image.new", "scratch/settings.json", "scratch/gate-cache.jsonl",
-    "scratch/gate-model.json", "scratch/proofs.json", "scratch/labelled.json", "scratch/headings.json",
-    "scratch/similarity.fit", "scratch/topics.json", "scratch/references.json",
+    "scratch/labelled.json", "scratch/similarity.fit", "scratch/topics.json", "scratch/references.json",
     "scratch/file-sightings.json", "scratch/prompt.md",
 )  # fmt: skip
 CACHE_FOLDERS = ("scratch/revisions", "scratch/prefixes", "scratch/flush", "scratch/harvest", "scratch/trash")

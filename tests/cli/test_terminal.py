@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import sys
 import termios
 import time
@@ -146,17 +145,6 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     assert terminal.process.exitstatus == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_restores_the_terminal(start: Start, sample: Path, number: signal.Signals) -> None:
-    terminal = start("open", sample, columns=80, lines=24)
-    terminal.until(lambda text: "1 feed" in text, "the workbench")
-    terminal.process.kill(number)
-    terminal.process.expect(pexpect.EOF, timeout=60)
-    everything = terminal.raw + (terminal.process.before or b"")
-    assert b"\x1b[?1049h" in everything and b"\x1b[?1049l" in everything
-    assert everything.rindex(b"\x1b[?1049l") > everything.rindex(b"\x1b[?1049h")
-
-
 def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(sample: Path, tmp_path: Path) -> None:
     """As under ``make``: the session leader gets the signal and keeps waiting."""
     number = tmp_path / "number"
@@ -186,7 +174,10 @@ def _is_running(process: int) -> bool:
 def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, sample: Path) -> None:
     terminal = start("open", sample, TERM="dumb")
     terminal.process.expect(pexpect.EOF, timeout=60)
-    assert b"autopoiesis trace" in (terminal.process.before or b"")
+    terminal.process.wait()
+    written = terminal.process.before or b""
+    assert b"autopoiesis trace" in written and b"\x1b" not in written
+    assert terminal.process.exitstatus == 1
 
 
 def test_nothing_is_drawn_while_nothing_changes(start: Start, sample: Path) -> None:

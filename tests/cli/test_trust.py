@@ -123,7 +123,7 @@ def test_trust_is_shown_granted_and_revoked(apo: Command, clone: Path) -> None:
     assert "not trusted" in apo("-C", clone, "trust", "--revoke").out
     assert "are ignored: the workspace is not trusted" in apo("-C", clone, "doctor").out
     listed = apo("-C", clone, "config", "list", "gate").out
-    assert re.search(r"gate\.provider +local +line 2: openai, not trusted", listed)
+    assert re.search(r"gate\.provider +agent +line 2: openai, not trusted", listed)
     assert apo("-C", clone, "trust", "--show", "--yes").code == 2
 
 

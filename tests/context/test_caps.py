@@ -1,4 +1,4 @@
-"""Caps of slots in KiB or tokens, reuse of unused room, model windows, and the gain of one more KiB."""
+"""Caps of slots in KiB or tokens, reuse of unused room, model windows, and the gain of 500 more tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.context import tokens
 from engine.context.caps import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
 from engine.context.compiler import CompileRequest, ContextCompiler
-from engine.context.next_kb import next_kb, tokens_of_kib
+from engine.context.next_pieces import NEXT_TOKENS, next_pieces
 from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult
@@ -234,9 +234,9 @@ def test_caps_and_budget_hold_for_any_settings(
             assert size(compiled, name) <= max(kib * 1024, 30 * (name == "history"))
         if limit is not None:
             assert slot(compiled, name).used <= max(limit, least * (name == "history"))
-    extra = sum(each.tokens for each in compiled.next_kb)
-    assert extra <= free(compiled) + 700
-    assert all(each.limit == "room" and each.tokens > 0 for each in compiled.next_kb)
+    extra = sum(each.tokens for each in compiled.next_pieces)
+    assert extra <= free(compiled) + NEXT_TOKENS
+    assert all(each.limit == "room" and each.tokens > 0 for each in compiled.next_pieces)
 
 
 # The model's window.
@@ -275,7 +275,7 @@ def test_windows_are_found_by_name_version_and_provider_prefix() -> None:
     assert all(100_000 <= window <= 2_000_000 for window in WINDOWS.values())
 
 
-# One more KiB.
+# 500 more tokens.
 
 
 def left(
@@ -284,7 +284,7 @@ def left(
     return LeftOut(label, priority, slot, label.partition(":")[2], "", size, None, "why", limit)
 
 
-def test_one_more_kib_adds_fitting_pieces_in_order_and_part_of_the_last() -> None:
+def test_more_tokens_add_fitting_pieces_in_order_and_part_of_the_last() -> None:
     missing = [
         left("topic:a", 100),
         left("topic:b", 5000),
@@ -292,7 +292,7 @@ def test_one_more_kib_adds_fitting_pieces_in_order_and_part_of_the_last() -> Non
         left("knowledge:d", 30, slot="knowledge", priority=3),
         left("history:1-9", 900, slot="history", priority=4),
     ]
-    got = next_kb(missing, 0, 260, frozenset())
+    got = next_pieces(missing, 0, 260, frozenset())
     assert [(each.label, each.tokens) for each in got] == [
         ("topic:a", 100),
         ("subscription:c", 60),
@@ -302,34 +302,33 @@ def test_one_more_kib_adds_fitting_pieces_in_order_and_part_of_the_last() -> Non
     assert got[-1].reason == "34 of its 900 tokens"
 
 
-def test_one_more_kib_adds_only_pieces_left_out_for_lack_of_room() -> None:
+def test_more_tokens_add_only_pieces_left_out_for_lack_of_room() -> None:
     missing = [left("topic:a", 10, limit="cap"), left("topic:b", 10, limit=""), left("topic:c", 0)]
-    assert next_kb(missing, 250, 250, frozenset()) == ()
+    assert next_pieces(missing, 250, 250, frozenset()) == ()
 
 
-def test_one_more_kib_extends_a_cut_section_by_any_amount() -> None:
-    [got] = next_kb([left("topic:a", 5000)], 0, 50, frozenset({"topic:a"}))
+def test_more_tokens_extend_a_cut_section_by_any_amount() -> None:
+    [got] = next_pieces([left("topic:a", 5000)], 0, 50, frozenset({"topic:a"}))
     assert got.tokens == 50
-    assert next_kb([left("topic:a", 5000)], 0, 50, frozenset()) == ()
+    assert next_pieces([left("topic:a", 5000)], 0, 50, frozenset()) == ()
     again = left("knowledge:a", 5000, slot="knowledge", priority=3)
-    assert next_kb([again], 0, 50, frozenset({"knowledge:a"})) == ()
+    assert next_pieces([again], 0, 50, frozenset({"knowledge:a"})) == ()
 
 
-def test_one_more_kib_gives_stable_sections_their_share() -> None:
+def test_more_tokens_give_stable_sections_their_share() -> None:
     memory = left("memory:MEMORY.md", 900, slot="memory", priority=1)
-    [got] = next_kb([memory], 160, 250, frozenset({"memory:MEMORY.md"}))
+    [got] = next_pieces([memory], 160, 250, frozenset({"memory:MEMORY.md"}))
     assert got.tokens == 160
-    assert tokens_of_kib("ab" * 512, 256) == tokens_of_kib("", 0) == 256
 
 
-def test_a_compile_reports_what_one_more_kib_would_add() -> None:
+def test_a_compile_reports_what_more_tokens_would_add() -> None:
     small = compile_rich(4096)
-    assert small.next_kb
+    assert small.next_pieces
     labels = {each.label for each in small.left_out}
-    assert {each.label for each in small.next_kb} <= labels
-    larger = compile_rich(4096 + 280)
+    assert {each.label for each in small.next_pieces} <= labels
+    larger = compile_rich(4096 + NEXT_TOKENS)
     brought = slot(larger, "history").used - slot(small, "history").used
     brought += slot(larger, "knowledge").used - slot(small, "knowledge").used
     brought += slot(larger, "topics").used - slot(small, "topics").used
     assert brought > 0
-    assert compile_rich(200_000).next_kb == ()
+    assert compile_rich(200_000).next_pieces == ()

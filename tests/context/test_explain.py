@@ -89,7 +89,7 @@ def test_control_characters_are_escaped(space: Space) -> None:
     assert "\\x1b[2J" in text
 
 
-def test_the_window_and_one_more_kib_have_their_own_lines(space: Space) -> None:
+def test_the_window_the_density_and_500_more_tokens_have_their_own_lines(space: Space) -> None:
     space.write("knowledge/memory/MEMORY.md", "# Core Memory\n" + LINE * 60)
     space.write("knowledge/journal/2026-02-17.md", LINE * 40)
     history = tuple(Turn("user", "10:00", (Text(f"Turn {each}. {LINE}"),)) for each in range(60))
@@ -98,9 +98,11 @@ def test_the_window_and_one_more_kib_have_their_own_lines(space: Space) -> None:
     text = outline(compiled)
     percent = 100 * compiled.tokens / 200_000
     assert f"model    {percent:.1f} % of the 200,000-token window of claude-haiku-4-5\n" in text
-    [more] = [line for line in text.splitlines() if line.startswith("1 KiB more would add: ")]
+    [more] = [line for line in text.splitlines() if line.startswith("500 more tokens would add: ")]
     assert "history " in more
-    assert "model" not in outline(space.compile("Hi")) and "1 KiB" not in outline(space.compile("Hi"))
+    assert f"density  {' · '.join(compiled.density.shares)}\n" in text
+    short = outline(space.compile("Hi"))
+    assert "model" not in short and short.endswith("500 more tokens would add nothing\n")
     assert window_share(replace(compiled, tokens=40_000)).startswith("20 % of")
     assert max(map(len, text.splitlines())) <= 100
 
@@ -108,5 +110,5 @@ def test_the_window_and_one_more_kib_have_their_own_lines(space: Space) -> None:
 def test_pieces_without_a_file_are_named_by_their_label() -> None:
     turns = LeftOut("history:3-9", 4, "history", "", "", 60, None, "older", "room")
     found = LeftOut("knowledge:a\x1b.md", 3, "knowledge", "a\x1b.md", "1-2", 1200, 0.5, "needs", "room")
-    assert next_line((turns, found)) == "1 KiB more would add: history 3-9 (60), a\\x1b.md:1-2 (1,200)"
-    assert next_line(()) == ""
+    assert next_line((turns, found)) == "500 more tokens would add: history 3-9 (60), a\\x1b.md:1-2 (1,200)"
+    assert next_line(()) == "500 more tokens would add nothing"

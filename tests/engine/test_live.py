@@ -250,7 +250,7 @@ def test_an_invalid_configuration_is_reported_and_the_old_one_kept(live: Live) -
     save(engine.workspace.config, "gate:\n  provider: crystal-ball\n")
     error = seen.wait(ErrorReported)
     assert "memory-config.yaml:2" in error.text
-    assert engine.config.gate.provider == "local"
+    assert engine.config.gate.provider == "agent"
 
 
 def test_stop_ends_every_thread(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_the_settings_file_is_valid_and_keeps_the_documented_budget() -> None:
     settings, problems = config_file.load((WORKSPACE / "memory-config.yaml").read_bytes())
     assert problems == ()
     assert settings.context_compiler.token_budget == 8192
-    assert settings.gate.provider == "local"
+    assert settings.gate.provider == "agent"
 
 
 def test_all_categories_are_present() -> None:

@@ -63,7 +63,6 @@ LOCAL = frozenset(
         "gate.claude_code_deadline_s",
         "gate.concurrency",
         "gate.on_failure",
-        "gate.local_min_labels",
         "flush.max_tokens",
         "flush.deadline_s",
         "flush.at",
@@ -140,7 +139,7 @@ def test_every_setting_is_marked_as_acting_or_known_to_be_local() -> None:
 def test_settings_of_a_stranger_have_no_effect_until_trusted(root: Path) -> None:
     settings = trust.read(files(root))
     assert settings.trust.state == "new"
-    assert settings.config.gate.provider == "local" and settings.config.gate.base_url == ""
+    assert settings.config.gate.provider == "agent" and settings.config.gate.base_url == ""
     assert settings.config.imports.follow == () and settings.config.search.embedding == "local"
     assert settings.config.chat.provider == "local"
     assert settings.config.gate.model == "dear", "settings that send nothing are kept"
@@ -168,7 +167,7 @@ def test_a_pull_that_changes_an_acting_setting_requires_trust_again(root: Path, 
     trust.trust(root, read_file(files(root))[0])
     (root / CONFIG_FILE).write_text(ACTS.replace(old, new))
     assert state(root) == "changed"
-    assert trust.read(files(root)).config.gate.provider == "local"
+    assert trust.read(files(root)).config.gate.provider == "agent"
     (root / CONFIG_FILE).write_text(ACTS + "days:\n  time_zone: UTC\n")
     assert state(root) == "trusted", "settings that send nothing may change"
 
@@ -257,7 +256,7 @@ def test_changing_a_setting_does_not_trust_a_strangers_settings(engine: Engine) 
     assert engine.config.imports.follow == ()
     shown: Configuration = engine.configuration
     assert shown.setting("gate.provider").ignored == "openai"
-    assert shown.setting("gate.provider").value == "local"
+    assert shown.setting("gate.provider").value == "agent"
 
 
 def test_init_on_a_clone_trusts_nothing(root: Path, tmp_path: Path) -> None:
@@ -293,7 +292,7 @@ def test_a_suspicious_trust_file_is_ignored(root: Path, tmp_path: Path, damage: 
 def test_cached_settings_cannot_be_forged(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (root / CONFIG_FILE).write_text("gate:\n  local_min_labels: 50\n")
+    (root / CONFIG_FILE).write_text("gate:\n  concurrency: 50\n")
     honest = read_file(files(root))[0]
     # A stranger with the same program and another key forges a cache entry for the same bytes.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "strangers"))
@@ -302,7 +301,7 @@ def test_cached_settings_cannot_be_forged(
     stamp, _, kept = (root / CACHE_FILE).read_bytes().partition(b"\n")
     assert own_key() is not None
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for forged in (kept, kept.replace(b'"local_min_labels": 50', b'"local_min_labels": 99')):
+    for forged in (kept, kept.replace(b'"concurrency": 50', b'"concurrency": 99')):
         (root / CACHE_FILE).write_bytes(stamp + b"\n" + forged)
         assert read_file(files(root))[0] == honest
         assert (root / CACHE_FILE).read_bytes().partition(b"\n")[0] != stamp

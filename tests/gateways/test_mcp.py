@@ -99,7 +99,7 @@ async def test_every_tool_has_a_title_schemas_and_hints(engine: Engine) -> None:
         assert client.instructions and "recall" in client.instructions
     assert set(tools) == {
         "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace",
-        "compile", "status", "propose_playbook",
+        "compile", "status", "propose_playbook", "playbook",
     }  # fmt: skip
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.description.endswith("."), name

@@ -53,17 +53,11 @@ LESSONS = [
 
 
 @each_case("text", LESSONS)
-def test_a_lesson_is_not_held_though_it_is_worded_like_an_order(text: str) -> None:
-    lesson = Text(f"Lesson for us: {text}.")
-    assert held(text, voices_of([Turn("user", "10:00", (lesson,))])) == ""
-    agent = Turn("agent", "10:02", (ToolCall("Bash", "pytest -q", "2 failed, 39 passed"), lesson))
-    assert held(text, voices_of([agent])) == "", "it is the conclusion of its own work"
-    for read in (
-        ToolCall("WebFetch", "https://a.example", "4 KB"),
-        ToolCall("Read", "NOTES.md", f"{text}, said the consultant"),
-        ToolCall("Bash", "make", " | ".join(text.split())),
-    ):
-        assert held(text, voices_of([Turn("agent", "10:01", (read,)), agent])) != "", "it may have read it"
+def test_a_lesson_in_the_persons_own_words_is_not_held_though_it_is_worded_like_an_order(text: str) -> None:
+    person = voices_of([Turn("user", "10:00", (Text(f"Lesson for us: {text}."),))])
+    assert held(text, person) == ""
+    agent = voices_of([Turn("agent", "10:00", (Text(f"Lesson for us: {text}."),))])
+    assert held(text, agent) == "looks like an instruction to a model", "it may have read it somewhere"
 
 
 def test_a_takeover_is_held_whoever_says_it() -> None:

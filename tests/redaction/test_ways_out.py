@@ -96,6 +96,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "instructions": KEY,
         "examples": [KEY, "a", "b", "c", "d"],
     },
+    "playbook": {"name": "zanzibar"},
     "trace": {"text": f"zanzibar {KEY}"},
     "compile": {"text": f"zanzibar {KEY}", "full": True},
     "status": {},

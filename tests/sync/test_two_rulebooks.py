@@ -18,8 +18,8 @@ from engine.sync.model import Side
 from tests.sync.machines import Machine
 
 LIVES = [
-    *(pytest.param(40, seed, id=f"life{seed:02}") for seed in (1, 2)),
-    *(pytest.param(60, seed, marks=pytest.mark.thorough, id=f"life{seed:02}") for seed in range(3, 40)),
+    pytest.param(40, 1, id="life01"),
+    *(pytest.param(60, seed, marks=pytest.mark.thorough, id=f"life{seed:02}") for seed in range(2, 40)),
 ]
 PAGE = "knowledge/people/ada.md"
 DAY_MINUTES = 24 * 60

@@ -7,6 +7,7 @@ from dataclasses import replace
 from engine.context.assemble import assemble
 from engine.context.budget import Candidate, Placement
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
+from engine.context.density import density_of
 from engine.context.tokens import count
 from tests.tui.fake_engine import REVIEW, SESSION
 
@@ -286,7 +287,8 @@ def compiled_of(pieces: list[Candidate], **changes: object) -> Compiled:
         active_topics=("github-pr-review", "code-style"),
         dropped_turns=4,
         unflushed_turns=1,
-        next_kb=(LEFT_OUT[1], LEFT_OUT[3]),
+        next_pieces=(LEFT_OUT[1], LEFT_OUT[3]),
+        density=density_of(placement.pieces),
     )
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -336,7 +338,7 @@ def with_many_results(number: int = 40) -> Compiled:
         for at in range(number)
     )
     turns = LeftOut("history:1-3", 4, "history", "", "", 212, None, "older than the window", "room")
-    return prompt(left_out=(*LEFT_OUT[:2], *results, turns), next_kb=LEFT_OUT[1:2])
+    return prompt(left_out=(*LEFT_OUT[:2], *results, turns), next_pieces=LEFT_OUT[1:2])
 
 
 def huge_prompt(sections: int = 4000, words: int = 25) -> Compiled:
@@ -351,4 +353,4 @@ def huge_prompt(sections: int = 4000, words: int = 25) -> Compiled:
             )
         )
     left = tuple(replace(LEFT_OUT[2], source=f"knowledge/left-{number}.md") for number in range(sections))
-    return compiled_of(pieces, budget=200_000, left_out=left, next_kb=())
+    return compiled_of(pieces, budget=200_000, left_out=left, next_pieces=())

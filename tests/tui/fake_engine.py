@@ -18,7 +18,7 @@ from engine.activation.trace import (
     Trace,
     TriggerHit,
 )
-from engine.context.compiled import Compiled, LeftOut, Section, Slot
+from engine.context.compiled import Compiled, Density, LeftOut, Section, Slot
 from engine.context.tools import ToolDefinition
 from engine.context.views import DigestView, LedgerRow, LedgerView, StatusView
 from engine.engine import Engine
@@ -312,6 +312,7 @@ def review_compiled() -> Compiled:
         boundaries=(4000, 16000, 20100),
         active_topics=("github-pr-review", "code-style"),
         dropped_turns=4,
+        density=Density(for_message=1228, always=5536, conversation=148),
     )
 
 

@@ -1,4 +1,4 @@
-"""The budget panel's extra lines: what one more KiB would include, and the model's window."""
+"""The budget panel's extra lines: its density, what 500 more tokens would add, and the model's window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import pytest
 
 from engine.context.compiled import LeftOut, Slot
 from tests.tui.fake_engine import review_compiled
-from tui.render.budget import FEW, alone_and_found, best_of, budget_lines, next_row, prompt_lines
+from tui.render.budget import (
+    FEW,
+    alone_and_found,
+    best_of,
+    budget_frame,
+    budget_lines,
+    next_row,
+    prompt_lines,
+)
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
 
@@ -20,19 +28,32 @@ MANY = tuple(
     replace(DEPLOY, source=f"knowledge/notes/{number}.md", tokens=100 + number, score=number / 400)
     for number in range(356)
 )
-MORE = replace(review_compiled(), next_kb=(DEPLOY, TURNS), model="claude-haiku-4-5", window=200_000)
+MORE = replace(review_compiled(), next_pieces=(DEPLOY, TURNS), model="claude-haiku-4-5", window=200_000)
 
 
 def text(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_one_more_kib_has_a_line_if_there_is_room() -> None:
-    assert "+1 KiB knowledge/procedures/deploy.md:12-40 180 · 1 more" in text(
-        budget_lines(MORE, 60, 30, PLAIN)
-    )
-    assert "+1 KiB" not in text(budget_lines(MORE, 60, 8, PLAIN))
-    assert "+1 KiB" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
+def test_what_more_tokens_would_add_has_a_line_if_there_is_room() -> None:
+    assert "+500 knowledge/procedures/deploy.md:12-40 180 · 1 more" in text(budget_lines(MORE, 60, 30, PLAIN))
+    assert "+500" not in text(budget_lines(MORE, 60, 8, PLAIN))
+    assert "+500" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, "18 % for this message · 80 % always there · 2 % conversation"),
+        (48, "18 % for this message · 80 % always there"),
+        (32, "18 % for this message"),
+    ],
+)
+def test_the_share_that_answers_the_message_stands_below_the_gauge(width: int, shown: str) -> None:
+    assert budget_lines(MORE, width, 30, PLAIN)[1].text == shown
+    assert prompt_lines(MORE, width, PLAIN)[1].text == shown
+    assert budget_frame(MORE) == "6,912/8,192 tok · 18 % for message"
+    assert budget_frame(None) == ""
 
 
 @pytest.mark.parametrize("width", [24, 32, 48, 80])
@@ -40,7 +61,7 @@ def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
     row = next_row(MORE, width, PLAIN)
     assert row.cells <= width
     assert "md:12-40"[-4:] in row.text
-    assert "history:3-9 60" in next_row(replace(MORE, next_kb=(TURNS,)), width, PLAIN).text
+    assert "history:3-9 60" in next_row(replace(MORE, next_pieces=(TURNS,)), width, PLAIN).text
 
 
 def test_the_share_of_the_model_window_is_shown_below_the_slots() -> None:
@@ -50,9 +71,9 @@ def test_the_share_of_the_model_window_is_shown_below_the_slots() -> None:
     assert "tokens that" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
 
 
-def test_the_prompt_page_lists_everything_one_more_kib_would_include() -> None:
+def test_the_prompt_page_lists_everything_that_more_tokens_would_add() -> None:
     shown = " ".join(text(prompt_lines(MORE, 100, PLAIN)).split())
-    assert "1 KiB more would add: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
+    assert "500 more tokens would add: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
 
 
 @pytest.mark.parametrize("width", [32, 38, 48, 60, 80, 120])
@@ -114,5 +135,5 @@ def test_the_prompt_page_lists_every_search_result_below_the_rest() -> None:
 
 def test_hostile_names_are_shown_only_as_text() -> None:
     bad = replace(DEPLOY, source="a\x1b[2J\n[red].md", label="x:\x1b", lines="\u202e")
-    shown = text(budget_lines(replace(MORE, next_kb=(bad,), model="m\x1b[2J"), 60, 30, PLAIN))
+    shown = text(budget_lines(replace(MORE, next_pieces=(bad,), model="m\x1b[2J"), 60, 30, PLAIN))
     assert "\x1b" not in shown and "\u202e" not in shown

@@ -184,7 +184,7 @@ async def test_o_shows_what_was_left_out(run: Run) -> None:
             await driven.press("o", "g")
             assert driven.focused_panel() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text, size
             items = driven.screen.left_out.items
-            assert items[0] == HeadItem("one more KB would include", tokens=515), size
+            assert items[0] == HeadItem("500 more tokens would add", tokens=515), size
             rows = [item for item in items if isinstance(item, SectionItem)]
             assert [row.tokens for row in rows] == [420, 95, 1317, 820, 40], size
             await driven.press("j", "j")
@@ -238,7 +238,7 @@ async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -
 
 
 async def test_an_empty_left_out_list_says_so(run: Run) -> None:
-    async with open_context(run, compiled=prompt(left_out=(), next_kb=())) as driven:
+    async with open_context(run, compiled=prompt(left_out=(), next_pieces=())) as driven:
         await driven.press("o")
         assert driven.text.count("nothing left out") == 2
 

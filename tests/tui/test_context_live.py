@@ -204,7 +204,7 @@ def poisoned(text: str) -> Compiled:
         text=whole,
         sections=sections,
         left_out=left,
-        next_kb=left[:1],
+        next_pieces=left[:1],
         active_topics=(text,),
         problems=(text,),
     )

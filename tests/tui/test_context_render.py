@@ -99,7 +99,7 @@ def test_what_one_more_kb_would_include_comes_first_and_only_once() -> None:
 
 def test_many_left_out_search_results_are_one_row_after_the_rest() -> None:
     compiled = with_many_results()
-    order = left_out_order(compiled.left_out, compiled.next_kb)
+    order = left_out_order(compiled.left_out, compiled.next_pieces)
     assert [each.label for each in order[:4]] == [
         "topic:release-notes", "memory:MEMORY.md", "history:1-3", "knowledge:gate"
     ]  # fmt: skip

@@ -18,19 +18,13 @@ from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
 from tui.kit.bridge import ALL_PARTS
 
 HOSTILE = [
-    "\x1b]52;c;ZXZpbA==\x07",
-    "\x1b[2J\x1b[H",
-    "\x9b31m\x90q\x9c",
-    "\u202egnp.exe\u2066",
-    "[/]",
-    "[/etc/passwd]",
-    "[@click=app.quit]x[/]",
-    "[todo] buy",
-    "[red]$accent[/red]",
-    "a\rb\tc\nd",
-    "\udc9b\ud800",
+    "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x1b[H\x9b31m\x90q\x9c\u202egnp.exe\u2066",  # terminal sequences
+    "[/][/etc/passwd]",  # no valid markup
+    "[@click=app.quit]x[/][todo] buy[red]$accent[/red]",  # valid markup
+    "a\rb\tc\nd\udc9b\ud800",  # line breaks, and what is no text
 ]
-COMBINED = ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])]
+"""One string of each kind that an interface could take for something other than text."""
+COMBINED = [HOSTILE[0], "".join(HOSTILE[1:])]
 """The strings joined into two, for screens with many keys after each string was tried alone."""
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -61,13 +61,14 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
         fake_search.results = RESULTS
         await driven.resize(120, 40)
         path = driven.engine.root / SESSION
-        lines = [path.read_text(encoding="utf-8"), *(f"pool {text} pool" for text in HOSTILE)]
+        markup = ("[@click=app.quit]x[/]", "[red]$accent[/red]")
+        lines = [path.read_text(encoding="utf-8"), *(f"pool {text} pool" for text in (*HOSTILE, *markup))]
         path.write_bytes("\n".join(lines).encode("utf-8", "replace"))
         await driven.press("1", "ctrl+r", "g", "2", "G")
         driven.app.clear_notifications()
         await driven.settle()
         assert_harmless(driven)
-        for text in ("[@click=app.quit]x[/]", "[red]$accent[/red]"):
+        for text in markup:
             assert f"pool {text} pool" in driven.text
         # as a query, and as an error
         for text in HOSTILE:

@@ -31,7 +31,7 @@ TOPIC = "dashboard-frontend"
 def root(sample: Path) -> Path:
     """The sample, calibrated, with a log of 100 decisions about one topic, 80 of them labelled."""
     table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
-    settings = f"watchers:\n  preset: calibrated\n  similarity_alone: always\n  policy:\n{table}"
+    settings = f"watchers:\n  preset: calibrated\n  policy:\n{table}gate:\n  provider: local\n"
     (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
     git(sample, "commit", "-qam", "thresholds")
     random = Random(5)
@@ -168,16 +168,6 @@ async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
         assert driven.now == proposal.thresholds and "held out, 5 folds" in driven.text
         await driven.press("enter")
         assert driven.state.today == proposal.thresholds
-
-
-async def test_the_screen_says_that_an_unproven_score_activates_nothing(root: Path) -> None:
-    config = root / "memory-config.yaml"
-    config.write_text(config.read_text().replace("  similarity_alone: always\n", ""), encoding="utf-8")
-    async with open_screen(root) as driven:
-        assert "without a trigger hit: never active until your labels prove its" in driven.text
-        assert driven.screen.decisions.items, "decisions are still listed, to be labelled"
-        await driven.press("f")
-        assert "until your labels prove it" in driven.state.proposals[TOPIC].refused
 
 
 async def test_a_read_only_workspace_is_not_changed(root: Path) -> None:

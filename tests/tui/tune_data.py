@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
-    similarity_alone="always",
     policy={
         "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
         "high": PolicyRow(activate=0.55, gate=0.2),

@@ -34,6 +34,7 @@ _ON_A_TERMINAL = Roles.of(
         "tier2": "magenta",
         "gate": "yellow",
         "active": "green",
+        "offered": "yellow",
         "dropped": "bright_black",
         "error": "red",
     }

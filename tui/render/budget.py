@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
 from engine.context.explain import next_line, window_share
+from engine.context.next_pieces import NEXT_TOKENS
 from tui.render.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
@@ -55,7 +56,7 @@ def budget_lines(
     roomy = height >= len(slots) + 6
     rows = [stacked(compiled, width, roles, coloured=coloured)]
     if roomy:
-        rows.append(Row())
+        rows.append(density_row(compiled, width, roles))
     used = max([len(count(slot.used)) for slot in slots] + [5])
     caps = max([len(_cap(slot)) for slot in slots] + [0])
     gauge = max(_GAUGE, width - _NAME - used - caps - 2 - any(_is_over(slot) for slot in slots))
@@ -68,7 +69,7 @@ def budget_lines(
         Row((f"message {count(message)} · reply reserve {count(compiled.reply_reserve)}", roles.muted))
     )
     rows.extend(_left_out(compiled, width, roles))
-    if compiled.next_kb and roomy:
+    if compiled.next_pieces and roomy:
         rows.append(next_row(compiled, width, roles))
     rows.extend(_footing(compiled, width, roles))
     return rows
@@ -108,10 +109,18 @@ def left_out_line(compiled: Compiled) -> str:
     return f"{count(len(compiled.left_out))} left out · {count(tokens)} tok"
 
 
+def density_row(compiled: Compiled, width: int, roles: Roles) -> Row:
+    """``34 % for this message · 41 % always there · 25 % conversation``, as many parts as fit whole."""
+    parts = list(compiled.density.shares)
+    while len(" · ".join(parts)) > width:
+        parts.pop()
+    return Row((" · ".join(parts), roles.muted))
+
+
 def next_row(compiled: Compiled, width: int, roles: Roles) -> Row:
-    """``+1 KiB  deploy.md:12-40 180 · 2 more``: what a larger budget would have added, best first."""
-    first, *others = compiled.next_kb
-    row = Row(("+1 KiB ", roles.muted))
+    """``+500  deploy.md:12-40 180 · 2 more``: what 500 more tokens would have added, best first."""
+    first, *others = compiled.next_pieces
+    row = Row((f"+{NEXT_TOKENS} ", roles.muted))
     tail = f" {count(first.tokens)}" + (f" · {count(len(others))} more" if others else "")
     name = place(first.source, first.lines) or first_line(first.label)
     room = max(8, width - row.cells - len(tail))
@@ -205,13 +214,19 @@ def budget_state(compiled: Compiled | None) -> str:
     return f"{count(compiled.tokens)}/{count(compiled.budget)} tok" if compiled is not None else ""
 
 
+def budget_frame(compiled: Compiled | None) -> str:
+    """The same with the share that answers the message: ``6,912/8,192 tok · 34 % for message``."""
+    shares = compiled.density.shares if compiled is not None else ()
+    return " · ".join((budget_state(compiled), *(each.replace("this ", "") for each in shares[:1])))
+
+
 def _label(section: Section) -> str:
     return f"{section.label}:{section.lines}" if section.lines else section.label
 
 
 def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
     """Every section of the prompt and everything left out, with reasons, for the budget's page."""
-    rows = [Row((budget_state(compiled), roles.strong)), Row()]
+    rows = [Row((budget_state(compiled), roles.strong)), density_row(compiled, width, roles), Row()]
     name = max(16, min(60, width // 2 - 6))
     stable = True
     for section in compiled.sections:
@@ -233,8 +248,7 @@ def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
             tokens = sum(item.tokens for item in found)
             rows.append(Row((f"{count(len(found))} search results · {count(tokens)} tok", roles.gate)))
             rows.extend(_page_row(item, name, width, roles) for item in found)
-    if compiled.next_kb:
-        rows.extend(wrap([(first_line(next_line(compiled.next_kb)), roles.muted)], width))
+    rows.extend(wrap([(first_line(next_line(compiled.next_pieces)), roles.muted)], width))
     return rows
 
 

@@ -26,6 +26,7 @@ MESSAGE_LINES = 12
 """Lines of the message above the explanation on its page."""
 _VERDICTS = {
     "active": "active",
+    "offered": "offered",
     "dropped": "dropped",
     "rejected": "rejected",
     "failed": "not active",
@@ -64,7 +65,7 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
 
 def verdict_lines(row: TopicTrace, width: int, roles: Roles, *, named: bool = True) -> list[Row]:
     """The topic, its verdict with the reason, and what would have changed it."""
-    tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(
+    tone = {"active": roles.active, "offered": roles.gate, "rejected": roles.gate, "failed": roles.error}.get(
         row.verdict, roles.muted
     )
     verdict, why = _VERDICTS[row.verdict], visible(row.why)
@@ -120,7 +121,7 @@ def _lead(label: str, number: int, roles: Roles) -> Row:
 
 def _tier1(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     pieces: list[Piece] = []
-    for hit in row.hits:
+    for hit in (*row.hits, *row.ignored):
         if pieces:
             pieces.append((" · ", roles.faint))
         pieces.extend(_hit(hit, roles))
@@ -132,6 +133,8 @@ def _hit(hit: TriggerHit, roles: Roles) -> Iterator[Piece]:
     yield (f"“{first_line(hit.matched)}”", roles.tier1)
     if hit.start >= 0:
         yield (f" at {hit.start}–{hit.end}", roles.faint)
+    if hit.negated:
+        yield (f", negated by “{first_line(hit.negated)}”", roles.muted)
 
 
 def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:

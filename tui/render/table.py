@@ -17,6 +17,7 @@ from tui.render.safe import first_line
 
 SIGNS: dict[Verdict, str] = {
     "active": "●",
+    "offered": "◐",
     "dropped": "○",
     "rejected": "✗",
     "failed": "!",
@@ -53,7 +54,9 @@ def tabulate(
     selected: int = 0,
     near: int = NEAR_MISSES,
 ) -> Table:
-    """Chooses the rows: those with hits, asked or active, ``near`` misses, and the rest if unfolded."""
+    """Chooses the rows: those with hits (negated, too), asked or active, ``near`` misses, and the rest if
+    unfolded.
+    """
     rows = trace.rows if trace is not None else ()
     if query:
         rows = tuple(row for row in rows if query.casefold() in row.topic.casefold())
@@ -61,7 +64,7 @@ def tabulate(
     hidden: list[TopicTrace] = []
     for row in rows:
         reached = row.gate or row.verdict in ("active", "failed") or row.rule.startswith(NOT_ASKED)
-        kept = bool(query or unfolded or row.hits or reached)
+        kept = bool(query or unfolded or row.hits or row.ignored or reached)
         if not kept and row.score > 0 and near > 0:
             near -= 1
             kept = True
@@ -208,16 +211,19 @@ def topic_row(
 
 
 def hit_words(row: TopicTrace) -> str:
-    """``✓ review, PR``: the distinct texts tier 1 matched."""
+    """``✓ review, PR``: the distinct texts tier 1 matched; ``not review`` if the message negates them."""
+    words = ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits or row.ignored))
     if not row.hits:
-        return "–"
-    return "✓ " + ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits))
+        return f"not {words}" if words else "–"
+    return f"✓ {words}"
 
 
 def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
     """``YES .91``, ``no``, ``failed``, or a dash if the gate was not asked."""
     if row.gate is None:
         return "–"
+    if row.gate.answer == "offered":
+        return "offer" if brief or tiny else "offered"
     word = {"yes": "YES", "no": "no", "failed": "fail" if brief else "failed"}[row.gate.answer]
     chance = f" {score(row.gate.probability)}" if row.gate.probability is not None and not tiny else ""
     if brief or tiny:
@@ -228,8 +234,9 @@ def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
 def gate_style(row: TopicTrace, roles: Roles) -> Style:
     if row.gate is None:
         return roles.faint
-    return {"yes": roles.active, "no": roles.gate, "failed": roles.error}[row.gate.answer]
+    return {"yes": roles.active, "failed": roles.error}.get(row.gate.answer, roles.gate)
 
 
 def verdict_style(verdict: Verdict, roles: Roles) -> Style:
-    return {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(verdict, roles.dropped)
+    tones = {"active": roles.active, "failed": roles.error, "offered": roles.gate, "rejected": roles.gate}
+    return tones.get(verdict, roles.dropped)

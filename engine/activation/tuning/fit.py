@@ -154,7 +154,7 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
     if moved < LEAST_LABELS:
         return (
             f"thresholds decide {moved} of {labelled} labelled decisions, at least {LEAST_LABELS} needed; "
-            f"{_other_deciders(table, topic, samples)}{more}"
+            f"a trigger decides the others{more}"
         )
     useful = int(samples.useful[samples.moved].sum())
     noise = moved - useful
@@ -168,14 +168,6 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
         what = "labelled" if len(kinds) == 1 else "useful or all noise"
         return f"all {what} decisions are about the same message, at least two messages needed{more}"
     return ""
-
-
-def _other_deciders(table: DecisionTable, topic: str, samples: Samples) -> str:
-    """What decides labelled decisions if not thresholds."""
-    status = table.alone(table.topic(topic)).status
-    if status is None or samples.moved[~samples.matched].all():
-        return "a trigger decides the others"
-    return f"without a trigger hit the score has no effect until your labels prove it ({status})"
 
 
 def _hold_out(

@@ -128,7 +128,7 @@ def figures(table: DecisionTable, topic: str, thresholds: Thresholds | None = No
 
 
 def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> str:
-    """What a topic's score may do without a trigger hit, one line; empty if it is not restricted.
+    """What keeps a topic's thresholds from having an effect, one line; empty if nothing does.
 
     Raises:
         KeyError: The topic is not in the table.
@@ -136,13 +136,7 @@ def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None =
     found = table.with_thresholds(topic, thresholds)
     if found.activation == "manual":
         return "activated only by hand: the thresholds have no effect"
-    alone = table.alone(found)
-    if alone.status is None:
-        return ""
-    if alone.activates:
-        return f"without a trigger hit: active by its score, proven by your labels ({alone.status})"
-    effect = "only a yes from the gate activates it" if alone.asks else "never active"
-    return f"without a trigger hit: {effect} until your labels prove its score ({alone.status})"
+    return ""
 
 
 def overview(

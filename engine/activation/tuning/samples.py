@@ -36,8 +36,6 @@ class Samples:
         for part in table.segments(topic):
             if part.matched:
                 matched[rows.size - (part.end - part.start) :] = True
-        if not table.decides_alone(topic):
-            scores = np.where(matched, scores, -np.inf)
         labelled = table.labels[rows] >= 0
         chosen = rows[labelled]
         return cls(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,6 @@ import numpy as np
 from engine.activation import policy
 from engine.activation.decision import LABELLERS, Decision
 from engine.activation.policy import Thresholds
-from engine.activation.proof import NO_EFFECT, NO_PROOF, Proof, SimilarityAlone
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.own import own_thresholds, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
@@ -31,11 +30,10 @@ if TYPE_CHECKING:
 RULED_YES = 0.5
 """Probability from which the local gate's fixed rule says yes."""
 
-FREE_GATES = frozenset({"", "local", "ask"})
+FREE_GATES = frozenset({"", "agent", "local", "ask"})
 """Gates whose answers are free."""
 
 _DAY_S = 86_400.0
-_NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
 _MIN_SCORE = 5e-324
 
@@ -61,7 +59,6 @@ class DecisionTable:
         topics: Today's topics.
         provider: Today's ``gate.provider``. Missing answers of ``local`` are calculated; those of other gates
             are expected to be as reliable as their actual answers.
-        proofs: What labels have proven about topics' scores, by name.
 
     Attributes:
         topics: Sorted names of today's topics, then of topics that are only in the log.
@@ -83,14 +80,12 @@ class DecisionTable:
         topics: Sequence[Topic],
         settings: WatcherSettings,
         provider: str = "",
-        proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> None:
         signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         scores = [_number(decision.scores.get(signal)) for decision in decisions]
         kept = [row for row, score in enumerate(scores) if score is not None]
         self._settings = settings
         self._provider = provider
-        self._proofs = proofs
         self._decisions = [decisions[row] for row in kept]
         self._left_out = Counter(decisions[row].topic for row, score in enumerate(scores) if score is None)
         self._topics = {topic.name: topic for topic in topics} | _gone_topics(decisions, topics)
@@ -186,9 +181,9 @@ class DecisionTable:
         """
         known = self.with_thresholds(topic, thresholds)
         found = policy.thresholds_of(known, self._settings, matched=matched)
-        found = found if matched else policy.alone_thresholds(found, self.alone(known))
-        activate = math.inf if found.activate is None else found.activate
-        gate = math.inf if found.gate is None else found.gate
+        never = not matched and self._settings.nominate == "pattern"
+        activate = math.inf if found.activate is None or never else found.activate
+        gate = math.inf if found.gate is None or never else found.gate
         if self._settings.preset == "spec" and not matched:
             # A score of 0 is no similarity at all, whatever the threshold.
             gate = max(gate, _MIN_SCORE)
@@ -198,21 +193,6 @@ class DecisionTable:
         """A topic with other thresholds in its file; unchanged for ``None``."""
         known = self._topics[name]
         return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
-
-    def alone(self, topic: Topic) -> SimilarityAlone:
-        """What a score may do for a topic if no trigger fired."""
-        if self._settings.nominate == "pattern":
-            return NO_EFFECT
-        proof = self._proofs.get(topic.name, NO_PROOF)
-        return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
-
-    def decides_alone(self, name: str) -> bool:
-        """Whether any score can activate a topic if no trigger fired.
-
-        Too few labels prove nothing at any threshold, and the local gate alone activates nothing.
-        """
-        alone = self.alone(self._topics[name])
-        return alone.asks or alone.activates or bool(self._proofs.get(name, NO_PROOF).held)
 
     @property
     def reliability(self) -> Reliability:
@@ -228,9 +208,10 @@ class DecisionTable:
         yes = self._yes
         if yes is None:
             answers = self._sorted_answers
-            if self._settings.preset == "calibrated" and self._provider == "local":
-                # The fixed rule's answer is known even if it was not asked. A local gate fitted to labels
-                # may differ from it.
+            if self._provider == "agent":  # what is offered is not active
+                answers = np.zeros_like(answers)
+            elif self._settings.preset == "calibrated" and self._provider == "local":
+                # Its answer is known even if it was not asked.
                 ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
                 answers = np.where(answers >= 0, answers, ruled)
             yes = self._yes = expected_yes(self._sorted_labels, answers, self.reliability)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from engine.activation.decision_reading import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
-from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import (
@@ -83,7 +82,6 @@ class Tuning:
         self._stamp: object = None
         self._known: object = None
         self._table: DecisionTable | None = None
-        self._proofs: Proofs | None = None
 
     def table(self) -> DecisionTable:
         """The replayable log; the same object until log, topics or settings change.
@@ -93,10 +91,7 @@ class Tuning:
         with self._guard:
             config = self._config()
             stamp = self._log.stamp()
-            topics, embedding = self._library.topics, config.watchers.embedding
-            if self._proofs is None or self._proofs.embedding != embedding:
-                self._proofs = Proofs(self._files, embedding)
-            known = topics, config.watchers, config.gate.provider, self._proofs(topics)
+            known = self._library.topics, config.watchers, config.gate.provider
             if self._table is None or stamp != self._stamp or known != self._known:
                 decisions = self._reading.update().decisions
                 with gc_paused():

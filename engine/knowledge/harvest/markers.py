@@ -15,24 +15,23 @@ A line that starts with                                            becomes
 =================================================================  =======================================
 
 Case, bold type and a leading bullet are ignored. A marked text ends with its paragraph. What counts is what
-the person typed, and the labels, but not the checkboxes, of the agent; without code and quotations. What the
-person may have pasted is for review. Most conversations mark nothing.
+the person typed, and the labels, but not the checkboxes, of the agent; without code and quotations. Most
+conversations mark nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from engine.context.replies import is_control
 from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, distinct, item_of
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
-from engine.provenance.hold import PASTED
-from engine.provenance.spoken import in_fences
+from engine.provenance.spoken import in_fences, own_and_quoted
 from engine.startup.lazy import expression
+from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import CORRECTION, QUOTED, Turn
-from engine.transcripts.typed import lines_of
 
 _LABELS: dict[str, Category] = {
     "decision": "decisions",
@@ -78,11 +77,22 @@ _STOP = expression(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3
 _LIST = expression(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _DASH = expression(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
-_PLAN = expression(
-    r"\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
-    re.IGNORECASE,
+_DOCUMENT = expression(
+    r"^[ \t]*#{1,6}[ \t]"
+    r"|\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""The plan that an agent's program sends in the person's place."""
+"""A document with headings, or the plan that an agent's program sends in the person's place."""
+
+
+def own_words(turn: Turn) -> str:
+    """What the person typed in a turn: no command with its expansion, answer to a form, plan, quotation,
+    paste, or text of a program.
+    """
+    if turn.role != "user" or turn.kind not in ("", CORRECTION):
+        return ""
+    own, _ = own_and_quoted(turn.text)
+    return "" if BY_PROGRAM.search(own) or _DOCUMENT.search(own) else own
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
@@ -98,13 +108,11 @@ def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
     """
     for turn in turns:
         if turn.role == "agent" and turn.kind != QUOTED:
-            lines = turn.text.split("\n")
-            own = ("" if is_code else line for line, is_code in zip(lines, in_fences(turn.text), strict=True))
-            yield from _Lines(list(own), "agent").items()
-        elif turn.role == "user" and turn.kind in ("", CORRECTION) and not _PLAN.match(turn.text):
-            said = lines_of(turn.text)
-            shown = [each.text if not each.why or each.is_uncertain else "" for each in said]
-            yield from _Lines(shown, "person", [each.why for each in said]).items()
+            lines = zip(turn.text.split("\n"), in_fences(turn.text), strict=True)
+            text = "\n".join("" if is_code else line for line, is_code in lines)
+            yield from _Lines(text, "agent").items()
+        else:
+            yield from _Lines(own_words(turn), "person").items()
 
 
 def is_labelled(line: str) -> bool:
@@ -114,29 +122,26 @@ def is_labelled(line: str) -> bool:
 
 @dataclass(slots=True)
 class _Lines:
-    """The lines of a text, why each may be pasted, and the current reading position."""
+    """A text and the current reading position."""
 
-    lines: Sequence[str]
+    text: str
     voice: Voice
-    whys: Sequence[str] = ()
     place: int = 0
 
     def items(self) -> Iterator[tuple[str, Item]]:
-        lines = self.lines
+        lines = self.text.split("\n")
         while self.place < len(lines):
-            start, line = self.place, lines[self.place]
+            line = lines[self.place]
             self.place += 1
-            name, found = "", list[Item]()
             if box := _BOX.fullmatch(line):
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
                 text = self._paragraph(lines, box["text"])
-                found = list(self._item(category, text)) if self.voice == "person" else []
+                for item in self._item(category, text) if self.voice == "person" else ():
+                    yield "", item
             elif label := _LABEL.fullmatch(line):
                 name = label["label"].lower()
-                found = list(self._labelled(_LABELS[name], label["text"], lines))
-            why = next(filter(None, self.whys[start : self.place]), "")
-            for item in found:
-                yield name, replace(item, why=f"{PASTED}{why}") if why else item
+                for item in self._labelled(_LABELS[name], label["text"], lines):
+                    yield name, item
 
     def _labelled(self, category: Category, text: str, lines: Sequence[str]) -> Iterator[Item]:
         if category == "playbooks":

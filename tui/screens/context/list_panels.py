@@ -9,7 +9,7 @@ from typing import ClassVar
 from engine.context.compiled import Compiled
 from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
-from tui.render.budget import budget_lines, budget_state
+from tui.render.budget import budget_frame, budget_lines
 from tui.render.draw import Row, wrap
 from tui.screens.context.lists import Columns, ListItem, SectionItem, draw_item
 
@@ -148,7 +148,7 @@ class SlotsPanel(LinesPanel):
         if compiled is None or compiled is not self._whole:
             self._whole = compiled
             self._budget = replace(compiled, left_out=()) if compiled is not None else None
-            self.set_frame(below=budget_state(compiled))
+            self.set_frame(below=budget_frame(compiled))
             self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:

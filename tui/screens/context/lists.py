@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, LeftOut, Section
+from engine.context.next_pieces import NEXT_TOKENS
 from tui.render.budget import alone_and_found, best_of
 from tui.render.budget import place as place_of
 from tui.render.draw import Row, bar, clip, clip_start, found, marked
@@ -132,7 +133,7 @@ def left_out_items(
 
     Args:
         entries: Ordered by ``left_out_order``.
-        wanted: How many of them one more KB would include.
+        wanted: How many of them 500 more tokens would add.
         budget: In tokens.
         unfolded: Whether to list grouped search results below their row.
     """
@@ -147,7 +148,7 @@ def left_out_items(
         others.insert(fold - wanted, _fold(found, len(entries), budget, unfolded=unfolded))
     if not first:
         return list(others)
-    head = HeadItem("one more KB would include", tokens=sum(row.tokens for row in first))
+    head = HeadItem(f"{NEXT_TOKENS} more tokens would add", tokens=sum(row.tokens for row in first))
     return [head, *first, *([HeadItem("after that", tokens=after)] if others else []), *others]
 
 

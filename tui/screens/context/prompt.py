@@ -70,17 +70,17 @@ def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
         tuple(ends),
         bisect_left(starts, length) if length else 0,
         tuple((bisect_left(begins, each), each) for each in compiled.boundaries),
-        left_out_order(compiled.left_out, compiled.next_kb),
+        left_out_order(compiled.left_out, compiled.next_pieces),
     )
 
 
-def left_out_order(left_out: Sequence[LeftOut], next_kb: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
-    """Orders left-out entries: what one more KB would include first, then the rest.
+def left_out_order(left_out: Sequence[LeftOut], next_pieces: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    """Orders left-out entries: what 500 more tokens would add first, then the rest.
 
     If there are many search results, they come last.
     """
-    known = {(each.label, each.source, each.lines) for each in next_kb}
+    known = {(each.label, each.source, each.lines) for each in next_pieces}
     alone, found = alone_and_found(
         [each for each in left_out if (each.label, each.source, each.lines) not in known]
     )
-    return (*next_kb, *alone, *found)
+    return (*next_pieces, *alone, *found)

@@ -187,7 +187,7 @@ def _diff_of(comparison: Comparison, change: int) -> TextPage:
 
 def _left_out_of(prepared: PreparedPrompt, query: str, unfolded: bool) -> list[ListItem]:
     compiled = prepared.compiled
-    wanted = len(compiled.next_kb)
+    wanted = len(compiled.next_pieces)
     return left_out_items(prepared.left_out, wanted, compiled.budget, query, unfolded=unfolded)
 
 

@@ -24,6 +24,7 @@ class ActivationPanel(LinesPanel):
     words = "activation"
     signs = (
         (SIGNS["active"], "active: in the prompt"),
+        (SIGNS["offered"], "offered: the agent is told of it, and opens it if it applies"),
         (SIGNS["dropped"], "dropped by tiers 1 and 2"),
         (SIGNS["rejected"], "rejected by the gate"),
         (SIGNS["failed"], "the gate did not answer"),

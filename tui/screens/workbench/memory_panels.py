@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.context.compiled import Compiled
 from engine.context.views import DigestView, LedgerView
 from tui.kit.panel import LinesPanel
-from tui.render.budget import budget_lines, budget_state, left_out_line
+from tui.render.budget import budget_frame, budget_lines, left_out_line
 from tui.render.digest import digest_counts, digest_lines, digest_state
 from tui.render.draw import Row, clip
 from tui.render.figures import count
@@ -50,7 +50,7 @@ class BudgetPanel(LinesPanel):
         if compiled is not None and compiled is self.compiled:
             return
         self.compiled = compiled
-        self.set_frame(below=budget_state(compiled))
+        self.set_frame(below=budget_frame(compiled))
         self.changed()
 
     @property

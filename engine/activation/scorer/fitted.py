@@ -1,0 +1,130 @@
+"""The regression as arrays: from the terms of a message to the log-odds of each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from engine.activation.scorer.words import Terms, code_of
+from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[numpy.uint32]
+    Floats = NDArray[numpy.float32]
+    Integers = NDArray[Any]
+
+PARTS_SHARE = 0.7
+"""Length of the vector of a text's parts of words; that of its words has length 1."""
+MEANING_SHARE = 0.7
+"""Length of its embedding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Weights for ``T`` topics and, after them, for messages that ask for nothing; ``F`` terms.
+
+    The log-odds of the classes of a message are ``base``, plus for each of its terms the term's value times
+    the weights at ``offsets``, plus its embedding times ``vectors``. A trigger is a term, too.
+    """
+
+    names: tuple[str, ...]  # the topics in order
+    codes: Codes  # uint32 ``[F]``, sorted
+    idf: Floats  # float32 ``[F]``
+    offsets: Integers  # int32 ``[F + 1]``: the weights of each term
+    classes: Integers  # int32: the class of each weight
+    weights: Floats  # float32
+    vectors: Floats  # float32 ``[D, T + 1]``
+    base: Floats  # float32 ``[T + 1]``
+
+    @classmethod
+    def array_names(cls) -> tuple[str, ...]:
+        """The fields that are arrays."""
+        return tuple(item.name for item in fields(cls) if item.name != "names")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a message's terms, embedding and triggers add to the log-odds of each class.
+
+    Each is float32 ``[T + 1]``; their sum, with ``base``, is the log-odds.
+    """
+
+    base: Floats
+    words: Floats
+    letters: Floats
+    vectors: Floats
+    trigger: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The log-odds of each class, up to a constant."""
+        total: Floats = self.base + self.words + self.letters + self.vectors + self.trigger
+        return total
+
+
+def parts_of_message(terms: Terms, vector: Floats, triggers: Iterable[str], fitted: Fitted) -> Parts:
+    """The parts of the log-odds of a message.
+
+    Args:
+        vector: Its embedding, float32 ``[D]``.
+        triggers: The topics whose triggers fired.
+    """
+    fired = numpy.array([trigger_code(name) for name in triggers], dtype=numpy.uint32)
+    words = values_of(terms.words, terms.word_counts, fitted)
+    letters = PARTS_SHARE * values_of(terms.parts, terms.part_counts, fitted)
+    return Parts(
+        fitted.base,
+        summed(terms.words, words, fitted),
+        summed(terms.parts, letters, fitted),
+        MEANING_SHARE * (vector @ fitted.vectors),
+        summed(fired, numpy.ones(len(fired), dtype=numpy.float32), fitted),
+    )
+
+
+def trigger_code(topic: str) -> int:
+    """The code of the term that a topic's triggers are."""
+    return code_of(f"!{topic}")
+
+
+def values_of(codes: Codes, counts: Floats, fitted: Fitted) -> Floats:
+    """The values of the terms of a text: sublinear TF-IDF of length 1; 0 for unknown terms."""
+    places, known = places_in(fitted.codes, codes)
+    values = numpy.zeros(len(codes), dtype=numpy.float32)
+    values[known] = (1 + numpy.log(counts[known])) * fitted.idf[places]
+    length = float(numpy.sqrt(values @ values))
+    return values / length if length > 0 else values
+
+
+def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_]]:
+    """Looks codes up in sorted ones: the places of those found, in order, and for each whether it is."""
+    if not len(known):
+        return numpy.zeros(0, dtype=numpy.int64), numpy.zeros(len(codes), dtype=bool)
+    places = numpy.minimum(numpy.searchsorted(known, codes), len(known) - 1)
+    is_known = known[places] == codes
+    return places[is_known], is_known
+
+
+def summed(codes: Codes, values: Floats, fitted: Fitted) -> Floats:
+    """The sum of terms' weights times their values, float32 ``[T + 1]``."""
+    places, known = places_in(fitted.codes, codes)
+    sizes, classes, weights = gathered(places, fitted)
+    whole = numpy.bincount(
+        classes, weights=weights * numpy.repeat(values[known], sizes), minlength=len(fitted.base)
+    )
+    return whole.astype(numpy.float32)
+
+
+def gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floats]:
+    """The number of weights of each of some terms, and their classes and weights, one after the other."""
+    firsts, lasts = fitted.offsets[places], fitted.offsets[places + 1]
+    pieces: Sequence[slice] = [slice(*ends) for ends in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    return (
+        lasts - firsts,
+        numpy.concatenate([fitted.classes[:0], *(fitted.classes[piece] for piece in pieces)]),
+        numpy.concatenate([fitted.weights[:0], *(fitted.weights[piece] for piece in pieces)]),
+    )

@@ -1,0 +1,281 @@
+"""Tier 2 of the ``calibrated`` preset: the probability that a topic applies (spec 4.2, design 4)."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import numpy
+
+from engine.activation.scorer.evidence import LEAST_LOGIT, weight_of
+from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
+from engine.activation.scorer.highlight import telling_words
+from engine.activation.scorer.store import FitStore, fingerprint
+from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
+from engine.activation.scorer.words import terms_of, words_of
+from engine.activation.signals import content_words
+from engine.activation.similarity import UNGUARDED, Explanation, Hits
+from engine.activation.trace import Contribution, Score
+from engine.meaning.vectors import TokenVectors
+from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engine.activation.labelled import Labelled
+    from engine.topics.model import Topic
+
+    Floats = NDArray[numpy.float32]
+
+Fired = Callable[[str], Collection[str]]
+"""Returns the topics whose triggers fire on a text."""
+
+BASE, OTHERS, TRIGGER = "base", "other topics", "trigger"
+SIGNALS = {"words": "words", "letters": "letters", "vectors": "vectors"}
+"""The signals of a text: what a trace calls them, and the attribute of ``Parts``."""
+SMALLEST = 0.05
+"""Log-odds below which a contribution is not shown."""
+
+_CERTAIN = 16.0
+_UNKNOWN = -5.0
+"""Log-odds, against a message that asks for nothing, of a topic that is not fitted yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The topics and the fit of their texts."""
+
+    topics: Mapping[str, Topic]
+    texts: tuple[TopicTexts, ...]
+    fitted: Fitted
+    places: Mapping[str, int]  # of the topics in the fit
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The results for the last message, which is needed twice: for scores and for explanations."""
+
+    text: str
+    hits: Hits
+    fitted: Fitted
+    parts: Parts
+    added: Mapping[str, float]  # to the log-odds of topics with a hit
+    logits: Mapping[str, float]  # the log-odds of each topic
+
+
+class CalibratedScorer:
+    """A logistic regression on words, pairs of words, parts of words, local embeddings and trigger hits, with
+    a class for messages that ask for nothing. Thread-safe.
+
+    Args:
+        vectors: By default the shipped ones.
+        store: Keeps the fit between processes.
+        labelled: Returns labelled messages by topic, which weigh more than examples.
+        matching: Returns a function that applies the triggers of some topics to a text.
+        patient: If false, a missing fit is left to a later ``relearn``: until then the last stored one is
+            used, or none, and topics that are not in it are scored by their triggers alone.
+    """
+
+    deciding = "probability"
+
+    def __init__(
+        self,
+        *,
+        vectors: Embedding | None = None,
+        store: FitStore | None = None,
+        labelled: Callable[[], Mapping[str, Labelled]] | None = None,
+        matching: Callable[[Sequence[Topic]], Fired] | None = None,
+        patient: bool = True,
+    ) -> None:
+        self._vectors: Embedding = vectors or TokenVectors()
+        self._store = store
+        self._labelled = labelled
+        self._matching = matching
+        self._patient = patient
+        self._known: _Known | None = None
+        self._last: _Last | None = None
+        self._updating = threading.Lock()
+        self._relearning = threading.Lock()
+        self._replacing = threading.Lock()
+
+    def update(self, topics: Sequence[Topic]) -> None:
+        """Fits the topics, unless there is already a fit of exactly these texts.
+
+        Until it is done, messages are scored with the previous fit.
+        """
+        by_name = {topic.name: topic for topic in topics}
+        with self._updating:
+            while not self._replaced(
+                self._known, by_name, self._texts(by_name), UNGUARDED, patient=self._patient
+            ):
+                pass
+
+    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+        """Learns from added and removed labels; returns whether there were any.
+
+        Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
+        is dropped and the new topics are used. Calls run one after the other: a later one knows every label
+        given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
+        """
+        with self._relearning:
+            before = known = self._known
+            while known is not None:
+                texts = self._texts(known.topics)
+                if texts == known.texts or self._replaced(known, known.topics, texts, guard):
+                    break
+                known = self._known
+            after = self._known
+        return before is not None and after is not None and after.texts != before.texts
+
+    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+        """The probability of every topic."""
+        known = self._known
+        if known is None:
+            return {}
+        logits = self._find(text, hits, known).logits
+        return {name: (Score(self.deciding, probability_of(logits[name])),) for name in known.topics}
+
+    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
+        """What adds up to the log-odds of some topics, and the words in their favour.
+
+        ``other topics`` is what is lost to topics that apply as well, and to nothing.
+        """
+        known = self._known
+        if known is None:
+            return {}
+        found = self._find(text, hits, known)
+        fitted = [name for name in dict.fromkeys(names) if name in known.places]
+        places = [known.places[name] for name in fitted]
+        against = {
+            signal: getattr(found.parts, field)[places].tolist()
+            for signal, field in {BASE: "base", **SIGNALS, TRIGGER: "trigger"}.items()
+        }
+        telling = dict(zip(fitted, telling_words(text, known.fitted, places), strict=True))
+        explained = {}
+        for name in dict.fromkeys(names):
+            if name not in found.logits:
+                continue
+            index = fitted.index(name) if name in telling else None
+            parts = {signal: 0.0 if index is None else values[index] for signal, values in against.items()}
+            parts[TRIGGER] += found.added.get(name, 0.0)
+            parts[OTHERS] = found.logits[name] - sum(parts.values())
+            explained[name] = Explanation(_shown(parts), telling.get(name, ()))
+        return explained
+
+    def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
+        """The current texts of the topics, including labels."""
+        labelled = self._labelled() if self._labelled is not None else {}
+        return tuple(texts_of(topic, labelled.get(name)) for name, topic in topics.items())
+
+    def _replaced(
+        self,
+        known: _Known | None,
+        topics: Mapping[str, Topic],
+        texts: tuple[TopicTexts, ...],
+        guard: AbstractContextManager[object],
+        *,
+        patient: bool = True,
+    ) -> bool:
+        """Replaces the known state by topics and a fit of their texts, unless it is no longer ``known``;
+        returns whether it did. No message waits for the fit.
+        """
+        key, fitted, is_new = "", None if known is None else known.fitted, False
+        if known is None or known.texts != texts:
+            key = fingerprint(texts, self._vectors.version)
+            fitted = None if self._store is None else self._store.load(key, self._vectors.dimensions)
+            if fitted is None and patient:
+                fitted, is_new = self._fit(topics, texts), True
+            elif fitted is None:
+                texts = ()  # not these texts: ``relearn`` fits them
+                fitted = known.fitted if known is not None else self._latest()
+        if fitted is None:
+            fitted = NO_FIT
+        with guard, self._replacing:
+            if self._known is not known:
+                return False
+            self._known = _Known(
+                topics, texts, fitted, {name: place for place, name in enumerate(fitted.names)}
+            )
+        # Only a fit in use is saved: one that came too late must not overwrite it.
+        if is_new and self._store is not None:
+            self._store.save(key, fitted)
+        return True
+
+    def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
+        if not texts:
+            return NO_FIT
+        from engine.activation.scorer.fit import fit  # noqa: PLC0415 — imports scikit-learn
+
+        fired = None if self._matching is None else self._matching(tuple(topics.values()))
+        return fit(texts, self._vectors, fired)
+
+    def _latest(self) -> Fitted | None:
+        return None if self._store is None else self._store.load("", self._vectors.dimensions)
+
+    def _find(self, text: str, hits: Hits, known: _Known) -> _Last:
+        last = self._last
+        if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
+            return last
+        vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
+        parts = parts_of_message(terms_of(words_of(text)), vector, sorted(hits), known.fitted)
+        total = parts.total.astype(numpy.float64)
+        names = [name for name in known.topics if name not in known.places]
+        totals = dict(zip((*known.fitted.names, None), total.tolist(), strict=True))
+        totals = {name: of for name, of in totals.items() if name is None or name in known.topics}
+        totals |= dict.fromkeys(names, _UNKNOWN + totals[None])
+        before, added = dict(totals), {}
+        words = content_words(text) if hits else frozenset()
+        for name in hits.keys() & known.topics.keys():
+            rest = _sum_of(of for other, of in before.items() if other != name)
+            lifted = max(before[name], rest + LEAST_LOGIT)
+            totals[name] = lifted + weight_of(known.topics[name], hits[name], words)
+            added[name] = totals[name] - before[name]
+        self._last = last = _Last(text, dict(hits), known.fitted, parts, added, _logits(totals))
+        return last
+
+
+NO_FIT = Fitted(
+    names=(),
+    codes=numpy.zeros(0, dtype=numpy.uint32),
+    idf=numpy.zeros(0, dtype=numpy.float32),
+    offsets=numpy.zeros(1, dtype=numpy.int32),
+    classes=numpy.zeros(0, dtype=numpy.int32),
+    weights=numpy.zeros(0, dtype=numpy.float32),
+    vectors=numpy.zeros((0, 1), dtype=numpy.float32),
+    base=numpy.zeros(1, dtype=numpy.float32),
+)
+"""The fit of no topic."""
+
+
+def probability_of(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
+
+
+def _sum_of(logs: Iterable[float]) -> float:
+    """The logarithm of a sum, from the logarithms of its terms."""
+    terms = list(logs)
+    most = max(terms)
+    return most + math.log(sum(math.exp(term - most) for term in terms))
+
+
+def _logits(totals: Mapping[str | None, float]) -> dict[str, float]:
+    """The log-odds of each topic from the scores of all classes, of which ``None`` is nothing."""
+    most = max(totals.values())
+    shares = {name: math.exp(of - most) for name, of in totals.items()}
+    whole = sum(shares.values())
+    return {
+        name: max(
+            -_CERTAIN, min(_CERTAIN, math.log(share / max(whole - share, 1e-12)) if share else -_CERTAIN)
+        )
+        for name, share in shares.items()
+        if name is not None
+    }
+
+
+def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:
+    """The contributions worth showing, strongest first."""
+    shown = [Contribution(signal, weight) for signal, weight in parts.items() if abs(weight) >= SMALLEST]
+    return tuple(sorted(shown, key=lambda part: (-abs(part.weight), part.signal)))

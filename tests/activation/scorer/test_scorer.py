@@ -1,0 +1,376 @@
+"""The scorer turns topics into probabilities and reasons; with a fake embedding."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.activation.labelled import Labelled
+from engine.activation.scorer.fit import fit
+from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.scorer import CalibratedScorer, probability_of
+from engine.activation.scorer.store import FIT_PATH, FitStore
+from engine.activation.scorer.texts import TopicTexts
+from engine.activation.similarity import deciding_value
+from engine.activation.trace import TriggerHit
+from engine.topics.model import Topic, Trigger
+from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
+from tests.activation.support import topic, workspace_files
+from tests.cases import each_case
+
+
+def known(name: str, examples: Sequence[str], **fields: Any) -> Topic:
+    return topic(name, title=name, examples=tuple(examples), **fields)
+
+
+TOPICS = (known("refund", REFUND), known("deploy", DEPLOY), known("holiday", HOLIDAY))
+MONEY = (TriggerHit(0, "keywords", "money", 0, 5),)
+
+
+def make_scorer(topics: Sequence[Topic] = TOPICS, **options: Any) -> CalibratedScorer:
+    found = CalibratedScorer(vectors=FakeVectors(), **options)
+    found.update(topics)
+    return found
+
+
+def probabilities(
+    found: CalibratedScorer, text: str, hits: Mapping[str, Sequence[TriggerHit]] | None = None
+) -> dict[str, float]:
+    return {name: deciding_value(of, "probability") for name, of in found.score(text, hits or {}).items()}
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The topic names of each computed fit."""
+    made_of: list[tuple[str, ...]] = []
+
+    def counting(texts: Sequence[TopicTexts], *rest: Any) -> Fitted:
+        made_of.append(tuple(each.name for each in texts))
+        return fit(texts, *rest)
+
+    monkeypatch.setattr("engine.activation.scorer.fit.fit", counting)
+    return made_of
+
+
+def test_the_matching_topic_is_the_most_probable() -> None:
+    of = probabilities(make_scorer(), "please give me my money back")
+    assert of["refund"] > 0.4 > 0.15 > max(of["deploy"], of["holiday"])
+
+
+@each_case("text", ["thanks", "ok", "yes please", "sounds good", "tell me a joke", "zzz qqq"])
+def test_a_message_that_asks_for_nothing_reaches_no_topic(text: str) -> None:
+    assert max(probabilities(make_scorer(), text).values()) < 0.2
+
+
+def test_probabilities_of_all_topics_and_of_nothing_add_up_to_one_without_hits() -> None:
+    of = probabilities(make_scorer(), "deploy my refund in july")
+    assert 0 < sum(of.values()) < 1
+    assert all(0 <= value <= 1 for value in of.values())
+
+
+def test_before_the_first_update_there_are_no_scores() -> None:
+    found = CalibratedScorer(vectors=FakeVectors())
+    assert found.score("a message", {}) == {}
+    assert found.explain("a message", {}, ["refund"]) == {}
+
+
+def test_without_topics_there_is_nothing_to_score() -> None:
+    found = make_scorer(())
+    assert found.score("a message", {}) == {}
+    assert found.explain("a message", {"gone": MONEY}, ["gone"]) == {}
+
+
+@each_case("text", ["", "😀", "\ud800", "…"])
+def test_a_message_without_words_is_improbable_for_every_topic(text: str) -> None:
+    assert max(probabilities(make_scorer(), text).values()) < 0.2
+
+
+def test_a_single_topic_without_examples_is_scored_by_what_its_file_says() -> None:
+    found = make_scorer((topic("deploy", title="Deploying", description="When a release is deployed"),))
+    of = probabilities(found, "the release is to be deployed"), probabilities(found, "a song of the sea")
+    assert of[0]["deploy"] > of[1]["deploy"]
+
+
+def test_a_topic_of_emoji_alone_is_scored() -> None:
+    found = make_scorer((known("party", ("🎉",)), known("sad", ())))
+    assert set(probabilities(found, "a party 🎉")) == {"party", "sad"}
+
+
+def test_equal_topics_share_the_probability() -> None:
+    of = probabilities(
+        make_scorer((known("a", REFUND, description="x"), known("b", REFUND, description="x"))), REFUND[0]
+    )
+    assert of["a"] == pytest.approx(of["b"], abs=0.1)
+
+
+def test_a_hit_lifts_its_topic_and_takes_from_the_others() -> None:
+    found = make_scorer(
+        (replace(TOPICS[0], triggers=(Trigger("keywords", words=("penguin",)),)), *TOPICS[1:])
+    )
+    hits = {"refund": (TriggerHit(0, "keywords", "penguin", 2, 9),), "gone": (TriggerHit(0, "url", "x"),)}
+    plain, lifted = probabilities(found, "a penguin"), probabilities(found, "a penguin", hits)
+    assert plain["refund"] < 0.1
+    assert lifted["refund"] > 0.5, "the message consists of the match"
+    assert lifted["deploy"] < plain["deploy"]
+    assert set(lifted) == set(plain)
+
+
+def test_what_is_known_of_a_trigger_comes_from_the_texts_it_fires_on() -> None:
+    """One that fires on what other topics are asked for counts for less."""
+
+    def score(fires_on: Sequence[str]) -> float:
+        found = make_scorer(matching=lambda _: lambda text: ["refund"] if text in fires_on else [])
+        return probabilities(found, "the new version and the money", {"refund": MONEY})["refund"]
+
+    assert score(REFUND) > score(DEPLOY)
+
+
+def test_the_parts_of_an_explanation_add_up_to_the_score() -> None:
+    found = make_scorer(matching=lambda _: lambda text: ["refund"] if "money" in text else [])
+    for text, hits in (("can i have my money back", {"refund": MONEY}), ("deploy it to the holiday", {})):
+        of = probabilities(found, text, hits)
+        for name, explained in found.explain(text, hits, [*of]).items():
+            logit = sum(part.weight for part in explained.contributions)
+            assert of[name] == pytest.approx(probability_of(logit), abs=0.05)
+
+
+def test_each_requested_topic_is_explained() -> None:
+    found = make_scorer()
+    text = "can i have my money back"
+    explained = found.explain(text, {}, ["refund", "deploy", "refund", "gone"])
+    assert list(explained) == ["refund", "deploy"]
+    weights = [part.weight for part in explained["refund"].contributions]
+    assert weights == sorted(weights, key=abs, reverse=True)
+    parts = {part.signal: part.weight for part in explained["refund"].contributions}
+    assert min(parts["words"], parts["letters"], parts["vectors"]) > 0
+    assert "trigger" not in parts
+    shown = [text[span.start : span.end] for span in explained["refund"].words]
+    assert "money" in shown
+    assert shown == [word for word in text.split() if word in shown]
+
+
+@pytest.mark.parametrize("with_hit", [True, False])
+def test_a_trigger_is_a_reason_only_for_topics_it_fired_for(with_hit: bool) -> None:
+    hits = {"refund": MONEY} if with_hit else {}
+    explained = make_scorer().explain("money for the bus", hits, ["refund", "deploy"])
+    for name in explained:
+        triggers = [part.weight for part in explained[name].contributions if part.signal == "trigger"]
+        assert bool(triggers) == (with_hit and name == "refund")
+        assert all(weight > 0 for weight in triggers)
+
+
+def test_labels_move_the_message_and_those_like_it() -> None:
+    message, like = "my card was charged twice", "My card was charged TWICE!"
+    before = make_scorer()
+    useful = make_scorer(labelled=lambda: {"refund": Labelled(useful=(message,))})
+    for text in (message, like):
+        assert probabilities(useful, text)["refund"] > probabilities(before, text)["refund"] + 0.2
+    text = "give me my money back for the bus"
+    noise = make_scorer(labelled=lambda: {"refund": Labelled(noise=(text,))})
+    for each in (text, text.upper()):
+        assert probabilities(noise, each)["refund"] < probabilities(before, each)["refund"] - 0.2
+
+
+def test_noise_for_one_topic_speaks_for_what_else_the_message_is_about() -> None:
+    both = "deploy the new version and give me my money back"
+    before = make_scorer()
+    after = make_scorer(labelled=lambda: {"refund": Labelled(noise=(both,))})
+    assert probabilities(after, both)["refund"] < probabilities(before, both)["refund"]
+    assert probabilities(after, both)["deploy"] >= probabilities(before, both)["deploy"]
+
+
+def test_unchanged_texts_are_not_fitted_again(fits: list[tuple[str, ...]]) -> None:
+    found = make_scorer()
+    found.update(TOPICS)
+    found.update([replace(each, priority="low", forced=True, similarity_threshold=0.4) for each in TOPICS])
+    assert len(fits) == 1
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def examples(state: dict[str, Any]) -> None:
+    state["topics"] = (replace(TOPICS[0], examples=REFUND[:2]), *TOPICS[1:])
+
+
+def instructions(state: dict[str, Any]) -> None:
+    state["topics"] = (replace(TOPICS[0], instructions="Pay it back."), *TOPICS[1:])
+
+
+def description(state: dict[str, Any]) -> None:
+    state["topics"] = (replace(TOPICS[0], description="Reimbursement"), *TOPICS[1:])
+
+
+def triggers(state: dict[str, Any]) -> None:
+    state["topics"] = (replace(TOPICS[0], triggers=(Trigger("pattern", match="x"),)), *TOPICS[1:])
+
+
+def one_less(state: dict[str, Any]) -> None:
+    state["topics"] = TOPICS[1:]
+
+
+def another_order(state: dict[str, Any]) -> None:
+    state["topics"] = TOPICS[::-1]
+
+
+def useful(state: dict[str, Any]) -> None:
+    state["labelled"] = {"refund": Labelled(useful=("pay me",))}
+
+
+def noise(state: dict[str, Any]) -> None:
+    state["labelled"] = {"refund": Labelled(noise=("pay me",))}
+
+
+CHANGES = (examples, instructions, description, triggers, one_less, another_order, useful, noise)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_any_change_to_a_topics_texts_causes_a_new_fit(
+    change: Change, tmp_path: Path, fits: list[tuple[str, ...]]
+) -> None:
+    state: dict[str, Any] = {"topics": TOPICS, "labelled": {}}
+    files = workspace_files(tmp_path)
+
+    def updated() -> None:
+        make_scorer(state["topics"], store=FitStore(files), labelled=lambda: state["labelled"])
+
+    updated()
+    updated()
+    assert len(fits) == 1
+    change(state)
+    updated()
+    updated()
+    assert len(fits) == 2
+
+
+def test_other_vectors_cause_a_new_fit(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+    store = FitStore(workspace_files(tmp_path))
+    make_scorer(store=store)
+    vectors = FakeVectors()
+    vectors.version = "trained anew"
+    CalibratedScorer(vectors=vectors, store=store).update(TOPICS)
+    assert len(fits) == 2
+
+
+def test_a_stored_fit_needs_no_embedding_and_no_fit(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+    store = FitStore(workspace_files(tmp_path))
+    first = make_scorer(store=store)
+    vectors = FakeVectors()
+    again = CalibratedScorer(vectors=vectors, store=store)
+    again.update(TOPICS)
+    assert vectors.texts == []
+    assert len(fits) == 1
+    assert again.score("money back", {}) == first.score("money back", {})
+
+
+def test_an_impatient_scorer_leaves_the_fit_to_relearn(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+    """A hook never waits for a fit: it scores by the last one, and by triggers what is not in it."""
+    store = FitStore(workspace_files(tmp_path))
+    make_scorer(TOPICS[:2], store=store)
+    hasty = make_scorer(TOPICS, store=store, patient=False)
+    assert len(fits) == 1
+    assert probabilities(hasty, "give me my money back")["refund"] > 0.4
+    assert probabilities(hasty, "some holidays in july")["holiday"] < 0.05
+    hit = {"holiday": (TriggerHit(0, "keywords", "july", 0, 4),)}
+    assert probabilities(hasty, "july", hit)["holiday"] > 0.3
+    assert hasty.relearn()
+    assert len(fits) == 2
+    assert probabilities(hasty, "request some holidays in july")["holiday"] > 0.3
+    assert not hasty.relearn()
+
+
+def test_without_any_fit_an_impatient_scorer_goes_by_triggers() -> None:
+    hasty = make_scorer(patient=False)
+    assert max(probabilities(hasty, "give me my money back").values()) < 0.05
+    assert probabilities(hasty, "money", {"refund": MONEY})["refund"] > 0.3
+    assert hasty.explain("money", {"refund": MONEY}, ["refund", "deploy"])["refund"].contributions
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\3\4", b"\0" * 100])
+def test_a_damaged_fit_is_recomputed(damage: bytes, tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+    store = FitStore(workspace_files(tmp_path))
+    make_scorer(store=store)
+    (tmp_path / FIT_PATH).write_bytes(damage)
+    assert probabilities(make_scorer(store=store), "money back") == probabilities(make_scorer(), "money back")
+    assert len(fits) == 3
+    make_scorer(store=store)
+    assert len(fits) == 3
+
+
+def test_a_read_only_workspace_is_scored_from_memory(tmp_path: Path) -> None:
+    store = FitStore(workspace_files(tmp_path, read_only=True))
+    assert probabilities(make_scorer(store=store), "money back") == probabilities(make_scorer(), "money back")
+    assert not (tmp_path / FIT_PATH).exists()
+
+
+def test_labels_are_applied_only_by_relearn(fits: list[tuple[str, ...]]) -> None:
+    labelled: dict[str, Labelled] = {}
+    found = CalibratedScorer(vectors=FakeVectors(), labelled=lambda: labelled)
+    assert not found.relearn()
+    found.update(TOPICS)
+    before = probabilities(found, "money for the bus")
+    assert not found.relearn()
+    labelled["refund"] = Labelled(noise=("money for the bus",))
+    assert probabilities(found, "money for the bus") == before
+    assert found.relearn()
+    assert probabilities(found, "money for the bus")["refund"] < before["refund"]
+    labelled.clear()
+    assert found.relearn()
+    assert probabilities(found, "money for the bus") == before
+    assert not found.relearn()
+    assert len(fits) == 3
+
+
+def test_messages_are_scored_while_topics_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update neither delays messages nor exposes partial results."""
+    found = make_scorer()
+    fitting, go_on = threading.Event(), threading.Event()
+
+    def slow(texts: Sequence[TopicTexts], *rest: Any) -> Fitted:
+        fitting.set()
+        assert go_on.wait(30)
+        return fit(texts, *rest)
+
+    monkeypatch.setattr("engine.activation.scorer.fit.fit", slow)
+    thread = threading.Thread(target=found.update, args=(TOPICS[:1],))
+    thread.start()
+    assert fitting.wait(30)
+    assert set(probabilities(found, "july off")) == {"refund", "deploy", "holiday"}
+    assert set(found.explain("july off", {}, ["holiday", "deploy"])) == {"holiday", "deploy"}
+    go_on.set()
+    thread.join(30)
+    assert set(probabilities(found, "july off")) == {"refund"}
+
+
+def test_many_threads_get_the_same_results_as_one() -> None:
+    found = make_scorer()
+    texts = ("money back", "deploy the release", "july off", "")
+    sets = (TOPICS, TOPICS[:2], TOPICS[::-1])
+    expected = {
+        (text, tuple(each.name for each in topics)): make_scorer(topics).score(text, {})
+        for text in texts
+        for topics in sets
+    }
+    wrong: list[object] = []
+
+    def work(number: int) -> None:
+        for turn in range(12):
+            if number == 0:
+                found.update(sets[turn % 3])
+                continue
+            text = texts[(turn + number) % 4]
+            scores = found.score(text, {})
+            if scores != expected[text, tuple(scores)]:
+                wrong.append((text, scores))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []

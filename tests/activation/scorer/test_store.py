@@ -1,0 +1,224 @@
+"""A stored fit is loaded unchanged or not at all."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.activation.scorer.fit import fit
+from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.store import FIT_PATH, FitStore, fingerprint
+from engine.store.faults import fail, trip
+from tests.activation.scorer.support import FakeVectors, three_texts
+from tests.activation.support import workspace_files
+
+NAME = "0" * 64
+SIZE = FakeVectors.dimensions
+
+
+def same(left: Fitted, right: Fitted) -> bool:
+    names = Fitted.array_names()
+    return left.names == right.names and all(
+        getattr(left, name).dtype == getattr(right, name).dtype
+        and numpy.array_equal(getattr(left, name), getattr(right, name))
+        for name in names
+    )
+
+
+def saved_fit(root: Path) -> tuple[FitStore, Path, Fitted]:
+    """A store with a fit of three topics, its file, and the fit."""
+    store = FitStore(workspace_files(root))
+    fitted = fit(three_texts(), FakeVectors())
+    store.save(NAME, fitted)
+    return store, root / FIT_PATH, fitted
+
+
+def test_a_fit_is_loaded_unchanged(tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    assert same(loaded, fitted)
+    latest = store.load("", SIZE)
+    assert latest is not None
+    assert same(latest, fitted)
+
+
+def test_loaded_arrays_are_aligned_views_without_copies(tmp_path: Path) -> None:
+    store, _, _ = saved_fit(tmp_path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    for name in Fitted.array_names():
+        array = getattr(loaded, name)
+        assert array.flags.aligned
+        assert not array.flags.owndata
+
+
+def test_a_different_fit_is_not_loaded(tmp_path: Path) -> None:
+    store, _, _ = saved_fit(tmp_path)
+    assert store.load("1" * 64, SIZE) is None
+    assert store.load(NAME, SIZE + 1) is None
+    (tmp_path / "empty").mkdir()
+    assert FitStore(workspace_files(tmp_path / "empty")).load(NAME, SIZE) is None
+
+
+def test_a_truncated_file_is_not_loaded(tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
+    data = path.read_bytes()
+    head = data.index(b"\n", 9)
+    for length in (*range(head + 40), *range(head, len(data), 997), len(data) - 1):
+        path.write_bytes(data[:length])
+        assert store.load(NAME, SIZE) is None
+    path.write_bytes(data + b"\0")
+    assert store.load(NAME, SIZE) is None
+    path.write_bytes(data)
+    assert store.load(NAME, SIZE) is not None
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
+def test_a_file_with_any_damaged_byte_is_not_loaded(
+    place: float, bit: int, in_head: bool, tmp_path: Path
+) -> None:
+    if not (tmp_path / FIT_PATH).exists():
+        saved_fit(tmp_path)
+        (tmp_path / "whole").write_bytes((tmp_path / FIT_PATH).read_bytes())
+    data = bytearray((tmp_path / "whole").read_bytes())
+    end = data.index(b"\n", 9) if in_head else len(data)
+    data[int(place * end)] ^= 1 << bit
+    (tmp_path / FIT_PATH).write_bytes(data)
+    assert FitStore(workspace_files(tmp_path)).load(NAME, SIZE) is None
+
+
+def rewrite(path: Path, change: Any = None, arrays: Any = None, **head: Any) -> None:
+    """Write other numbers to the file, with a valid checksum.
+
+    ``arrays`` are replacement types and shapes by field.
+    """
+    data = path.read_bytes()
+    body = data.index(b"\n", 9) + 1
+    tree = {**json.loads(data[9:body]), **head}
+    tree["arrays"] = {**tree["arrays"], **arrays} if arrays else tree["arrays"]
+    numbers = bytearray(data[body:])
+    if change is not None:
+        change(numbers)
+    text = json.dumps(tree, separators=(",", ":")).encode()
+    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + numbers
+    path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
+
+
+def test_rewriting_without_changes_is_loadable(tmp_path: Path) -> None:
+    store, path, fitted = saved_fit(tmp_path)
+    rewrite(path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    assert same(loaded, fitted)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"form": 2},
+        {"names": ["refund", "deploy"]},
+        {"names": ["refund", "deploy", 3]},
+        {"names": "abc"},
+        {"names": None},
+        {"names": ["x"] * 10_000},
+        {"arrays": {"codes": ["uint32", 10**12]}},
+        {"arrays": {"codes": ["uint32", -1]}},
+        {"arrays": {"codes": ["uint32", 8.0]}},
+        {"arrays": {"base": ["float32", True]}},
+        {"arrays": {"classes": None}},
+        {"arrays": {"classes": []}},
+        {"arrays": {"classes": ["int32"]}},
+        {"arrays": {"offsets": ["float32", 4]}},
+        {"arrays": {"idf": ["object", 1]}},
+        {"arrays": {"base": ["int32", 4]}},
+        {"arrays": {"vectors": ["float32", 4, SIZE]}},
+        {"arrays": {"another": ["int32", 0]}},
+    ],
+    ids=str,
+)
+def test_a_header_that_does_not_match_its_arrays_is_not_loaded(head: dict[str, Any], tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
+    rewrite(path, **head)
+    assert store.load(NAME, SIZE) is None
+
+
+@pytest.mark.parametrize("name", ["offsets", "classes"])
+@pytest.mark.parametrize("value", [-1, 2**31 - 1, 4])
+@pytest.mark.parametrize("place", [0, -1])
+def test_out_of_range_indexes_are_not_loaded(name: str, value: int, place: int, tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
+    changed = getattr(fitted, name).copy()
+    changed[place] = value
+    values = {field: getattr(fitted, field) for field in Fitted.array_names()}
+    store.save(NAME, Fitted(names=fitted.names, **{**values, name: changed}))
+    assert store.load(NAME, SIZE) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\0" * 5_000, b"PK\3\4" + b"\0" * 500, b"00000000\n{}"])
+def test_a_foreign_file_is_not_loaded(content: bytes, tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
+    path.write_bytes(content)
+    assert store.load(NAME, SIZE) is None
+
+
+def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None:
+    store, path, _ = saved_fit(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    assert store.load(NAME, SIZE) is None
+    path.unlink()
+    path.mkdir()
+    assert store.load(NAME, SIZE) is None
+
+
+def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
+    store = FitStore(workspace_files(tmp_path, read_only=True))
+    store.save(NAME, fit(three_texts(), FakeVectors()))
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
+    with trip("replace:rename", fail(errno.ENOSPC)):
+        store.save("1" * 64, fitted)
+    assert store.load("1" * 64, SIZE) is None
+    assert store.load(NAME, SIZE) is not None
+
+
+def test_a_fingerprint_depends_on_every_part() -> None:
+    first, *rest = three_texts()
+    whole = (replace(first, about="about", noise=("no", "never")), *rest)
+    name = fingerprint(whole, "v1")
+    changes: list[dict[str, Any]] = [
+        {"name": "other"},
+        {"label": "other"},
+        {"about": "other"},
+        {"examples": whole[0].examples[:2]},
+        {"examples": whole[0].examples[::-1]},
+        {"useful": ("no",)},
+        {"noise": ("no",)},
+        {"noise": ("never", "no")},
+        {"noise": ("no, never",)},
+        {"triggers": ("x",)},
+        {"about": "\ud800"},
+    ]
+    others = [
+        fingerprint(whole, "v2"),
+        fingerprint(whole[:2], "v1"),
+        fingerprint((whole[1], whole[0], whole[2]), "v1"),
+        *(fingerprint((replace(whole[0], **change), *rest), "v1") for change in changes),
+    ]
+    assert len({name, *others}) == 1 + len(others)
+    assert fingerprint(whole, "v1") == name
