@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.case import NEGATED
+from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_OFFERED
 from engine.activation.policy import Step, decide
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Hits, deciding_value
@@ -22,7 +22,9 @@ OFFERING = "agent"
 OFFERED = 2
 """Maximum number of topics that an agent is told of with one message."""
 ABOVE_CHANCE = 1.8
-"""Times the probability of a topic taken at random that one without a hit needs to be offered."""
+"""Times the probability of a topic taken at random that one without a hit needs to have any effect."""
+LIKELY = 0.5
+"""Probability from which it has one however few topics there are."""
 
 EXPLAINED_ROWS = 20
 """Number of topics closest to a message whose scores are explained, besides those that it reached."""
@@ -100,18 +102,32 @@ def candidates_of(
     return tuple(found)
 
 
-def offering(candidates: Sequence[Candidate], deciding: str) -> tuple[Candidate, ...]:
-    """The candidates, of which only the ``OFFERED`` most probable uncertain ones are still asked about.
+def above_chance(candidates: Sequence[Candidate], deciding: str) -> tuple[Candidate, ...]:
+    """The candidates, without those near chance: among few topics, each gets much of the probability.
 
-    A probability without a hit must also be well above chance: among few topics, each gets much of it.
+    Only for a gate that answers nothing: another can tell.
     """
+    least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1)) if deciding == CALIBRATED else 0.0
+    return tuple(
+        replace(each, step=replace(each.step, kind="drop", rule=NEAR_CHANCE))
+        if not each.hits and each.score < least and _is_by_score(each.step)
+        else each
+        for each in candidates
+    )
+
+
+def _is_by_score(step: Step) -> bool:
+    """Whether the topic is active or uncertain because of its score."""
+    return step.kind == "ask" or (step.kind == "activate" and bool(step.activate_at))
+
+
+def offering(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates, of which only the ``OFFERED`` most probable uncertain ones are still offered."""
     uncertain = [each for each in candidates if each.step.kind == "ask"]
     uncertain.sort(key=lambda each: (-each.score, each.topic.name))
-    least = ABOVE_CHANCE / (len(candidates) + 1) if deciding == CALIBRATED else 0.0
-    kept = {each.topic.name for each in uncertain[:OFFERED] if each.hits or each.score >= least}
-    left_out = {each.topic.name for each in uncertain} - kept
+    left_out = {each.topic.name for each in uncertain[OFFERED:]}
     return tuple(
-        replace(each, step=replace(each.step, kind="drop", gate_at=None))
+        replace(each, step=replace(each.step, kind="drop", rule=NOT_OFFERED))
         if each.topic.name in left_out
         else each
         for each in candidates

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 NEGATED = "negated"
 """The rule for a topic that the message asks not to do."""
+NOT_OFFERED = "not offered"
+"""The rule when the agent is told of likelier topics instead."""
+NEAR_CHANCE = "near chance"
+"""The rule of a probability without a hit that says little, as there are few topics to share it."""
 NOT_ASKED = "not asked"
 """Start of the rule or of the gate's reason when the gate should have been asked but was not."""
 
@@ -34,6 +38,7 @@ class PolicyContext:
     watchers: WatcherSettings
     on_failure: str = "skip"  # the setting ``gate.on_failure``
     calls: int = 0  # the setting ``gate.max_calls_per_message``
+    offers: bool = False  # whether the gate is the agent, which is told of what may apply
 
     @property
     def similarity_nominates(self) -> bool:

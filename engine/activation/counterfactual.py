@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 from engine.activation import gate_limit
-from engine.activation.case import NEGATED, Case, reaches
+from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_OFFERED, Case, reaches
 from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import Step, thresholds_of
 from engine.activation.trace import GateOutcome
@@ -23,7 +23,7 @@ def flip(case: Case) -> str:
     if case.topic.forced is not None:
         freed = replace(case.topic, forced=None)
         step = case.decide(freed, case.hits, case.score, case.context.watchers)
-        return f"without the switch {_outcome(step, case.score)}"
+        return f"without the switch {_outcome(case, step, case.score)}"
     if case.unasked:
         return gate_limit.flip(case)
     if case.gate is not None:
@@ -53,7 +53,7 @@ def _active(case: Case) -> str:
     step = case.step
     if step.rule not in ("event", "auto") and step.activate_at:
         asked = step.gate_at is not None and step.gate_at < step.activate_at
-        result = "the gate would be asked" if asked else "it would be dropped"
+        result = _uncertain(case) if asked else "it would be dropped"
         threshold = f"below {format_threshold(step.activate_at)} {result}"
         return _joined(threshold, _without_match(case) if case.calibrated and case.hits else "")
     if case.hits:
@@ -85,13 +85,21 @@ def _asked(case: Case, gate: GateOutcome) -> str:
 
 def _dropped(case: Case) -> str:
     topic, step, score = case.topic, case.step, case.score
+    if step.rule == NEAR_CHANCE:
+        return _with_match(case) or "a higher score would count"
+    if step.rule == NOT_OFFERED:
+        upper = step.activate_at
+        if upper is None:
+            return "a yes from a gate that answers would activate it"
+        return f"would activate at ≥ {format_threshold(upper)}; now {format_score(score, upper)}"
     if step.rule == NEGATED:
         return f"without “{case.ignored[0].negated}” it would match"
     if not case.hits and not case.context.similarity_nominates:
         return _unmatched(case)
     gate_at, activate_at = step.gate_at, step.activate_at
     asks = gate_at is not None and gate_at > score and (activate_at is None or gate_at < activate_at)
-    marks = ([("reach the gate", gate_at)] if asks else []) + [("activate", activate_at)]
+    reach = "be uncertain" if case.context.offers else "reach the gate"
+    marks = ([(reach, gate_at)] if asks else []) + [("activate", activate_at)]
     missed = [(effect, mark) for effect, mark in marks if mark is not None and mark > score]
     is_manual = topic.activation == "manual"
     if missed:
@@ -101,7 +109,7 @@ def _dropped(case: Case) -> str:
         now = format_score(score, *[mark for _effect, mark in missed])
         return _joined(f"would {would}; now {now}", _with_match(case))
     if gate_at is not None and not case.hits:
-        effect = "wait for a person" if is_manual else "reach the gate"
+        effect = "wait for a person" if is_manual else reach
         return _joined(f"would {effect} at any score above 0", _with_match(case))
     return f"set activate or gate in watchers.policy.{topic.priority} to let it through"
 
@@ -113,7 +121,7 @@ def _unmatched(case: Case) -> str:
         return "a trigger with scope output or both would have to match"
     step = case.decide(case.topic, (), score, replace(context.watchers, nominate="either"))
     if step.kind in ("activate", "ask"):
-        return f"with watchers.nominate: either {_outcome(step, score)}"
+        return f"with watchers.nominate: either {_outcome(case, step, score)}"
     return "a trigger would have to match"
 
 
@@ -124,7 +132,7 @@ def _without_match(case: Case) -> str:
     if not context.similarity_nominates:
         return f"{start}it would be dropped"
     if not case.calibrated:
-        return start + _outcome(case.decide(case.topic, (), score, context.watchers), score)
+        return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
     left = without(score, sum(weights)) if weights else None
     if left is None:
@@ -132,16 +140,21 @@ def _without_match(case: Case) -> str:
     step = case.decide(case.topic, (), left, context.watchers)
     marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
-    outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, "dropped")
+    outcome = {"activate": active, "ask": _uncertain(case)}.get(step.kind, "dropped")
     return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
 
 
-def _outcome(step: Step, score: float) -> str:
+def _outcome(case: Case, step: Step, score: float) -> str:
     if step.kind == "activate":
         return "it would be active" + (f": {reaches(score, step.activate_at)}" if step.activate_at else "")
     if step.kind == "ask":
-        return "the gate would be asked" + (f": {reaches(score, step.gate_at)}" if step.gate_at else "")
+        return _uncertain(case) + (f": {reaches(score, step.gate_at)}" if step.gate_at else "")
     return "it would wait for a person" if step.kind == "manual" else "it would be dropped"
+
+
+def _uncertain(case: Case) -> str:
+    """What would happen to the topic between its thresholds."""
+    return "it might be offered to the agent" if case.context.offers else "the gate would be asked"
 
 
 def _with_match(case: Case) -> str:

@@ -45,7 +45,7 @@ class Decision(NamedTuple):
     gate_at: float | None  # score from which the row asked the gate; ``None``: never
     rule: str
     verdict: str  # as in ``TopicTrace``
-    gate_answer: str  # ``yes``, ``no``, ``failed``, or empty if the gate was not asked
+    gate_answer: str  # ``yes``, ``no``, ``offered``, ``failed``, or empty if the gate was not asked
     gate_provider: str
     gate_model: str
     gate_probability: float | None
@@ -67,7 +67,7 @@ class Decision(NamedTuple):
     @property
     def asked(self) -> bool:
         """Whether the gate was asked."""
-        return bool(self.gate_answer)
+        return self.gate_answer not in ("", "offered")
 
     @property
     def label(self) -> tuple[bool | None, str]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.activation import gate_limit
-from engine.activation.case import NEGATED, NOT_ASKED, Case, below, matches, negations, reaches
+from engine.activation.case import (
+    NEAR_CHANCE,
+    NEGATED,
+    NOT_ASKED,
+    NOT_OFFERED,
+    Case,
+    below,
+    matches,
+    negations,
+    reaches,
+)
 from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
@@ -106,6 +116,11 @@ def _dropped(case: Case) -> str:
         return "no trigger for the agent's output matched"
     if not case.hits and not context.similarity_nominates:
         return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
+    if case.step.rule == NOT_OFFERED:
+        return f"not offered to the agent, as others are likelier: {_evidence(case)}"
+    if case.step.rule == NEAR_CHANCE:
+        score = format_score(case.score)
+        return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
     if case.lowest is None:
         return f"{start} watchers.policy.{priority} sets no threshold"

@@ -16,6 +16,7 @@ from engine.activation import explain, gate_limit
 from engine.activation.candidates import (
     OFFERING,
     Candidate,
+    above_chance,
     candidates_of,
     counted_hits,
     offering,
@@ -130,7 +131,7 @@ class WatcherPipeline:
             explained = readable(self._scorer.explain(scored, hits, worth_explaining(candidates)), scored)
             tier2_ms = _ms_since(started)
             if self.gate.provider.name == OFFERING:
-                candidates = offering(candidates, deciding)
+                candidates = offering(above_chance(candidates, deciding))
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
         started = time.perf_counter()
@@ -144,9 +145,11 @@ class WatcherPipeline:
             self._watchers,
             self._gate_settings.on_failure,
             self._gate_settings.max_calls_per_message,
+            offers=self.gate.provider.name == OFFERING,
         )
         rows = rows_of(candidates, answers, explained, context)
-        funnel = funnel_of(candidates, rows, message.direction, asked=len(answers))
+        asked = sum(each.answer != "offered" for each in answers.values())
+        funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(
             message=message,
             rows=rows,

@@ -29,6 +29,7 @@ from tests.activation.test_gate_model import Model, replied
 from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
+ROW = PolicyRow(gate=0.2, activate=0.6)
 
 
 class FixedProbabilities:
@@ -59,6 +60,7 @@ def watching(
     root: Path | None = None,
     decisions: DecisionLog | None = None,
     triggers: Mapping[str, Trigger] | None = None,
+    row: PolicyRow = ROW,
     **gate: Any,
 ) -> WatcherPipeline:
     settings = GateSettings(**gate)
@@ -74,7 +76,7 @@ def watching(
         Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
         WatcherSettings(
             preset="calibrated",
-            policy={"medium": PolicyRow(gate=0.2, activate=0.6)},
+            policy={"medium": row},
         ),
         settings,
         decisions,
@@ -260,7 +262,7 @@ def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_d
         ("lowest", "dropped"),
         ("out", "dropped"),
     ]
-    assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (2, 1, 0.0)
+    assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (0, 1, 0.0)
 
 
 def test_an_offered_row_explains_itself() -> None:
@@ -279,9 +281,31 @@ def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     assert trace.offered == ("high", "middle")
     low, lowest = trace.row("low"), trace.row("lowest")
     assert low is not None and lowest is not None and low.gate is None and lowest.gate is None
-    assert low.why == "dropped: matched “hello”, but score .25 < .60 for medium priority"
-    assert lowest.why == "no trigger matched, and score .21 < .60 for medium priority"
-    assert lowest.flip == "would activate at ≥ .60; now .21"
+    assert (low.rule, lowest.rule) == ("not offered", "near chance")
+    assert low.why == (
+        "not offered to the agent, as others are likelier: matched “hello”; score .25 is between .20 and .60"
+    )
+    assert low.flip == "would activate at ≥ .60; now .25"
+    assert lowest.why == "no trigger matched, and score .21 is near chance among so few topics"
+
+
+def test_an_offer_that_only_a_gate_could_answer_says_so() -> None:
+    trace = watching(AgentGate(), row=PolicyRow(gate=0.2)).process("hello")
+    left_out = trace.row("middle")
+    assert trace.offered == ("sure", "high") and left_out is not None
+    assert left_out.why == (
+        "not offered to the agent, as others are likelier: no trigger matched, but score .41 ≥ .20"
+    )
+    assert left_out.flip == "a yes from a gate that answers would activate it"
+
+
+def test_among_few_topics_a_probability_near_chance_activates_nothing_without_a_hit() -> None:
+    alone, hit, low = {"only": 0.45}, {"only": pattern("hello")}, PolicyRow(gate=0.2, activate=0.4)
+    row = watching(AgentGate(), alone, row=low).process("hello").row("only")
+    assert row is not None and (row.verdict, row.rule) == ("dropped", "near chance")
+    assert watching(AgentGate(), {"only": 0.5}, row=low).process("hello").active == ("only",)
+    assert watching(AgentGate(), alone, row=low, triggers=hit).process("hello").active == ("only",)
+    assert watching(LocalGate(), alone, row=low).process("hello").active == ("only",), "another gate can tell"
 
 
 @each_case("count", [0, 1, 2])
@@ -338,7 +362,7 @@ def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones
         ("hand", "manual"),
         ("off", "off"),
     )
-    found = offering([candidate(name, 0.4, kind) for name, kind in kinds], "probability")
+    found = offering([candidate(name, 0.4, kind) for name, kind in kinds])
     assert [(each.topic.name, each.step.kind) for each in found] == [
         ("d", "drop"),
         ("b", "ask"),

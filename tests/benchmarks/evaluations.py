@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from engine.meaning import minilm
-
 PROJECT = Path(__file__).parents[2]
 ACTIVATION = "bench_activation.py"
 RETRIEVAL = "bench_retrieval.py"
@@ -54,8 +52,6 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
                 yield _activation(activation, dataset, examples, "make")
             if dataset == EXAMINED:
                 yield _activation(activation, dataset, EXAMPLES[0], "make_spec")
-                if minilm.is_installed():
-                    yield _activation(activation, dataset, EXAMPLES[0], "make_minilm")
     if retrieval.is_file():
         place = ("--data", str(data.resolve() / "retrieval"))
         for peer in ("make", *(peer for peer in PEERS if peer != "make_bm25s" or find_spec("bm25s"))):

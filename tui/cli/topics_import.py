@@ -19,7 +19,7 @@ _WHEN = 56
 
 
 @verb(
-    "autopoiesis topics import ~/work/gauges",
+    "autopoiesis topics import ../gauges",
     "autopoiesis topics import ~ --only pdf-forms --apply",
     name="import",
 )
