@@ -5,10 +5,22 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
-from engine.activation.trace import Contribution, Message, Score, Span, TopicTrace, Trace, TriggerHit
+from engine.activation.trace import (
+    Contribution,
+    GateAnswer,
+    GateOutcome,
+    Message,
+    Score,
+    Span,
+    TopicTrace,
+    Trace,
+    TriggerHit,
+    Verdict,
+)
 from engine.events import FileChanged
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import SIZES, Driven, Run
@@ -24,6 +36,7 @@ from tests.tui.fake_engine import (
     steer_trace,
 )
 from tests.tui.probability_data import TEXT, probability_row, probability_trace
+from tui.cli.activation import trace_lines
 from tui.render.activation import draw_activation
 from tui.render.draw import FILL, TICK
 from tui.render.explain import Form, detail, explain
@@ -38,7 +51,7 @@ from tui.render.message import (
 )
 from tui.render.roles import PLAIN, Roles
 from tui.render.shown import Shown
-from tui.render.table import Table, tabulate
+from tui.render.table import SIGNS, Table, tabulate
 
 ROLES = Roles.of(
     dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff", "tier2": "#9999ff"}
@@ -160,6 +173,32 @@ def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
 def test_the_verdict_is_shown_only_once() -> None:
     trace = replace(review_trace(), rows=(row("deploy", verdict="active", why="active without the gate: x"),))
     assert explanation(trace, "deploy").startswith("deploy active without the gate: x")
+
+
+ANSWERED: dict[GateAnswer, str] = {"yes": "YES", "no": "no", "offered": "offer", "failed": "fail"}
+
+
+@pytest.mark.parametrize("answer", get_args(GateAnswer))
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+def test_every_verdict_is_drawn_with_every_answer_of_the_gate(verdict: Verdict, answer: GateAnswer) -> None:
+    asked = row("deploy", verdict=verdict, why="see above", gate=GateOutcome(answer, "agent"))
+    trace = replace(review_trace(), rows=(asked, *review_trace().rows[1:]))
+    for form in FORMS:
+        assert ANSWERED[answer] in line_with(explanation(trace, "deploy", form), "gate")
+    for width in (40, 60, 90, 120):
+        text = panel_text(trace, width=width)
+        assert SIGNS[verdict] in text
+        assert width < 60 or ANSWERED[answer] in line_with(text.replace("▌", ""), f"{SIGNS[verdict]} deploy")
+    assert ["●" if verdict == "active" else "◐" if verdict == "offered" else "○", "deploy"] == trace_lines(
+        trace
+    )[0][:2]
+
+
+def test_offers_are_counted_after_what_is_active() -> None:
+    offered = row("deploy", verdict="offered", gate=GateOutcome("offered", "agent"))
+    trace = replace(review_trace(), rows=(offered, *review_trace().rows[1:]))
+    assert "2 active ▸ 1 offered" in panel_text(trace, width=110)
+    assert "offered" not in panel_text(review_trace(), width=110)
 
 
 def test_the_gate_answer_is_quoted_with_its_cost() -> None:

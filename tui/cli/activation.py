@@ -29,9 +29,8 @@ def trace_lines(trace: Trace, *, rows: int = 12) -> list[list[str]]:
     for row in trace.rows[:rows]:
         words = ", ".join(dict.fromkeys(hit.matched for hit in row.hits)) or "–"
         gate = "–" if row.gate is None else row.gate.answer.upper()
-        lines.append(
-            ["●" if row.active else "○", row.topic, words[:28], number(row.score), row.rule, gate, row.why]
-        )
+        sign = "●" if row.active else "◐" if row.offered else "○"
+        lines.append([sign, row.topic, words[:28], number(row.score), row.rule, gate, row.why])
     return lines
 
 
@@ -40,9 +39,10 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     funnel = trace.funnel
     calibrated = trace.deciding == "probability"
     near = "likely" if calibrated else "similar"
+    offered = f", {len(trace.offered)} offered" if trace.offered else ""
     emit(
         f"{plural(funnel.topics, 'topic')} → {funnel.tier1} by trigger → "
-        f"{funnel.tier2} {near} or triggered → {funnel.asked} asked → {funnel.active} active"
+        f"{funnel.tier2} {near} or triggered → {funnel.asked} asked → {funnel.active} active{offered}"
     )
     local_ms = trace.tier1_ms + trace.tier2_ms
     emit(f"tiers 1+2 {local_ms:.1f} ms, gate {trace.gate_ms:.1f} ms, ${trace.cost_usd:.4f}")

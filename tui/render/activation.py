@@ -104,13 +104,15 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
         (funnel.asked, "asked", roles.gate),
         (funnel.active, "active", roles.active),
     ]
+    if trace.offered:
+        steps.append((len(trace.offered), "offered", roles.gate))
     row = Row()
     for number, (value, word, style) in enumerate(steps):
-        last = number == len(steps) - 1
+        bare = brief and word not in ("active", "offered")
         if number:
             row.add(" ▸ ", roles.faint)
         row.add(
-            count(value) if brief and not last else f"{count(value)} {word}",
+            count(value) if bare else f"{count(value)} {word}",
             style if value else roles.dropped,
         )
     local = trace.tier1_ms + trace.tier2_ms

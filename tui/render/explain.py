@@ -15,6 +15,7 @@ from tui.render.message import message_block, word_texts
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible
 from tui.render.shown import Shown
+from tui.render.table import ANSWERS, answer_style
 
 Form = Literal["full", "close", "brief", "briefest"]
 
@@ -206,13 +207,14 @@ def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, thresholds
 
 
 def _gate(gate: GateOutcome, width: int, roles: Roles) -> list[Row]:
-    tone = {"yes": roles.active, "no": roles.gate, "failed": roles.error}[gate.answer]
-    pieces: list[Piece] = [({"yes": "YES", "no": "no", "failed": "failed"}[gate.answer], tone)]
+    tone = answer_style(gate.answer, roles)
+    pieces: list[Piece] = [(ANSWERS[gate.answer], tone)]
     if gate.probability is not None:
         pieces.append((f" {score(gate.probability)}", tone))
     asked = " ".join(part for part in (visible(gate.provider), visible(gate.model)) if part)
     took = "remembered" if gate.cached else milliseconds(gate.latency_ms)
-    pieces.append((f" · {asked} · {took} · {dollars(gate.cost_usd)}", roles.muted))
+    if gate.answer != "offered":
+        pieces.append((f" · {asked} · {took} · {dollars(gate.cost_usd)}", roles.muted))
     if gate.reason:
         pieces.append((f" · {visible(gate.reason)}", roles.normal))
     return _labelled("gate", pieces, width, roles)

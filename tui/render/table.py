@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.activation.case import NOT_ASKED
-from engine.activation.trace import TopicTrace, Trace, Verdict
+from engine.activation.trace import GateAnswer, TopicTrace, Trace, Verdict
 from tui.render.draw import Row, bar, clip, found, marked
 from tui.render.evidence import unit
 from tui.render.figures import count, milliseconds, score
@@ -25,6 +25,8 @@ SIGNS: dict[Verdict, str] = {
     "off": "◌",
 }
 """A sign per verdict, so that it does not depend on colour."""
+
+ANSWERS: dict[GateAnswer, str] = {"yes": "YES", "no": "no", "offered": "offered", "failed": "failed"}
 
 NEAR_MISSES = 3
 """Topics without a hit shown before the fold."""
@@ -222,9 +224,10 @@ def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
     """``YES .91``, ``no``, ``failed``, or a dash if the gate was not asked."""
     if row.gate is None:
         return "–"
+    short = {"failed": "fail", "offered": "offer"} if brief or tiny else {}
+    word = short.get(row.gate.answer, ANSWERS[row.gate.answer])
     if row.gate.answer == "offered":
-        return "offer" if brief or tiny else "offered"
-    word = {"yes": "YES", "no": "no", "failed": "fail" if brief else "failed"}[row.gate.answer]
+        return word
     chance = f" {score(row.gate.probability)}" if row.gate.probability is not None and not tiny else ""
     if brief or tiny:
         return f"{word}{chance}"
@@ -232,9 +235,11 @@ def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
 
 
 def gate_style(row: TopicTrace, roles: Roles) -> Style:
-    if row.gate is None:
-        return roles.faint
-    return {"yes": roles.active, "failed": roles.error}.get(row.gate.answer, roles.gate)
+    return roles.faint if row.gate is None else answer_style(row.gate.answer, roles)
+
+
+def answer_style(answer: GateAnswer, roles: Roles) -> Style:
+    return {"yes": roles.active, "failed": roles.error}.get(answer, roles.gate)
 
 
 def verdict_style(verdict: Verdict, roles: Roles) -> Style:
