@@ -56,7 +56,7 @@ explore: setup-dev
 lint: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers auto
 	@$(BIN)/lint-imports
 
 bench: setup-dev

@@ -26,7 +26,7 @@ from engine.workspace.initialise import initialise
 # the generation of input takes depends on what else the machine does.
 settings.register_profile(
     "same",
-    max_examples=50,
+    max_examples=25,
     derandomize=True,
     deadline=None,
     phases=set(Phase) - {Phase.explain},

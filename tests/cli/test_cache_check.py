@@ -30,7 +30,17 @@ def edit(sample: Path, path: str, before: str, after: str) -> int:
 
 
 @pytest.fixture
-def turns(sample: Path) -> int:
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile the second time in this process as well, where the fresh one is not the point."""
+    monkeypatch.setattr(
+        cache_check,
+        "_compile_in_fresh_process",
+        lambda engine, message, session: engine.compile(message, session_id=session, ask=False),
+    )
+
+
+@pytest.fixture
+def turns(sample: Path, here: None) -> int:
     """Record three turns of a session with an edit before the last; return the number of the edited line."""
     with Engine.open(sample) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
@@ -97,7 +107,7 @@ def test_json_contains_every_field(apo: Command, sample: Path, turns: int) -> No
     assert [tally["ttl_s"] for tally in found["misses"]] == [300, 3600]
 
 
-def test_the_message_can_come_from_standard_input(apo: Command, sample: Path) -> None:
+def test_the_message_can_come_from_standard_input(apo: Command, sample: Path, here: None) -> None:
     assert apo("-C", sample, "cache", "check", "-", stdin="What did Odile ask for?").code == 0
 
 
@@ -143,7 +153,7 @@ def test_a_failed_second_compile_is_a_one_line_error(
     assert ran.err == "autopoiesis: the second compile failed: no memory left; run: autopoiesis doctor\n"
 
 
-def test_terminal_sequences_in_files_are_escaped(apo: Command, sample: Path) -> None:
+def test_terminal_sequences_in_files_are_escaped(apo: Command, sample: Path, here: None) -> None:
     apo("-C", sample, "compile", "--record", "Hello")
     edit(sample, USER, "Marit", "[red]\x1b]52;c;x\x07")
     ran = apo("-C", sample, "cache", "check")
