@@ -164,8 +164,8 @@ def _sample_in_memory(_pristine_sample: Path) -> Folder:
 
 
 @pytest.fixture
-def sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
-    """A private copy of the sample workspace; its last day is 2026-06-12."""
+def bare_sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
+    """A private copy of the sample workspace as it comes from a clone: without index and caches."""
     root = tmp_path / "memory"
     # Takes a quarter of the time of ``shutil.copytree``, which counts in hundreds of tests.
     for name, found, content in _sample_in_memory:
@@ -194,10 +194,16 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def indexed_sample(sample: Path, _derived_files: list[Path]) -> Path:
-    """A private copy of the sample workspace that is already indexed and has a tier 2 fit."""
+def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
+    """A private copy of the sample workspace, indexed and with a tier 2 fit; its last day is 2026-06-12."""
     for path in _derived_files:
-        shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
+        shutil.copy2(path, bare_sample if path.name == "memory.db" else bare_sample / "scratch")
+    return bare_sample
+
+
+@pytest.fixture
+def indexed_sample(sample: Path) -> Path:
+    """Another name of ``sample``."""
     return sample
 
 
