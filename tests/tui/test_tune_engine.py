@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,16 +28,13 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TOPIC = "dashboard-frontend"
 
 
-@pytest.fixture
-def root(sample: Path) -> Path:
-    """The sample, calibrated, with a log of 100 decisions about one topic, 80 of them labelled."""
-    table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
-    settings = f"watchers:\n  preset: calibrated\n  similarity_alone: always\n  policy:\n{table}"
-    (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
-    git(sample, "commit", "-qam", "thresholds")
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory: pytest.TempPathFactory, _pristine_sample: Path) -> Path:
+    """A log of 100 decisions about one topic, 80 of them labelled."""
+    root = tmp_path_factory.mktemp("decided") / "memory"
+    shutil.copytree(_pristine_sample, root, symlinks=True)
     random = Random(5)
-    with Engine.open(sample, clock=lambda: NOW) as engine:
-        assert engine.config.watchers.preset == "calibrated"
+    with Engine.open(root, clock=lambda: NOW) as engine:
         for number in range(100):
             useful = number % 2 == 0
             score = min(0.98, max(0.05, random.gauss(0.75 if useful else 0.45, 0.12)))
@@ -44,6 +42,17 @@ def root(sample: Path) -> Path:
             engine.decision_log.record(trace, {})
             if number < 80:
                 engine.decision_log.label(engine.decision_log.ensure(trace, TOPIC), useful)
+    return root / "logs/decisions"
+
+
+@pytest.fixture
+def root(sample: Path, decisions: Path) -> Path:
+    """The sample, calibrated, with decisions."""
+    table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
+    settings = f"watchers:\n  preset: calibrated\n  similarity_alone: always\n  policy:\n{table}"
+    (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
+    git(sample, "commit", "-qam", "thresholds")
+    shutil.copytree(decisions, sample / "logs/decisions", dirs_exist_ok=True)
     return sample
 
 
