@@ -146,13 +146,6 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initialise(root, sample=True, today=SAMPLE_DAY)
         # One pack instead of hundreds of files: it is copied for every test that changes something.
         subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
-        # The fit of its topics, or each process that traces a message would load scikit-learn.
-        traced = tmp_path_factory.mktemp("fitted") / "memory"
-        shutil.copytree(root, traced, symlinks=True)
-        with Engine.open(traced) as engine:
-            engine.trace("hello")
-        (root / "scratch").mkdir(exist_ok=True)
-        shutil.copy2(traced / FIT_PATH, root / FIT_PATH)
     return root
 
 
@@ -172,8 +165,8 @@ def _sample_in_memory(_pristine_sample: Path) -> Folder:
 
 
 @pytest.fixture
-def sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
-    """A private copy of the sample workspace; its last day is 2026-06-12."""
+def bare_sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
+    """A private copy of the sample workspace as it comes from a clone: without index and caches."""
     root = tmp_path / "memory"
     # Takes a quarter of the time of ``shutil.copytree``, which counts in hundreds of tests.
     for name, found, content in _sample_in_memory:
@@ -192,20 +185,25 @@ def sample(_sample_in_memory: Folder, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The sample's search index, under the same file names as in the workspace."""
+    """The sample's search index and fit, under the same file names as in the workspace.
+
+    Without the fit each process that traces a message would load scikit-learn.
+    """
     root = tmp_path_factory.mktemp("derived") / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     with Engine.open(root) as engine:
         engine.refresh_index()
-    return [root / "memory.db", *(root / "scratch").glob("s*.i*")]
+        engine.trace("hello")
+    return [root / "memory.db", root / FIT_PATH, *(root / "scratch").glob("s*.i*")]
 
 
 @pytest.fixture
-def indexed_sample(sample: Path, _derived_files: list[Path]) -> Path:
-    """A private copy of the sample workspace that is already indexed."""
+def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
+    """A private copy of the sample workspace, indexed and with a tier 2 fit; its last day is 2026-06-12."""
+    (bare_sample / "scratch").mkdir(exist_ok=True)
     for path in _derived_files:
-        shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
-    return sample
+        shutil.copy2(path, bare_sample if path.name == "memory.db" else bare_sample / "scratch")
+    return bare_sample
 
 
 @pytest.hookimpl(optionalhook=True)

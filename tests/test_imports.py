@@ -54,10 +54,10 @@ def test_a_trace_loads_nothing_heavy_and_nothing_needed_only_by_an_interface(sam
     assert not loaded & (HEAVY | {"apsw", "numpy"}), "the specification's preset needs no numpy"
 
 
-def test_a_compile_loads_no_model_client_server_or_interface(indexed_sample: Path) -> None:
+def test_a_compile_loads_no_model_client_server_or_interface(sample: Path) -> None:
     loaded = modules_loaded_by(
         f"from engine.engine import Engine\n"
-        f"with Engine.open({str(indexed_sample)!r}) as engine:\n"
+        f"with Engine.open({str(sample)!r}) as engine:\n"
         f"    engine.compile('What did Odile ask for?')"
     )
     assert not loaded & (HEAVY - {"asyncio"})

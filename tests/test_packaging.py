@@ -96,7 +96,7 @@ def test_the_wheel_has_metadata_and_commands(built: Path) -> None:
         assert module.with_suffix(".py").is_file() or (module / "__init__.py").is_file(), place
 
 
-def test_the_documented_library_loop_runs_from_the_wheel(built: Path, indexed_sample: Path) -> None:
+def test_the_documented_library_loop_runs_from_the_wheel(built: Path, sample: Path) -> None:
     source = (built / "installed/autopoiesis/__init__.py").read_text(encoding="utf-8")
     example = (
         (ast.get_docstring(ast.parse(source)) or "")
@@ -110,11 +110,11 @@ def test_the_documented_library_loop_runs_from_the_wheel(built: Path, indexed_sa
     done = subprocess.run(
         [sys.executable, "-P", "-c", f"{heavy}\n{loop}\nimport engine; print(engine.__file__)"],
         cwd=built, input="Can you review the PR that just came in?\n\n", capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(built / "installed"), "AUTOPOIESIS_HOME": str(indexed_sample)},
+        env={**os.environ, "PYTHONPATH": str(built / "installed"), "AUTOPOIESIS_HOME": str(sample)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     imported, said, ended, place = done.stdout.splitlines()
     assert (imported, place) == ("[]", str(built / "installed/engine/__init__.py"))
     assert said.startswith("> I have read ") and " committed as " in ended
-    transcript = (indexed_sample / ended.removeprefix("> ").split(" committed")[0]).read_text()
+    transcript = (sample / ended.removeprefix("> ").split(" committed")[0]).read_text()
     assert "Can you review the PR" in transcript and said.removeprefix("> ") in transcript

@@ -26,8 +26,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
+def engine(sample: Path) -> Iterator[Engine]:
+    with Engine.open(sample) as opened:
         yield opened
 
 

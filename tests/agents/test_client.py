@@ -44,8 +44,8 @@ def run(workspace: Path, agent: str, payload: bytes) -> str:
 
 
 @pytest.fixture
-def listener(indexed_sample: Path) -> Iterator[Listener]:
-    with Engine.open(indexed_sample) as engine:
+def listener(sample: Path) -> Iterator[Listener]:
+    with Engine.open(sample) as engine:
         made = Listener(engine)
         made.start()
         assert made.listening.wait(60)
@@ -54,10 +54,10 @@ def listener(indexed_sample: Path) -> Iterator[Listener]:
 
 
 def test_the_process_that_has_the_workspace_open_answers(
-    listener: Listener, indexed_sample: Path, tmp_path: Path
+    listener: Listener, sample: Path, tmp_path: Path
 ) -> None:
     link = tmp_path / "another-name"
-    link.symlink_to(indexed_sample)
+    link.symlink_to(sample)
     assert "topic:github-pr-review" in run(link, "claude-code", PROMPT)
     assert not logged_failures(), "no client had to fall back to working alone"
 
@@ -73,22 +73,22 @@ def logged_failures() -> str:
 
 
 @pytest.fixture
-def alone(indexed_sample: Path) -> Path:
-    with Engine.open(indexed_sample) as engine:
+def alone(sample: Path) -> Path:
+    with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
-    return indexed_sample
+    return sample
 
 
 def test_the_first_hook_leaves_a_process_running_until_a_workbench_takes_over(
-    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.05)
-    assert "topic:github-pr-review" in run(indexed_sample, "claude-code", PROMPT)
-    address = wire.socket_path(str(indexed_sample))
+    assert "topic:github-pr-review" in run(sample, "claude-code", PROMPT)
+    address = wire.socket_path(str(sample))
     wait_until(lambda: is_answered(address))
     until = time.monotonic() + 60
-    assert client._request(str(indexed_sample), "claude-code", PROMPT, until) == b"", "already injected"
-    with Engine.open(indexed_sample) as engine:
+    assert client._request(str(sample), "claude-code", PROMPT, until) == b"", "already injected"
+    with Engine.open(sample) as engine:
         listener = Listener(engine)
         listener.start()
         assert listener.listening.wait(60)
@@ -112,9 +112,9 @@ def is_answered(address: str) -> bool:
 
 
 def test_a_socket_accepts_connections_as_soon_as_it_exists(
-    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = free_address(indexed_sample)
+    address = free_address(sample)
     refused: list[bool] = []
     bind, listen = socket.socket.bind, socket.socket.listen
 
@@ -127,17 +127,17 @@ def test_a_socket_accepts_connections_as_soon_as_it_exists(
 
     monkeypatch.setattr(socket.socket, "bind", watched(bind))
     monkeypatch.setattr(socket.socket, "listen", watched(listen))
-    with Engine.open(indexed_sample) as engine, listening(engine):
+    with Engine.open(sample) as engine, listening(engine):
         wait_until(lambda: is_answered(address))
     assert refused == [False, False]
 
 
-def test_a_socket_left_by_a_killed_program_is_replaced(indexed_sample: Path) -> None:
-    address = free_address(indexed_sample)
+def test_a_socket_left_by_a_killed_program_is_replaced(sample: Path) -> None:
+    address = free_address(sample)
     for left in (address, f"{address}.new"):
         with closing(socket.socket(socket.AF_UNIX)) as killed:
             killed.bind(left)
-    with Engine.open(indexed_sample) as engine, listening(engine):
+    with Engine.open(sample) as engine, listening(engine):
         wait_until(lambda: is_answered(address))
     assert not os.path.exists(address) and not os.path.exists(f"{address}.new")
 
@@ -164,8 +164,8 @@ def test_the_client_exits_cleanly_on_any_error(tmp_path: Path) -> None:
     assert run(tmp_path / "empty", "claude-code", PROMPT) == "" and "autopoiesis init" in logged_failures()
 
 
-def test_the_client_does_not_wait_for_end_of_input(listener: Listener, indexed_sample: Path) -> None:
-    arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
+def test_the_client_does_not_wait_for_end_of_input(listener: Listener, sample: Path) -> None:
+    arguments = [*PROGRAM, "claude-code", "-C", str(sample)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(PROMPT + b"\n")
@@ -175,10 +175,10 @@ def test_the_client_does_not_wait_for_end_of_input(listener: Listener, indexed_s
         assert process.wait() == 0
 
 
-def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, indexed_sample: Path) -> None:
+def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, sample: Path) -> None:
     event = json.dumps(json.loads(PROMPT) | {"prompt": f"{REVIEW} {{x}}, and the one before"}).encode()
     head, brace, tail = event.partition(b"}")
-    arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
+    arguments = [*PROGRAM, "claude-code", "-C", str(sample)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(head + brace)
@@ -189,18 +189,18 @@ def test_an_event_that_arrives_in_parts_is_read_to_its_end(listener: Listener, i
         assert b"github-pr-review" in process.stdout.read()
 
 
-def test_a_listener_that_never_answers_times_out(indexed_sample: Path) -> None:
-    address = free_address(indexed_sample)
+def test_a_listener_that_never_answers_times_out(sample: Path) -> None:
+    address = free_address(sample)
     with closing(socket.socket(socket.AF_UNIX)) as silent:
         silent.bind(address)
         silent.listen()
         with pytest.raises(TimeoutError):
-            client._request(str(indexed_sample), "claude-code", PROMPT, time.monotonic())
+            client._request(str(sample), "claude-code", PROMPT, time.monotonic())
     os.unlink(address)
 
 
 def test_a_socket_folder_accessible_to_others_is_not_used(
-    listener: Listener, indexed_sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    listener: Listener, sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "s"
     folder.mkdir(mode=0o755)
@@ -210,14 +210,14 @@ def test_a_socket_folder_accessible_to_others_is_not_used(
     (tmp_path / "link").symlink_to(folder)
     assert not wire.is_private(str(tmp_path / "link"))
     monkeypatch.setattr(client, "is_private", lambda _folder: False)
-    assert client._request(str(indexed_sample), "claude-code", PROMPT, time.monotonic() + 5) is None
+    assert client._request(str(sample), "claude-code", PROMPT, time.monotonic() + 5) is None
 
 
 def test_one_process_listens_and_another_takes_over_when_it_stops(
-    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
-    with Engine.open(indexed_sample) as one, Engine.open(indexed_sample) as other:
+    with Engine.open(sample) as one, Engine.open(sample) as other:
         first, second = Listener(one), Listener(other)
         first.start()
         assert first.listening.wait(60)
@@ -226,26 +226,26 @@ def test_one_process_listens_and_another_takes_over_when_it_stops(
         first.stop()
         assert second.listening.wait(60)
         second.stop()
-    assert not os.path.exists(wire.socket_path(str(indexed_sample)))
+    assert not os.path.exists(wire.socket_path(str(sample)))
 
 
 @pytest.mark.parametrize("lingers", [True, False])
-def test_hooks_of_a_workspace_that_was_moved_are_left_to_others(lingers: bool, indexed_sample: Path) -> None:
-    moved = indexed_sample.with_name("moved")
-    with Engine.open(indexed_sample) as engine:
+def test_hooks_of_a_workspace_that_was_moved_are_left_to_others(lingers: bool, sample: Path) -> None:
+    moved = sample.with_name("moved")
+    with Engine.open(sample) as engine:
         listener = Listener(engine, lingers=lingers)
         listener.start()
         assert listener.listening.wait(20)
-        indexed_sample.rename(moved)
+        sample.rename(moved)
         with contextlib.suppress(ConnectionError):
             assert client._request(str(moved), "claude-code", PROMPT, time.monotonic() + 5) is None
         assert listener.wait_to_leave(20 if lingers else 0) is lingers
         wait_until(lambda: not os.path.exists(wire.socket_path(str(moved))))
-        moved.rename(indexed_sample)
+        moved.rename(sample)
         listener.stop()
 
 
-def test_listening_is_retried_after_an_error(indexed_sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listening_is_retried_after_an_error(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.agents.listener._RETRY_S", 0.01)
     failures = [OSError("too many open files")] * 3
 
@@ -257,19 +257,19 @@ def test_listening_is_retried_after_an_error(indexed_sample: Path, monkeypatch: 
     real = socket.socket.accept
     monkeypatch.setattr(socket.socket, "accept", accept)
     reported: list[str] = []
-    with Engine.open(indexed_sample) as engine:
+    with Engine.open(sample) as engine:
         monkeypatch.setattr(engine, "report_error", reported.append)
         with listening(engine):
-            wait_until(lambda: not failures and is_answered(wire.socket_path(str(indexed_sample))))
+            wait_until(lambda: not failures and is_answered(wire.socket_path(str(sample))))
     assert reported == ["cannot listen for agents: too many open files"]
 
 
-def test_simultaneous_requests_are_all_answered(listener: Listener, indexed_sample: Path) -> None:
+def test_simultaneous_requests_are_all_answered(listener: Listener, sample: Path) -> None:
     answers: list[bytes | None] = []
 
     def ask() -> None:
         until = time.monotonic() + 60
-        answers.append(client._request(str(indexed_sample), "claude-code", PROMPT, until))
+        answers.append(client._request(str(sample), "claude-code", PROMPT, until))
 
     threads = [threading.Thread(target=ask) for _ in range(12)]
     for thread in threads:
@@ -281,7 +281,7 @@ def test_simultaneous_requests_are_all_answered(listener: Listener, indexed_samp
 
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_five_hundred_prompts_in_ten_sessions(indexed_sample: Path, tmp_path: Path) -> None:
+def test_five_hundred_prompts_in_ten_sessions(sample: Path, tmp_path: Path) -> None:
     asked = [
         REVIEW,
         "Why did we choose SVG for the chart?",
@@ -294,11 +294,11 @@ def test_five_hundred_prompts_in_ten_sessions(indexed_sample: Path, tmp_path: Pa
 
     def hook(name: str, payload: bytes) -> str:
         started = time.monotonic()
-        answer = run(indexed_sample, name, payload)
+        answer = run(sample, name, payload)
         waited.append(time.monotonic() - started)
         return answer
 
-    with Engine.open(indexed_sample) as engine:
+    with Engine.open(sample) as engine:
         engine.start()
         with listening(engine):
             prefixes = set()
@@ -312,7 +312,7 @@ def test_five_hundred_prompts_in_ten_sessions(indexed_sample: Path, tmp_path: Pa
                 agent.end()
         engine.stop()
     assert len(prefixes) == 1, "the session-start injection is byte-identical each time"
-    with Engine.open(indexed_sample) as engine:
+    with Engine.open(sample) as engine:
         for session, agent in sessions.items():
             assert [turn.text for turn in engine.conversations.of_session(session).turns] == agent.messages
         runs = list(HookLog(engine.files, engine.clock).backwards())

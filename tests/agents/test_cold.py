@@ -34,7 +34,7 @@ print(json.dumps({"told": bool(told), "compiled": found, "modules": sorted(sys.m
 
 
 @each_case("moment", ["SessionStart", "UserPromptSubmit"])
-def test_a_cold_hook_compiles_only_the_expressions_that_it_uses(indexed_sample: Path, moment: str) -> None:
+def test_a_cold_hook_compiles_only_the_expressions_that_it_uses(sample: Path, moment: str) -> None:
     event = {
         "session_id": "0b3f6a52-6c1e-4f7e-9a55-0d5b7f6f2c11",
         "transcript_path": "/nonexistent.jsonl",
@@ -43,7 +43,7 @@ def test_a_cold_hook_compiles_only_the_expressions_that_it_uses(indexed_sample: 
         "source": "startup",
         "prompt": "Can you review the PR that just came in?",
     }
-    command = [sys.executable, "-c", _HOOK, str(indexed_sample)]
+    command = [sys.executable, "-c", _HOOK, str(sample)]
     done = subprocess.run(command, input=json.dumps(event), capture_output=True, text=True, check=True)
     ran = json.loads(done.stdout)
     assert ran["told"] and ran["compiled"], done.stderr

@@ -75,74 +75,74 @@ def starting(root: Path) -> str:
     return f"{wire.socket_path(str(root))}{wire.STARTING}"
 
 
-def test_of_many_hooks_one_loads_the_engine_and_all_are_told(indexed_sample: Path) -> None:
-    hooks = [started(indexed_sample, prompt(f"crowd-{number}")) for number in range(12)]
+def test_of_many_hooks_one_loads_the_engine_and_all_are_told(sample: Path) -> None:
+    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(12)]
     assert all("topic:github-pr-review" in output(hook) for hook in hooks)
-    assert loaded(indexed_sample) == 1
-    wait_until(lambda: not os.path.exists(starting(indexed_sample)))
+    assert loaded(sample) == 1
+    wait_until(lambda: not os.path.exists(starting(sample)))
 
 
-def test_without_a_process_that_lingers_each_hook_loads_the_engine(indexed_sample: Path) -> None:
-    with Engine.open(indexed_sample) as engine:
+def test_without_a_process_that_lingers_each_hook_loads_the_engine(sample: Path) -> None:
+    with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
-    hooks = [started(indexed_sample, prompt(f"crowd-{number}")) for number in range(4)]
+    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(4)]
     assert all("topic:github-pr-review" in output(hook) for hook in hooks)
-    assert loaded(indexed_sample) == 4
+    assert loaded(sample) == 4
 
 
-def test_a_hook_waits_for_one_that_loads_until_that_is_killed(indexed_sample: Path) -> None:
+def test_a_hook_waits_for_one_that_loads_until_that_is_killed(sample: Path) -> None:
     take = "import sys, time; from engine.agents import wire; lock = wire.take_lock(sys.argv[1])"
-    command = [sys.executable, "-uc", f"{take}\nprint('taken')\ntime.sleep(600)", starting(indexed_sample)]
+    command = [sys.executable, "-uc", f"{take}\nprint('taken')\ntime.sleep(600)", starting(sample)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdout.readline()
-        hook = started(indexed_sample, prompt(SESSION))
+        hook = started(sample, prompt(SESSION))
         with pytest.raises(subprocess.TimeoutExpired):
             hook.wait(1.5)
         other.kill()
     assert "topic:github-pr-review" in output(hook)
 
 
-def test_a_hook_that_was_stopped_while_it_loads_is_not_waited_for(indexed_sample: Path) -> None:
-    path = starting(indexed_sample)
+def test_a_hook_that_was_stopped_while_it_loads_is_not_waited_for(sample: Path) -> None:
+    path = starting(sample)
     lock = wire.take_lock(path)
     assert lock is not None
     os.utime(path, (0, 0))
-    assert "topic:github-pr-review" in output(started(indexed_sample, prompt(SESSION)))
+    assert "topic:github-pr-review" in output(started(sample, prompt(SESSION)))
     lock.close()
 
 
-def test_an_event_that_nobody_could_take_in_time_is_taken_later(indexed_sample: Path, tmp_path: Path) -> None:
-    lock = wire.take_lock(starting(indexed_sample))
+def test_an_event_that_nobody_could_take_in_time_is_taken_later(sample: Path, tmp_path: Path) -> None:
+    lock = wire.take_lock(starting(sample))
     assert lock is not None
 
     def hook(_name: str, payload: bytes) -> str:
-        return output(started(indexed_sample, json.loads(payload), seconds=0.5))
+        return output(started(sample, json.loads(payload), seconds=0.5))
 
     assert Agent(hook, tmp_path / "claude").prompt("What is new?", "Nothing.") == ""
-    assert not Path(f"{indexed_sample}.loaded").exists()
+    assert not Path(f"{sample}.loaded").exists()
     lock.close()
 
     def is_captured() -> bool:
-        return any("Nothing." in each.read_text() for each in indexed_sample.glob(f"raw/**/*{SESSION}*.md"))
+        return any("Nothing." in each.read_text() for each in sample.glob(f"raw/**/*{SESSION}*.md"))
 
     wait_until(is_captured)
 
 
-def test_a_hook_that_is_late_leaves_the_engine_loaded_for_the_others(indexed_sample: Path) -> None:
-    assert output(started(indexed_sample, prompt(SESSION), seconds=0.2)) == ""
-    assert "topic:github-pr-review" in output(started(indexed_sample, prompt("another")))
-    assert loaded(indexed_sample) == 1
+def test_a_hook_that_is_late_leaves_the_engine_loaded_for_the_others(sample: Path) -> None:
+    assert output(started(sample, prompt(SESSION), seconds=0.2)) == ""
+    assert "topic:github-pr-review" in output(started(sample, prompt("another")))
+    assert loaded(sample) == 1
 
 
-def test_more_requests_than_are_answered_at_once_wait_for_their_turn(indexed_sample: Path) -> None:
-    with Engine.open(indexed_sample) as engine:
+def test_more_requests_than_are_answered_at_once_wait_for_their_turn(sample: Path) -> None:
+    with Engine.open(sample) as engine:
         listener = Listener(engine)
         listener.start()
         assert listener.listening.wait(60)
-        hooks = [started(indexed_sample, prompt(f"crowd-{number}")) for number in range(24)]
+        hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(24)]
         assert all("topic:github-pr-review" in output(hook) for hook in hooks)
         listener.stop()
-    assert not Path(f"{indexed_sample}.loaded").exists()
+    assert not Path(f"{sample}.loaded").exists()
 
 
 def test_what_other_sessions_were_told_is_not_parsed(

@@ -45,9 +45,3 @@ def apo(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> C
         return Result(code, out, err)
 
     return command
-
-
-@pytest.fixture
-def sample(indexed_sample: Path) -> Path:
-    """The sample workspace with an index, as most commands run in an existing workspace."""
-    return indexed_sample

@@ -76,8 +76,8 @@ def test_splitting_loses_nothing_and_yields_at_most_three_pieces(
     assert (built.ttl is not None) == (stable >= least)
 
 
-def test_a_real_prompt_is_split_at_its_layers(indexed_sample: Path) -> None:
-    with Engine.open(indexed_sample) as engine:
+def test_a_real_prompt_is_split_at_its_layers(sample: Path) -> None:
+    with Engine.open(sample) as engine:
         for budget in (2048, 8192):
             compiled = engine.compile("Good morning.", budget=budget)
             built = request_for(

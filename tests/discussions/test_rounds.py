@@ -23,8 +23,8 @@ def calling(*uses: ToolUse, text: str = "") -> ChatReply:
 
 
 @pytest.fixture
-def engine(indexed_sample: Path) -> Engine:
-    return Engine.open(indexed_sample)
+def engine(sample: Path) -> Engine:
+    return Engine.open(sample)
 
 
 def test_a_tool_call_is_answered_and_the_model_is_asked_again(engine: Engine) -> None:

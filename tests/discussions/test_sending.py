@@ -19,8 +19,8 @@ Send = Callable[..., Sent]
 
 
 @pytest.fixture
-def engine(indexed_sample: Path) -> Engine:
-    return Engine.open(indexed_sample)
+def engine(sample: Path) -> Engine:
+    return Engine.open(sample)
 
 
 def sending_with(engine: Engine, provider: Scripted, purse: Purse | None = None) -> Sending:

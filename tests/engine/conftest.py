@@ -52,8 +52,8 @@ def save(path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
+def engine(sample: Path) -> Iterator[Engine]:
+    with Engine.open(sample) as opened:
         yield opened
 
 

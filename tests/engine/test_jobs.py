@@ -62,8 +62,8 @@ def test_a_job_is_registered_by_one_entry_and_runs_on_its_schedule(
         assert after.schedule.held_by() is None
 
 
-def test_the_index_and_history_jobs_do_their_work(indexed_sample: Path) -> None:
-    root = indexed_sample
+def test_the_index_and_history_jobs_do_their_work(sample: Path) -> None:
+    root = sample
     with Engine.open(root, clock=lambda: EVENING) as engine:
 
         def result_of(name: str) -> tuple[str | None, str]:
@@ -135,12 +135,12 @@ def test_the_lifecycle_jobs_do_their_work(sample: Path) -> None:
         assert crons["condense-daily"] == "0 23 * * *" and crons["extract"] == "off"
 
 
-def test_the_index_job_rebuilds_a_damaged_index(indexed_sample: Path) -> None:
-    database = indexed_sample / "memory.db"
+def test_the_index_job_rebuilds_a_damaged_index(sample: Path) -> None:
+    database = sample / "memory.db"
     data = bytearray(database.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
     database.write_bytes(data)
-    with Engine.open(indexed_sample, clock=lambda: EVENING) as engine:
+    with Engine.open(sample, clock=lambda: EVENING) as engine:
         run = engine.schedule.run("index", "command")
         assert run.result == "done"
         assert engine.index.verify(repair=False).sound

@@ -60,10 +60,10 @@ class Server(NamedTuple):
 
 
 @pytest.fixture
-def root(indexed_sample: Path) -> Iterator[Path]:
+def root(sample: Path) -> Iterator[Path]:
     """The sample on a disk; the folders of tests may be in memory, where syncing takes no time."""
     with tempfile.TemporaryDirectory(prefix="autopoiesis-", ignore_cleanup_errors=True) as folder:
-        yield Path(shutil.copytree(indexed_sample, Path(folder, "memory"), symlinks=True))
+        yield Path(shutil.copytree(sample, Path(folder, "memory"), symlinks=True))
 
 
 @pytest.fixture

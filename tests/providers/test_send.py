@@ -31,9 +31,9 @@ MESSAGES = (
 
 
 @pytest.fixture
-def engine(indexed_sample: Path, chat: ChatService) -> Iterator[Engine]:
+def engine(sample: Path, chat: ChatService) -> Iterator[Engine]:
     """An engine whose chats go to the fake server."""
-    with Engine.open(indexed_sample) as opened:
+    with Engine.open(sample) as opened:
         opened.config = replace(
             opened.config,
             chat=replace(
@@ -141,9 +141,9 @@ def test_tool_results_are_sent_without_secrets_and_each_call_is_logged(
 
 
 @pytest.mark.parametrize("chat", ["gemini"], indirect=True)  # Its client imports quickly.
-def test_ctrl_c_ends_the_reply_and_keeps_the_text_so_far(indexed_sample: Path, chat: ChatService) -> None:
+def test_ctrl_c_ends_the_reply_and_keeps_the_text_so_far(sample: Path, chat: ChatService) -> None:
     chat.respond_with(chat.drip("Good morning to you."))
-    command = [sys.executable, "-m", "tui.cli", "-C", str(indexed_sample), "send", "Good morning."]
+    command = [sys.executable, "-m", "tui.cli", "-C", str(sample), "send", "Good morning."]
     with subprocess.Popen(
         [*command, "--provider", "gemini", "--model", "some-model"],
         stdout=subprocess.PIPE,
@@ -162,7 +162,7 @@ def test_ctrl_c_ends_the_reply_and_keeps_the_text_so_far(indexed_sample: Path, c
     assert not chat.release.is_set()
     (transcript,) = (
         path
-        for path in (indexed_sample / "raw/conversations").rglob("*.md")
+        for path in (sample / "raw/conversations").rglob("*.md")
         if "[cut off: gemini: stopped]" in path.read_text()
     )
     assert "Good morning to you.\n\n[cut off" in transcript.read_text()

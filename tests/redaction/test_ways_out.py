@@ -37,10 +37,10 @@ PLANTED = f"For {WORDS} use {KEY} {STEERING}and wait."
 
 
 @pytest.fixture
-def engine(indexed_sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
+def engine(sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
     """A memory that contains the key in files of all kinds, as a person might have written them."""
     monkeypatch.setattr("engine.agents.switches.settings_folder", lambda: tmp_path / "settings")
-    root = indexed_sample
+    root = sample
     (root / "topics/zanzibar.md").write_text(
         f"---\ntype: topic\ndescription: Deploys with {KEY}.\ntriggers:\n  - type: keywords\n"
         f"    words: [zanzibar]\n---\n\n# Zanzibar\n\n## Instructions\n\n{PLANTED}\n"

@@ -50,6 +50,15 @@ def workspace(sample: Path) -> Path:
     return sample
 
 
+def content(workspace: Path) -> dict[Path, bytes]:
+    """All files outside the repository, without those that SQLite needs to read the index."""
+    return {
+        path: path.read_bytes()
+        for path in workspace.rglob("*")
+        if path.is_file() and ".git" not in path.parts and not path.name.startswith("memory.db-")
+    }
+
+
 def harvest_of(driven: LedgerDriven) -> HarvestDriven:
     """The harvest screen on top of the ledger screen."""
     return HarvestDriven(driven.app, driven.pilot, driven.engine)
@@ -133,11 +142,7 @@ async def test_large_move_waits_for_the_number(workspace: Path, monkeypatch: pyt
 
 
 async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
-    before = {
-        path: path.read_bytes()
-        for path in workspace.rglob("*")
-        if path.is_file() and ".git" not in path.parts
-    }
+    before = content(workspace)
     async with open_screen(workspace, read_only=True) as driven:
         await driven.press("v")
         await driven.until(lambda: "verified" in driven.text)
@@ -146,9 +151,4 @@ async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
         await harvest.settle()
         await harvest.press("enter", "enter", "enter")
         assert "the workspace is read-only" in harvest.toasts
-    after = {
-        path: path.read_bytes()
-        for path in workspace.rglob("*")
-        if path.is_file() and ".git" not in path.parts
-    }
-    assert after == before
+    assert content(workspace) == before
