@@ -40,7 +40,7 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
 
     root = (directory or Path("autopoiesis-sample")).expanduser()
     if not (root / "memory-config.yaml").exists():
-        emit(f"creating the sample workspace in {root}")
+        emit(f"creating the sample workspace in {root}: a month of sessions is played to it, in some seconds")
         make_sample(root)
     with Engine.open(root) as engine:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -59,13 +59,17 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
 
 
 def make_sample(root: Path, today: date | None = None) -> InitialiseReport:
-    """Create the sample workspace and learn its rules, as after an import; ``today`` is its last day."""
+    """Create the sample workspace, learn its rules as after an import, and play its sessions to the pipeline;
+    ``today`` is its last day.
+    """
+    from engine.agents.sample_days import live_through  # noqa: PLC0415 — the engine is needed only now
     from engine.engine import Engine  # noqa: PLC0415 — the engine is needed only now
     from engine.workspace.initialise import initialise  # noqa: PLC0415
 
     report = initialise(root, sample=True, today=today)
     with Engine.open(root) as engine:
         engine.rules.learn()
+    live_through(root)
     return report
 
 

@@ -126,7 +126,11 @@ def _directions(matrix: Any) -> tuple[Floats, Floats]:
     the weight of a column is the sum over its rows of their values times ``back`` times the coefficients.
     """
     alike = (matrix @ matrix.T).toarray()
-    axes, sizes, _ = randomized_svd(alike, min(len(alike), RANK), random_state=0)
+    if len(alike) <= 2 * RANK:  # exact, and faster than drawing as many directions at random
+        sizes, axes = numpy.linalg.eigh(alike)
+        sizes, axes = sizes[: -RANK - 1 : -1], axes[:, : -RANK - 1 : -1]
+    else:
+        axes, sizes, _ = randomized_svd(alike, RANK, random_state=0)
     kept = sizes > 1e-6 * sizes[0]
     axes, lengths = axes[:, kept], numpy.sqrt(sizes[kept])
     return axes * lengths, axes / lengths

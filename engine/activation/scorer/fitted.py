@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -121,10 +121,9 @@ def summed(codes: Codes, values: Floats, fitted: Fitted) -> Floats:
 
 def gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floats]:
     """The number of weights of each of some terms, and their classes and weights, one after the other."""
-    firsts, lasts = fitted.offsets[places], fitted.offsets[places + 1]
-    pieces: Sequence[slice] = [slice(*ends) for ends in zip(firsts.tolist(), lasts.tolist(), strict=True)]
-    return (
-        lasts - firsts,
-        numpy.concatenate([fitted.classes[:0], *(fitted.classes[piece] for piece in pieces)]),
-        numpy.concatenate([fitted.weights[:0], *(fitted.weights[piece] for piece in pieces)]),
-    )
+    firsts = fitted.offsets[places]
+    sizes = fitted.offsets[places + 1] - firsts
+    # The places of all their weights: each term's first, counted on.
+    ends = numpy.cumsum(sizes)
+    at = numpy.repeat(firsts - (ends - sizes), sizes) + numpy.arange(ends[-1] if len(ends) else 0)
+    return sizes, fitted.classes[at], fitted.weights[at]

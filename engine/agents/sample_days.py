@@ -1,0 +1,105 @@
+"""The sample's month with hooks: what the pipeline decided for each message, what a person said of it, and
+what an agent was told on the last days.
+
+Nothing of it is recorded in the package but the person's answers: it is made by the same code as in any other
+workspace, with the clock at the time of each message.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from engine.agents.hooks import Hooks
+from engine.commits.kinds import LOGS
+from engine.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from engine.conversations.conversations import Conversation
+
+_HOOKED_SESSIONS = 5
+"""The last sessions, whose agent had hooks. Earlier ones would have been told what was not yet known."""
+_ANSWERED_AFTER = timedelta(minutes=2)
+_COMMIT = "maintenance: what was decided and told in the month"
+
+
+class _Clock:
+    """A clock that is set; it ticks, because logs are ordered by time."""
+
+    def __init__(self) -> None:
+        self._now = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        self._now += timedelta(milliseconds=1)
+        return self._now
+
+    def set(self, now: datetime) -> None:
+        self._now = now
+
+
+def live_through(root: Path) -> int:
+    """Play the sessions of a new sample workspace to its pipeline; returns the number of messages.
+
+    Raises:
+        WriteFailed: A log could not be written.
+    """
+    clock = _Clock()
+    answers = json.loads(resources.files("engine").joinpath("sample", "labels.json").read_bytes())
+    messages = 0
+    with Engine.open(root, clock=clock) as engine:
+        sessions = _sessions(engine)
+        for session in sessions:
+            messages += _decide(engine, session, clock, answers)
+        engine.labels.learn()
+        engine.refresh_index()
+        hooks = Hooks(engine)
+        for session in sessions[-_HOOKED_SESSIONS:]:
+            _tell(hooks, session, clock)
+        engine.commits.commit([LOGS], _COMMIT)
+    return messages
+
+
+def _sessions(engine: Engine) -> list[Conversation]:
+    """The captured sessions, oldest first."""
+    read = map(engine.conversations.read, engine.conversations.sizes())
+    captured = [each for each in read if each is not None and each.session_id]
+    return sorted(captured, key=lambda session: session.started)
+
+
+def _decide(
+    engine: Engine, session: Conversation, clock: _Clock, answers: Mapping[str, Sequence[str]]
+) -> int:
+    """Trace a session's messages and apply the person's answers; returns the number of messages."""
+    count = 0
+    for ordinal in range(session.first, session.end):
+        clock.set(session.times[ordinal - session.first])
+        count += engine.trace_turn(f"{session.path}#{ordinal}", record=True, ask=False) is not None
+    engine.labels.learn_from_use(session.path, 0)
+    for name, given in answers.items():
+        if not session.path.endswith(f"-{name}.md"):
+            continue
+        for answer in given:
+            turn, topic, word = answer.split()
+            clock.set(session.times[int(turn) - session.first] + _ANSWERED_AFTER)
+            engine.labels.label(f"{session.path}#{turn}", topic, word == "yes", learn=False)
+    return count
+
+
+def _tell(hooks: Hooks, session: Conversation, clock: _Clock) -> None:
+    """Send what a session's agent would have sent to its hooks."""
+    clock.set(session.started)
+    _send(hooks, session, "SessionStart", source="startup")
+    for turn, at in zip(session.turns, session.times, strict=True):
+        if turn.role == "user" and turn.is_dialogue:
+            clock.set(at)
+            _send(hooks, session, "UserPromptSubmit", prompt=turn.text)
+
+
+def _send(hooks: Hooks, session: Conversation, event: str, **more: str) -> None:
+    payload = {"session_id": session.session_id, "hook_event_name": event, **more}
+    hooks.answer("claude-code", json.dumps(payload).encode())
