@@ -149,7 +149,7 @@ def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample
 def test_import_asks_on_a_terminal(
     apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, imported: bool
 ) -> None:
-    monkeypatch.setattr("tui.cli.import_sessions._is_terminal", lambda: True)
+    monkeypatch.setattr("tui.cli.import_sessions.is_terminal", lambda: True)
     ran = apo("-C", sample, "import", stdin=answer)
     assert "Import 4 sessions? [Y/n]" in ran.out
     assert ("4 new" in ran.out) is imported

@@ -201,6 +201,11 @@ def read_text(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
+def is_terminal() -> bool:
+    """Whether a person can answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def finish_quietly() -> None:
     """Has the command do all its work even if the reader of its output closes the pipe (`| head`)."""
     click.get_current_context().find_root().meta[_FINISHES] = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from datetime import date
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_problems, verb
+from tui.cli.base import emit, emit_problems, is_terminal, verb
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -43,7 +42,7 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
         emit(f"creating the sample workspace in {root}: a month of sessions is played to it, in some seconds")
         make_sample(root)
     with Engine.open(root) as engine:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if not is_terminal():
             return _headless(engine)
         from tui.app import run_workbench  # noqa: PLC0415 — textual takes a quarter of a second
 

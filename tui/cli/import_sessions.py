@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, finish_quietly, plain, table, verb
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emit_problems,
+    finish_quietly,
+    is_terminal,
+    plain,
+    table,
+    verb,
+)
 from tui.cli.install import agents_without
 from tui.cli.rules import told_summary
 from tui.cli.search import progress
@@ -152,7 +161,7 @@ def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
         return 0
     if is_agreed:
         return None
-    if not _is_terminal():
+    if not is_terminal():
         emit("nothing was imported; to do it: autopoiesis import --yes")
         return 0
     return (
@@ -162,10 +171,6 @@ def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
         )
         else 0
     )
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _emit_preview(found: Discovery) -> None:
@@ -393,7 +398,7 @@ def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
         if total > _SHOWN:
             emit(f"  {_SHOWN} of {total} shown")
     if not is_agreed:
-        if not _is_terminal():
+        if not is_terminal():
             emit("nothing was undone; to do it: autopoiesis import --undo --yes")
             return 0
         if not click.confirm("Undo this import?", default=False):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, invocation, table, verb
+from tui.cli.base import emit, emit_json, invocation, is_terminal, table, verb
 
 if TYPE_CHECKING:
     from engine.agents.contracts import Contract
@@ -107,7 +107,7 @@ def _programs() -> Programs:
 
 
 def _confirm(as_json: bool) -> bool:
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if as_json or not is_terminal():
         return False
     return click.confirm("Write these changes?", default=True)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from engine.errors import AutopoiesisError
 from engine.store import programs
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, plain, read_text, verb
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, is_terminal, plain, read_text, verb
 from tui.cli.topics_past import play, print_replay, tree_of
 from tui.kit.editor import editor_command, with_terminal
 from tui.render.figures import plural
@@ -106,11 +105,6 @@ def topics_new(
         emit_problems([f"{made.path} has no instructions yet: write them there"])
     if found is not None:
         print_replay(engine, found, asks=asks)
-
-
-def is_terminal() -> bool:
-    """Whether a person can answer."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _again(engine: Engine, draft: Draft) -> Draft:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from engine.errors import AutopoiesisError
 from tui.cli.activation import number
-from tui.cli.base import commit_text, emit, emit_json, plain, table, verb, visible
+from tui.cli.base import commit_text, emit, emit_json, is_terminal, plain, table, verb, visible
 from tui.cli.search import progress
 from tui.render.figures import plural
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from engine.engine import Engine
     from engine.playbooks.draft import Draft
     from engine.playbooks.past import PastRow, Replay
@@ -72,7 +73,7 @@ def topics_replay(
     On a terminal, y and n say whether it is right for each. The labels teach the engine, and count in
     `decisions` and `tune`. Nothing is asked of a model, and nothing but labels is written.
     """
-    found = play(engine, engine.topic(name).name, last)
+    before = found = play(engine, engine.topic(name).name, last)
     wanted = [
         (_row(found, each), useful)
         for ids, useful in ((right, True), (wrong, False), (clear, None))
@@ -84,9 +85,12 @@ def topics_replay(
         engine.labels.learn()
     if as_json:
         emit_json(tree_of(found))
+        return
+    if wanted:
+        emit(figures_of(found))
+        print_moved(before, play(engine, found.topic, last), {row.id for row, _ in wanted})
     else:
-        asks = not wanted and sys.stdin.isatty() and sys.stdout.isatty()
-        print_replay(engine, found, limit=limit, asks=asks)
+        print_replay(engine, found, limit=limit, asks=is_terminal())
 
 
 def _row(found: Replay, start: str) -> PastRow:
@@ -125,6 +129,30 @@ def print_replay(engine: Engine, found: Replay, *, limit: int = _SHOWN, asks: bo
         emit(f"to label them: autopoiesis topics replay {found.topic} --yes ID --no ID")
 
 
+def print_moved(before: Replay, after: Replay, labelled: Collection[str]) -> None:
+    """Prints what the engine learned from some labels: their scores, and on how many other messages the
+    playbook now fires or no longer does.
+    """
+    now = {row.id: row for row in after.rows}
+    moved = [(row, now[row.id]) for row in before.rows if row.id in labelled and row.id in now]
+    if not moved:
+        return
+    width = max(_LEAST_MESSAGE, shutil.get_terminal_size((120, 24)).columns - _BESIDE)
+    table(
+        [
+            [
+                new.id[:10], _LABELS[new.useful], f"{number(old.score)} → {number(new.score)}",
+                "fires" if new.fired else "does not fire", first_line(new.message)[:width],
+            ]
+            for old, new in moved
+        ],
+        ["id", "label", "tier 2", "now", "message"],
+    )  # fmt: skip
+    fired = {row.id for row in before.rows if row.fired} - set(labelled)
+    fires = {row.id for row in after.rows if row.fired} - set(labelled)
+    emit(f"of the other messages it now fires on {len(fires - fired)} more and {len(fired - fires)} fewer")
+
+
 def figures_of(found: Replay) -> str:
     """Precision and recall of the labels so far, in one line."""
     if not found.labelled:
@@ -149,8 +177,8 @@ def _cells(row: PastRow, width: int) -> list[str]:
 
 def _ask(engine: Engine, found: Replay) -> None:
     """Asks about the unlabelled messages, one key each."""
-    waiting = [row for row in found.rows if row.useful is None]
-    at, done = 0, 0
+    before, waiting = found, [row for row in found.rows if row.useful is None]
+    at, done = 0, set[str]()
     emit("\nIs it right for the message? y yes, n no, s skip, u undo, q stop")
     while at < len(waiting):
         row = waiting[at]
@@ -166,13 +194,16 @@ def _ask(engine: Engine, found: Replay) -> None:
             found = engine.playbooks.label(found, waiting[at], None)
         elif key in ("y", "n"):
             found = engine.playbooks.label(found, row, key == "y")
-            at, done = at + 1, done + 1
+            at += 1
+            done.add(row.id)
             emit(f"  {key}   {figures_of(found)}")
         elif key == "s":
             at += 1
     if done:
         engine.labels.learn()
-        emit(f"\n{figures_of(found)}; replay it again to see what the engine learned")
+        found = play(engine, found.topic)
+        emit(f"\n{figures_of(found)}")
+        print_moved(before, play(engine, found.topic), done)
 
 
 def _key() -> str:

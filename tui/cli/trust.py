@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from tui.cli.base import emit, emit_json, invocation, table, verb
+from tui.cli.base import emit, emit_json, invocation, is_terminal, table, verb
 from tui.render.figures import value_text
 
 STATES = {
@@ -52,7 +50,7 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     table([[f"  {act.name}", value_text(act.value), act.does] for act in status.acts])
     if status.applies or show or revoke:
         return 0
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not is_terminal():
         emit("to trust it: autopoiesis trust --yes")
         return 1
     if not click.confirm("Trust it?", default=False):
