@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from engine.conversations.conversations import Conversation
 
-_HOOKED_SESSIONS = 5
+_HOOKED_SESSIONS = 3
 """The last sessions, whose agent had hooks. Earlier ones would have been told what was not yet known."""
 _ANSWERED_AFTER = timedelta(minutes=2)
-_COMMIT = "maintenance: what was decided and told in the month"
+_COMMIT = "what was decided and told in the month"
 
 
 class _Clock:
@@ -74,9 +74,11 @@ def _sessions(engine: Engine) -> list[Conversation]:
 def _decide(
     engine: Engine, session: Conversation, clock: _Clock, answers: Mapping[str, Sequence[str]]
 ) -> int:
-    """Trace a session's messages and apply the person's answers; returns the number of messages."""
+    """Trace what was said to the agent and apply the person's answers; returns the number of messages."""
     count = 0
-    for ordinal in range(session.first, session.end):
+    for ordinal, turn in enumerate(session.turns, session.first):
+        if turn.role != "user":
+            continue
         clock.set(session.times[ordinal - session.first])
         count += engine.trace_turn(f"{session.path}#{ordinal}", record=True, ask=False) is not None
     engine.labels.learn_from_use(session.path, 0)
