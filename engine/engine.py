@@ -198,8 +198,15 @@ class Engine(Parts):
         return self.turns.trace_turn(key, record=record, ask=ask)
 
     def trace_of(self, key: str) -> Trace | None:
-        """The trace of a message in the feed, computed now for an old one; never asks a person."""
-        return self.turns.trace_of(key)
+        """The trace of a message in the feed, computed now for an old one; never asks a person. It says
+        whether the agent opened what it was offered.
+        """
+        trace = self.turns.trace_of(key)
+        if trace is None or not trace.offered:
+            return trace
+        from engine.activation.rows import with_openings  # noqa: PLC0415 — only if something was offered
+
+        return with_openings(trace, self.injections.opened(key))
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         """Previews the effect of a message without storing it; leave ``ask`` off while it is being typed."""

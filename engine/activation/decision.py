@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 MESSAGE_LIMIT = 500
 """Characters of the message that are logged."""
 
-Labeller = Literal["person", "use", "gate"]
+Labeller = Literal["person", "use", "agent", "gate"]
 
-LABELLERS = ("", "gate", "use", "person")
-"""Labellers by rising rank, ``""`` for none: the label of the highest rank counts."""
+LABELLERS = ("", "gate", "agent", "use", "person")
+"""Labellers by rising rank, ``""`` for none: the label of the highest rank counts. ``agent``: it opened the
+topic that it was offered."""
 LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
 
 
@@ -70,12 +71,20 @@ class Decision(NamedTuple):
         return self.gate_answer not in ("", "offered")
 
     @property
+    def opened(self) -> bool:
+        """Whether the agent opened the topic when it was offered, and nobody of a higher rank judged it."""
+        return self.useful is True and self.labelled_by == "agent"
+
+    @property
     def label(self) -> tuple[bool | None, str]:
         """Whether the topic was right, and the labeller of the highest rank; ``(None, "")`` without a label.
 
         The gate's yes or no is a label too, and counts as the person's if the person was the gate. Answers of
-        the ``local`` gate are not labels, or it would learn from itself.
+        the ``local`` gate are not labels, or it would learn from itself. That the agent opened a topic is
+        none either, but weak evidence for tier 2: what it leaves alone says nothing.
         """
+        if self.labelled_by == "agent":
+            return None, ""
         useful, by = self.useful, self.labelled_by if self.useful is not None else ""
         if by != "person" and self.gate_answer in ("yes", "no") and self.gate_provider not in ("", "local"):
             answerer = "person" if self.gate_provider == "ask" else "gate"

@@ -8,7 +8,8 @@ label after that position, or if its files were replaced.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from engine.startup.records import dataclass
 from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, mark_of, marks_in
 
 if TYPE_CHECKING:
+    from engine.activation.decision import Decision
     from engine.activation.decisions import DecisionLog
     from engine.store.files import Files
 
@@ -24,7 +26,10 @@ LABELLED_PATH = "scratch/labelled.json"
 MESSAGES_LIMIT = 64
 """The latest messages kept, for each topic and kind."""
 
-_FORM = 2
+OPENED_LIMIT = 16
+"""The latest messages kept for each topic on which the agent opened it: a topic's file has about as many."""
+
+_FORM = 3
 _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 1.0
 _UNREAD_LIMIT = 1024 * 1024
@@ -38,7 +43,7 @@ class Labelled:
 
     useful: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
-    matched: tuple[str, ...] = ()  # those of either kind on which one of its triggers had fired
+    opened: tuple[str, ...] = ()  # not labelled, but the agent opened the topic, which it was offered
 
 
 class LabelledMessages:
@@ -51,8 +56,10 @@ class LabelledMessages:
     def __call__(self) -> dict[str, Labelled]:
         """The labelled messages by topic, including a person's answers to the gate.
 
-        Labels of other gates or from use do not count, or tier 2 would learn from itself. If the log cannot
-        be read, the cached messages are returned.
+        Labels of other gates or from use do not count, or tier 2 would learn from itself. What an agent
+        opened in a session does not count either if that is more than two thirds of what it was offered:
+        about one offer in three is right, so it did not choose. If the log cannot be read, the cached
+        messages are returned.
         """
         marks, found = self._cached() or ({}, {})
         try:
@@ -93,21 +100,32 @@ class LabelledMessages:
     def _gather(self) -> dict[str, Labelled]:
         useful: dict[str, list[str]] = {}
         noise: dict[str, list[str]] = {}
-        matched: dict[str, set[str]] = {}
+        chosen: list[Decision] = []
+        offers, opens = Counter[str](), Counter[str]()
         for decision in self._log.read().decisions:
-            is_useful, by = decision.label
-            if is_useful is None or by != "person" or decision.direction != "input":
+            if decision.direction != "input" or not decision.message.strip():
                 continue
-            if decision.message.strip():
+            offers[decision.session_id] += decision.verdict == "offered"
+            opens[decision.session_id] += decision.opened
+            is_useful, by = decision.label
+            if decision.opened:
+                chosen.append(decision)
+            elif is_useful is not None and by == "person":
                 (useful if is_useful else noise).setdefault(decision.topic, []).append(decision.message)
-                if decision.hits:
-                    matched.setdefault(decision.topic, set()).add(decision.message)
-        found = {}
-        for topic in sorted({*useful, *noise}):
-            right, wrong = _latest(useful.get(topic, ())), _latest(noise.get(topic, ()))
-            hit = matched.get(topic, set())
-            found[topic] = Labelled(right, wrong, tuple(text for text in (*right, *wrong) if text in hit))
-        return found
+        opened: dict[str, list[str]] = {}
+        for decision in chosen:
+            name = decision.session_id
+            judged = (*useful.get(decision.topic, ()), *noise.get(decision.topic, ()))
+            if decision.message not in judged and (opens[name] == 1 or 3 * opens[name] <= 2 * offers[name]):
+                opened.setdefault(decision.topic, []).append(decision.message)
+        return {
+            topic: Labelled(
+                _latest(useful.get(topic, ())),
+                _latest(noise.get(topic, ())),
+                _latest(opened.get(topic, ()), OPENED_LIMIT),
+            )
+            for topic in sorted({*useful, *noise, *opened})
+        }
 
     def _cached(self) -> tuple[dict[str, Mark], dict[str, Labelled]] | None:
         """The cached result; ``None`` if it is missing or damaged."""
@@ -117,7 +135,7 @@ class LabelledMessages:
                 return None
             marks = marks_in(tree["read"])
             found = {
-                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["matched"]))
+                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["opened"]))
                 for topic, of in tree["topics"].items()
             }
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -136,8 +154,8 @@ class LabelledMessages:
             self._files.replace(LABELLED_PATH, json.dumps(tree).encode())
 
 
-def _latest(messages: list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    latest = list(dict.fromkeys(reversed(messages)))[:MESSAGES_LIMIT]
+def _latest(messages: Sequence[str], limit: int = MESSAGES_LIMIT) -> tuple[str, ...]:
+    latest = list(dict.fromkeys(reversed(messages)))[:limit]
     return tuple(reversed(latest))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation import counterfactual, explain, gate_limit
 from engine.activation.case import Case, PolicyContext
 from engine.activation.similarity import Explanation
-from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
+from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Trace, Verdict
 
 if TYPE_CHECKING:
     from engine.activation.candidates import Candidate
@@ -131,6 +133,25 @@ def funnel_of(
         tier2=sum(1 for c in candidates if c.hits or (direction == "input" and c.is_similar)),
         asked=asked,
         active=sum(1 for row in rows if row.active),
+    )
+
+
+def with_openings(trace: Trace, opened: Mapping[str, bool | None]) -> Trace:
+    """A trace that says whether the agent opened the topics that it was offered.
+
+    Args:
+        opened: By file, without those it was not told of; ``None`` if it is not known yet.
+    """
+    known = {PurePosixPath(path).stem: state for path, state in opened.items() if state is not None}
+    words = {True: "the agent opened it", False: "the agent did not open it"}
+    return replace(
+        trace,
+        rows=tuple(
+            replace(row, gate=replace(row.gate, reason=words[known[row.topic]]))
+            if row.gate is not None and row.offered and row.topic in known
+            else row
+            for row in trace.rows
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.agents.log import HookLog, HookRun
+from engine.context.subscriptions import offers
 from engine.conversations.conversations import is_conversation
 from engine.errors import AutopoiesisError
 from engine.injections.model import InjectedSection, Injection
@@ -93,9 +94,15 @@ class Audit:
         else:
             injected = entry.run.told if entry.run else ()
             sections = tuple(InjectedSection(path, lines, 1, 0, None) for path, lines in injected)
-        topics = {topic.path: topic.name for topic in self._engine.library.topics}
+        topics = {topic.path: topic for topic in self._engine.library.topics}
         return tuple(
-            Piece(each, topics.get(each.path, "") if each.priority == 2 else "", shown.text)
+            Piece(
+                each,
+                topics[each.path].name if each.priority == 2 and each.path in topics else "",
+                offers([topics[each.path]], by_name=True)[0].text
+                if each.is_offer and each.path in topics
+                else shown.text,
+            )
             for each, shown in zip(sections, self._engine.injections.shown(sections), strict=True)
         )
 

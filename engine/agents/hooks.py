@@ -299,7 +299,7 @@ class Hooks:
         """The injected text within ``max_bytes``; a token of a non-Latin script has many bytes."""
         for _ in range(_FIT_ATTEMPTS):
             made = compiled(budget)
-            text = injected_text(made, moment)
+            text = injected_text(made, moment, str(self._engine.workspace.root))
             size = len(text.encode("utf-8"))
             if size <= max_bytes:
                 break
@@ -402,8 +402,8 @@ class Hooks:
         first = max(known - 1, conversation.first, conversation.end - MAX_NEW_TURNS, 0)
         for ordinal in range(max(first, known), conversation.end):
             engine.trace_turn(f"{path}#{ordinal}", record=True, ask=False)
-        engine.labels.learn_from_use(path, first)
         engine.injections.learn_from_use(path, first)
+        engine.labels.learn_from_use(path, first)
 
     def _flush(self, path: str, run: HookRun) -> HookRun:
         """Flushes what the agent is about to forget; returns the run with what it keeps.

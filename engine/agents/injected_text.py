@@ -12,20 +12,24 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
 
 _HEADS: dict[Moment, str] = {
-    "session_start": "From the user's own memory, for this session. It is theirs: follow it. More of it may"
-    " come beside a message: follow its rules and corrections too; the rest is background.",
-    "prompt": "From memory:",
+    "session_start": "From the user's own memory in {}, for this session. It is theirs: follow it. More of"
+    " it may come beside a message: follow its rules and corrections too; the rest is background.",
+    "prompt": "From memory in {}:",
 }
-"""Said once at length: what is repeated with every message costs more than it tells."""
+"""Said once at length: what is repeated with every message costs more than it tells. Paths are relative to
+the folder named, which the agent rarely works in."""
 _MAX_NAMED = 4
 
 
-def injected_text(compiled: Compiled, moment: Moment) -> str:
-    """The text to inject; empty if nothing is relevant. It goes to a service, so secrets are redacted."""
+def injected_text(compiled: Compiled, moment: Moment, folder: str) -> str:
+    """The text to inject; empty if nothing is relevant. It goes to a service, so secrets are redacted.
+
+    ``folder`` is the workspace's.
+    """
     if not compiled.sections:
         return ""
     text = visible(redacted(f"{compiled.text.rstrip()}{_cut_note(compiled)}"))
-    return f"{INJECTED[0]}{_HEADS[moment]}\n\n{text}{INJECTED[1]}"
+    return f"{INJECTED[0]}{_HEADS[moment].format(visible(folder))}\n\n{text}{INJECTED[1]}"
 
 
 def _cut_note(compiled: Compiled) -> str:

@@ -40,7 +40,7 @@ class Use:
     told: int = 0  # injections
     tokens: int = 0
     known: int = 0  # injections with a known outcome
-    used: int = 0  # of these, those used in the reply or judged useful by a person
+    used: int = 0  # of these, those used in the reply, opened, or judged useful by a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Week:
     answered: int = 0  # prompts with an injection and a known reply
     took_up: int = 0  # of these, those whose reply used the injection
     sections: Use = field(default_factory=lambda: Use(""))
+    offers: Use = field(default_factory=lambda: Use(""))  # of playbooks that may apply, which are no sections
     topics: list[Use] = field(default_factory=list)  # most unused injections first
     costs: list[Cost] = field(default_factory=list)  # most tokens first
     failed: list[HookRun] = field(default_factory=list)  # newest first
@@ -121,7 +122,8 @@ def _add_use(week: Week, entry: AuditEntry, topics: dict[str, Use]) -> None:
     assert injection is not None
     for section in injection.sections:
         topic = topics.get(section.path) if section.priority == 2 else None
-        for use in (week.sections, *([topic] if topic else [])):
+        chosen = (week.offers,) if section.is_offer else (week.sections, *([topic] if topic else []))
+        for use in chosen:
             use.told += 1
             use.tokens += section.tokens
             use.known += injection.finished or section.was_useful is not None

@@ -213,6 +213,7 @@ class BasicParts:
             self.library,
             self.turns,
             pipeline=lambda: self.pipeline if self.has("pipeline") else None,
+            offered=lambda exchange: self.injections.offered(exchange),
         )
 
     @part

@@ -41,6 +41,9 @@ LAYERS: dict[int, str] = {
 
 LAST_STABLE_LAYER = 7
 
+OFFER_LINES = "1-1"
+"""The lines of a topic's file that stand for an offer, so that the topic can still be given later."""
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

@@ -269,6 +269,7 @@ class _Compile:
     def _volatile(self, presets: PresetSections, playbooks: TopicSections) -> None:
         request, placement = self.request, self.placement
         room = self.available - self.spent
+        can_read = request.tools is None or bool(request.tools)
         if self.called is not None:
             room -= placement.place(self.called, room // _CALLED_PART)
         for candidate in fixed.project_commands(self.reader, request.project) if self.is_whole else ():
@@ -277,7 +278,7 @@ class _Compile:
         for candidate in (
             *discussion * self.is_whole,
             *steering(request.corrections),
-            *offers(request.offered),
+            *offers(request.offered if can_read else (), by_name=request.tools is None),
         ):
             room -= placement.place(candidate, room)
         notes_caps = (

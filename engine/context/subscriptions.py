@@ -8,7 +8,7 @@ from dataclasses import replace
 from engine.activation.trace import Correction, Trace
 from engine.context.budget import Candidate, Placement, open_fence
 from engine.context.caps import Cap, within
-from engine.context.compiled import LeftOut
+from engine.context.compiled import OFFER_LINES, LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.request import INJECTED_BEFORE
 from engine.context.sources import NO_SUCH_FILE, Loaded, Reader, plain_path
@@ -19,9 +19,7 @@ from engine.topics.model import PRIORITY_ORDER, Topic
 _CORRECTIONS = 10
 _HINT_CHARACTERS = 400
 _TITLE_CHARACTERS = 60
-_WHEN_CHARACTERS = 140
-OFFER_LINES = "1-1"
-"""The lines of a topic's file that stand for an offer, so that the topic can still be given later."""
+_WHEN_CHARACTERS = 110
 
 
 def ordered(topics: Iterable[Topic]) -> tuple[Topic, ...]:
@@ -54,20 +52,24 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
     ]
 
 
-def offers(topics: Iterable[Topic]) -> list[Candidate]:
-    """A line for each topic that may apply, with how to open it; in all some 60 tokens each."""
+def offers(topics: Iterable[Topic], *, by_name: bool) -> list[Candidate]:
+    """A line for each topic that may apply, with how to open it; in all some 60 tokens each.
+
+    ``by_name``: whether the agent may have our tool ``playbook``, besides one that reads files.
+    """
     found = []
     for number, topic in enumerate(topics):
         when = one_line(topic.description, _WHEN_CHARACTERS)
         title = one_line(topic.title or topic.name, _TITLE_CHARACTERS)
-        text = f"A playbook may apply: {title}{when and f' ({when})'}. If so, read it: {topic.path}"
+        tool = f' or call playbook("{topic.name}")' if by_name else ""
+        text = f"A playbook may apply: {title}{when and f' ({when})'}. If so, read {topic.path}{tool}"
         found.append(
             Candidate(
                 label=f"offer:{topic.name}",
                 layer=9,
                 priority=2,
                 slot="topics",
-                text=outside(f'{text}, or the memory tool playbook("{topic.name}")'),
+                text=outside(text),
                 why="it may apply; the agent decides",
                 source=topic.path,
                 lines=OFFER_LINES,

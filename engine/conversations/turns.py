@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.activation.trace import Correction, Message, Trace
-    from engine.transcripts.turn import Turn
+    from engine.transcripts.turn import ToolCall, Turn
 
 KEPT_TRACES = 1_000
 
@@ -51,6 +51,7 @@ class Exchange:
     reply: str  # everything the agent wrote up to the person's next turn
     paths: tuple[str, ...]  # files named in its tool calls
     finished: bool  # whether the person has spoken again, which ends the answer
+    calls: tuple[ToolCall, ...] = ()  # its tool calls
 
 
 class Turns:
@@ -174,6 +175,10 @@ class Turns:
         ordinal = self._question(*found) if found is not None else None
         return None if found is None or ordinal is None else TurnKey(found[0].path, ordinal)
 
+    def is_of_others(self, path: str) -> bool:
+        """Whether a conversation is another person's."""
+        return bool(self._conversations.author(path))
+
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges with new turns in their answers, oldest first; ``first`` is the first new ordinal."""
         conversation = self._conversations.read(path)
@@ -195,7 +200,8 @@ class Turns:
             trace = self.trace_of(key) if answer else None
             if trace is not None:
                 reply = "\n".join(turn.text for turn in answer)
-                found.append(Exchange(key, trace, reply, tool_paths(answer), following is not None))
+                calls = tuple(tool for turn in answer for tool in turn.tools)
+                found.append(Exchange(key, trace, reply, tool_paths(answer), following is not None, calls))
         return found
 
     def _question(self, conversation: Conversation, ordinal: int) -> int | None:

@@ -40,6 +40,7 @@ from engine.rules.rulebook import most_told
 from engine.rules.stated import Stated, agent_files_in
 from engine.search.results import Category as Kind
 from engine.store.commit_message import commit_message
+from engine.store.documents import parse
 from engine.store.paths import category_of, is_private, is_shared, shown, slugify
 from engine.store.zone import local_day
 from engine.transcripts.places import head_fields, read_head
@@ -234,7 +235,9 @@ class Memory:
         topic = self._engine.library.get(name)
         if topic is None:
             raise TopicError(f"there is no playbook {name}", hint="trace names those near a message")
-        return self._passage(topic.path, 1, None, MAX_CHARACTERS)
+        body = parse(self._engine.files.read(topic.path, limit=_FILE_BYTES), topic.path)
+        blank = len(body.body) - len(body.body.lstrip("\n"))
+        return self._passage(topic.path, body.body_line + blank, None, MAX_CHARACTERS)
 
     def rules(
         self,

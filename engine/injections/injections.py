@@ -13,7 +13,7 @@ from engine.errors import AutopoiesisError
 from engine.injections.log import InjectionLog
 from engine.injections.model import InjectedSection, Injection, RulesShown, message_hash
 from engine.injections.references import References
-from engine.injections.use import ShownSection, were_useful
+from engine.injections.use import ShownSection, was_opened, were_useful
 from engine.rules.prompt import held
 from engine.rules.rulebook import PATH, rules_in
 from engine.store.documents import parse
@@ -122,6 +122,10 @@ class Injections:
             return False
         message = exchange.trace.message.text
         signs = were_useful(self.shown(injection.sections), message, exchange.reply, exchange.paths)
+        signs = tuple(
+            was_opened(section.path, exchange.calls) if section.is_offer else sign
+            for section, sign in zip(injection.sections, signs, strict=True)
+        )
         states = [sign or (False if exchange.finished else None) for sign in signs]
         return self.log.note(injection, exchange.key, states, finished=exchange.finished) != injection
 
@@ -135,6 +139,30 @@ class Injections:
             if injection.by
             for section in injection.sections
         )
+
+    def offered(self, exchange: Exchange) -> dict[str, bool]:
+        """The files of the playbooks that hooks told an exchange's agent may apply, and whether
+        it was with this very message: they are not offered twice in a session.
+        """
+        found: dict[str, bool] = {}
+        for injection in self.log.recent():
+            if injection.by and injection.session_id == exchange.trace.message.session_id:
+                for section in injection.sections:
+                    if section.is_offer and not found.get(section.path):
+                        found[section.path] = injection.turn == exchange.key
+        return found
+
+    def opened(self, key: str) -> dict[str, bool | None]:
+        """Whether the agent opened each playbook that it was offered with a message, by file; ``None`` while
+        its turn runs.
+        """
+        return {
+            section.path: section.was_useful
+            for injection in self.log.recent()
+            if injection.is_claimed and injection.turn == key
+            for section in injection.sections
+            if section.is_offer
+        }
 
     def rules_in(self, compiled: Compiled) -> RulesShown | None:
         """The rules in a prompt; None if the rules file cannot be read."""

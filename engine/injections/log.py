@@ -58,7 +58,7 @@ class InjectionLog:
         self.months = MonthlyLog(files, KIND, clock)
         self._guard = threading.Lock()
         self._stamp: object = None
-        self._unfinished: tuple[Injection, ...] = ()
+        self._recent: tuple[Injection, ...] = ()
 
     def record(
         self,
@@ -128,16 +128,18 @@ class InjectionLog:
         self.months.append(record_of_note(replace(note, was_useful=states, paths=new, gone=gone)))
         return known
 
-    def unfinished(self) -> tuple[Injection, ...]:
-        """The recent injections whose exchanges are not over, oldest first; cached until the log changes."""
+    def recent(self) -> tuple[Injection, ...]:
+        """The recent injections, oldest first; cached until the log changes."""
         with self._guard:
             stamp = self.months.stamp()
             if stamp != self._stamp:
-                self._unfinished = tuple(
-                    injection for injection in self.backwards(RECENT_BYTES, 2) if not injection.finished
-                )[::-1]
+                self._recent = tuple(self.backwards(RECENT_BYTES, 2))[::-1]
                 self._stamp = stamp
-            return self._unfinished
+            return self._recent
+
+    def unfinished(self) -> tuple[Injection, ...]:
+        """The recent injections whose exchanges are not over, oldest first."""
+        return tuple(injection for injection in self.recent() if not injection.finished)
 
     def of_session(self, session_id: str, since: str) -> tuple[Injection, ...]:
         """The recent injections of a session since a time (ISO 8601), as they were recorded, newest first."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import hash_of
+from engine.context.compiled import OFFER_LINES
 from engine.context.delimiters import one_line
 from engine.redaction.detect import redacted
 from engine.startup.records import dataclass
@@ -38,6 +39,11 @@ class InjectedSection:
     was_useful: bool | None = None  # whether the reply used it; None if not known yet
     why: str = ""  # the reason, at most ``WHY_CHARACTERS``; empty if not recorded
     judged: bool = False  # whether ``was_useful`` is a person's judgement
+
+    @property
+    def is_offer(self) -> bool:
+        """Whether it only tells of a playbook that may apply, and is useful if the agent opens it."""
+        return self.priority == 2 and self.lines == OFFER_LINES
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,18 @@ was chosen on the sample workspace, where it finds signs in 1.2 % of 4,569 injec
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from engine.activation.signals import content_words
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from engine.transcripts.turn import ToolCall
 
 RUN = 3
 """Consecutive words in a run."""
@@ -27,6 +33,9 @@ MIN_RUNS = 2
 MAX_FILES = 3
 """Files of a prompt that may contain a run."""
 
+_PLAYBOOK = expression(r"(?:^|autopoiesis[\W_]{1,3})playbook$")
+"""Our tool, as agents name it: ``mcp__autopoiesis__playbook``."""
+_FAILED = expression(r"(?:error|exit -?[1-9]\d*|rejected by the user|interrupted by the user)\b")
 _READ = 20_000
 _MIN_LETTERS = 4
 _WORD = expression(r"\w+")
@@ -55,6 +64,16 @@ def were_useful(
     return tuple(
         _is_named(section.path, message, reply, paths) or len(own & repeated) >= MIN_RUNS
         for section, own in zip(sections, runs, strict=True)
+    )
+
+
+def was_opened(path: str, calls: Iterable[ToolCall]) -> bool:
+    """Whether a tool call opened a playbook: our own tool by its name, or any by its file."""
+    name, file = PurePosixPath(path).stem, re.compile(rf"(?<![\w.-]){re.escape(path)}(?!\w|[./-]\w)")
+    return any(
+        (call.summary == name if _PLAYBOOK.search(call.name) else file.search(call.summary))
+        and not _FAILED.match(call.result)
+        for call in calls
     )
 
 

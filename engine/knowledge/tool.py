@@ -2,7 +2,7 @@
 
 It deliberately has a single action: agents read an entry as any other file once its catalog line shows that
 it is relevant. Models asked from here have no file tools of their own, so they get ``read``, which opens only
-files of entries and skills.
+files of entries and skills, and playbooks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from engine.context.catalog import catalog_line
 from engine.context.delimiters import OF_OTHERS, outside
 from engine.context.tools import ToolDefinition
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, PathRefused
 from engine.knowledge.entries import Entry, EntryScan, scan_entries
 from engine.knowledge.inventory import hidden
 from engine.store.entry_files import NO_DESCRIPTION, EntryKind
@@ -52,11 +52,11 @@ READ_TOOL = ToolDefinition(
     name="read",
     description=(
         "Reads a file of a knowledge entry or of a skill: the one at a location that the catalog names, or "
-        "another one in its folder. It opens no other files."
+        "another one in its folder. It also reads playbooks that may apply, and no other files."
     ),
     input_schema={
         "type": "object",
-        "properties": {"path": {"type": "string", "description": "The location, as the catalog has it."}},
+        "properties": {"path": {"type": "string", "description": "The location, as the prompt has it."}},
         "required": ["path"],
         "additionalProperties": False,
     },
@@ -87,8 +87,8 @@ def _read(path: object, files: Files) -> str:
         return 'no path given; call read({"path": ...}) with a location from the catalog\n'
     found = scan_entries(files)
     place = path.strip().removeprefix("./")
-    if not is_readable(place, found):
-        return f"{shown(path)[:200]} is not a file of an entry or skill; see the catalog\n"
+    if not (is_readable(place, found) or _is_playbook(place, files)):
+        return f"{shown(path)[:200]} is not a file of an entry or skill, nor a playbook; see the catalog\n"
     try:
         text = outside(files.read(place, limit=READ_BYTES).decode("utf-8", "replace"))
     except (OSError, AutopoiesisError) as error:
@@ -104,6 +104,16 @@ def is_readable(place: str, scan: EntryScan) -> bool:
     folders = (f"{entry.folder}/" for entry in scan.entries)
     within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
     return within and place in scan.inventory.files
+
+
+def _is_playbook(place: str, files: Files) -> bool:
+    """Whether it is the path of a playbook, and no link to another file."""
+    if not place.startswith("topics/") or not place.endswith(".md") or hidden(place):
+        return False
+    try:
+        return files.workspace.resolve(place) == files.workspace.root.resolve() / place
+    except PathRefused:
+        return False
 
 
 def catalog_text(scan: EntryScan) -> str:

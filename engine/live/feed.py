@@ -142,6 +142,8 @@ def describe_labels(labels: Iterable[str]) -> str:
             excerpts += 1
         elif kind == "steering":
             names["a correction"] = None
+        elif kind == "offer":
+            names[f"{name} offered"] = None
         else:
             names[kind if kind in ("rules", "catalog") else name.rpartition("/")[2] or kind] = None
     if excerpts:

@@ -338,8 +338,8 @@ class Live:
                 path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}")
             )
         if news < end:
-            self._engine.labels.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
             self._engine.injections.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
+            self._engine.labels.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
 
     def _paced(self, work: Callable[[], Found]) -> Found:
         started = time.monotonic()

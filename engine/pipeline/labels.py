@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
@@ -10,7 +10,7 @@ from engine.errors import AutopoiesisError
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
-    from engine.conversations.turns import Turns
+    from engine.conversations.turns import Exchange, Turns
     from engine.store.files import Files
     from engine.topics.library import TopicLibrary
 
@@ -20,6 +20,7 @@ class Labels:
 
     Args:
         pipeline: The current pipeline, if there is one.
+        offered: As ``Injections.offered``.
     """
 
     def __init__(
@@ -30,12 +31,14 @@ class Labels:
         turns: Turns,
         *,
         pipeline: Callable[[], WatcherPipeline | None],
+        offered: Callable[[Exchange], Mapping[str, bool]] = lambda _exchange: {},
     ) -> None:
         self._files = files
         self._log = log
         self._library = library
         self._turns = turns
         self._pipeline = pipeline
+        self._offered = offered
 
     def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> None:
         """Labels one row of a trace as a person, or (``None``) removes the label, and learns from it, which
@@ -55,17 +58,18 @@ class Labels:
     def learn_from_use(self, path: str, first: int) -> int:
         """Labels decisions about a conversation's messages by the agent's replies, and returns their number.
 
-        Existing labels and the person's answers to the gate are kept. In a read-only workspace nothing is
-        labelled. ``first`` is the number of the first new turn.
+        Existing labels and the person's answers to the gate are kept. Nothing is labelled in a read-only
+        workspace, nor by another person's conversation. ``first`` is the number of the first new turn.
 
         Raises:
             WriteFailed: A label was not recorded.
         """
-        if self._files.read_only:
+        if self._files.read_only or self._turns.is_of_others(path):
             return 0
         from engine.pipeline.usage import label_by_use  # noqa: PLC0415 — only while a conversation grows
 
-        return label_by_use(self._turns.exchanges(path, first), self._library.topics, self._log)
+        exchanges = self._turns.exchanges(path, first)
+        return label_by_use(exchanges, self._library.topics, self._log, self._offered)
 
     def learn(self) -> bool:
         """Learns from new labels; returns whether anything has changed.

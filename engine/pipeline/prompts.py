@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.context.compiled import OFFER_LINES
 from engine.context.compiler import CompileRequest
 from engine.context.recaps import is_recap
-from engine.context.subscriptions import OFFER_LINES
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed

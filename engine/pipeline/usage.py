@@ -1,13 +1,16 @@
-"""Labels from use: whether a reply used the topics that were active for its message (spec 5.5)."""
+"""Labels from use: whether a reply used the topics that were active for its message, and whether the agent
+opened those that it was offered (spec 5.5).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import decision_id, hash_of
 from engine.activation.use import was_used, words_of
 from engine.errors import AutopoiesisError
+from engine.injections.use import was_opened
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -16,10 +19,19 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 
-def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: DecisionLog) -> int:
+def label_by_use(
+    exchanges: Iterable[Exchange],
+    topics: Sequence[Topic],
+    log: DecisionLog,
+    offered: Callable[[Exchange], Mapping[str, bool]] = lambda _exchange: {},
+) -> int:
     """Labels the decisions about messages by their replies, and returns the number of labels.
 
-    Only a finished reply can show that a topic was not used.
+    Only a finished reply can show that a topic was not used, and none that an offered one does not apply:
+    agents leave much alone.
+
+    Args:
+        offered: As ``Injections.offered``.
 
     Raises:
         WriteFailed, ReadOnly: A label was not recorded.
@@ -29,6 +41,8 @@ def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: De
     labelled = 0
     for exchange in exchanges:
         message = exchange.trace.message
+        if message.direction == "input" and exchange.calls:
+            labelled += _label_opened(exchange, topics, log, offered(exchange))
         active = [known[name] for name in exchange.trace.active if name in known]
         if message.direction != "input" or not active:
             continue
@@ -40,6 +54,23 @@ def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: De
             decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
             if decision is not None and decision.verdict == "active" and not _is_settled(decision):
                 log.label_known(decision, used, "use")
+                labelled += 1
+    return labelled
+
+
+def _label_opened(
+    exchange: Exchange, topics: Sequence[Topic], log: DecisionLog, offered: Mapping[str, bool]
+) -> int:
+    """Labels the offered topics that the agent opened; returns their number."""
+    message, labelled = exchange.trace.message, 0
+    for topic in topics:
+        if topic.path in offered and was_opened(topic.path, exchange.calls):
+            decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
+            if decision is None or decision.useful is not None:
+                continue
+            # An offer may be taken up later, with a message that says nothing of the topic: "go on".
+            if offered[topic.path] or decision.verdict == "offered":
+                log.label_known(decision, True, "agent")
                 labelled += 1
     return labelled
 

@@ -16,7 +16,7 @@ import pytest
 
 from engine.activation import labelled
 from engine.activation.decisions import DecisionLog
-from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, Labelled, LabelledMessages
+from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, OPENED_LIMIT, Labelled, LabelledMessages
 from engine.activation.trace import Direction, Funnel, Message, Score, TopicTrace, Trace
 from engine.errors import DocumentError
 from engine.store.faults import fail, trip
@@ -47,7 +47,9 @@ class Workspace:
         self.reads = 0
         self._count = 0
 
-    def decide(self, text: str, topic: str = "refund", direction: Direction = "input") -> str:
+    def decide(
+        self, text: str, topic: str = "refund", direction: Direction = "input", *, session: str = ""
+    ) -> str:
         """Log a decision as for a message; return its id."""
         self._count += 1
         row = TopicTrace(
@@ -62,17 +64,26 @@ class Workspace:
             gate_at=0.25,
             rule="medium <.60",
             gate=None,
-            verdict="active",
+            verdict="offered" if session else "active",
             why="",
         )
         at = self.clock.now + timedelta(seconds=self._count)
-        trace = Trace(Message(text, direction, at=at), (row,), Funnel(1, 0, 1, 0, 1), deciding="probability")
+        trace = Trace(
+            Message(text, direction, session, at), (row,), Funnel(1, 0, 1, 0, 1), deciding="probability"
+        )
         return self.log.ensure(trace, topic)
 
     def label(self, text: str, useful: bool | None = True, topic: str = "refund") -> str:
         name = self.decide(text, topic)
         self.log.label(name, useful)
         return name
+
+    def offer(self, session: str, *texts: str, opened: int) -> None:
+        """Log that an agent was offered the topic with messages, and opened it with the first of them."""
+        for place, text in enumerate(texts):
+            name = self.decide(text, session=session)
+            if place < opened:
+                self.log.label(name, True, "agent")
 
     def gather(self) -> dict[str, Labelled]:
         """Gather as a newly started process would."""
@@ -117,6 +128,27 @@ def test_other_labels_and_the_agents_own_output_do_not_count(workspace: Workspac
     workspace.log.label(workspace.decide("said by the agent", direction="output"), True)
     workspace.log.label(workspace.decide("   "), True)
     assert workspace.gather() == {}
+
+
+def test_what_an_agent_opened_is_gathered_apart_from_labels(workspace: Workspace) -> None:
+    workspace.offer("a", "my money", "the till", opened=1)
+    workspace.offer("b", "only this", opened=1)
+    assert workspace.gather() == {"refund": Labelled(opened=("my money", "only this"))}
+    workspace.label("only this", useful=False)
+    assert workspace.gather() == {"refund": Labelled((), ("only this",), ("my money",))}, "a person's counts"
+
+
+def test_an_agent_that_opens_nearly_everything_in_a_session_teaches_nothing(workspace: Workspace) -> None:
+    workspace.offer("a", "one", "two", "three", opened=3)
+    workspace.offer("b", "four", "five", "six", opened=2)
+    assert workspace.gather() == {"refund": Labelled(opened=("four", "five"))}
+
+
+def test_only_the_latest_messages_on_which_a_topic_was_opened_are_kept(workspace: Workspace) -> None:
+    for number in range(OPENED_LIMIT + 2):
+        workspace.offer(f"s{number}", f"message {number}", opened=1)
+    (found,) = workspace.gather().values()
+    assert found.opened == tuple(f"message {number}" for number in range(2, OPENED_LIMIT + 2))
 
 
 def test_withdrawn_and_changed_labels_are_applied(workspace: Workspace) -> None:

@@ -66,12 +66,21 @@ class Agent:
         self._log_injected(injected, "SessionStart")
         return injected
 
-    def prompt(self, text: str, answer: str = "Done.", *, compacts: str = "", **call: Any) -> str:
+    def prompt(
+        self,
+        text: str,
+        answer: str = "Done.",
+        *,
+        compacts: str = "",
+        call: tuple[str, dict[str, Any]] | None = None,
+        fails: bool = False,
+    ) -> str:
         """Send a prompt: the agent calls its hook, answers and stops. Returns the injected text.
 
         Args:
             compacts: When it compacts on its own: ``before`` it begins to answer, or ``within`` its answer.
                 With ``never`` it announces to compact before, but does not.
+            call: A tool call before the answer: name and arguments; and whether it fails.
         """
         injected = self.fire("UserPromptSubmit", prompt=text)
         if self.name == "claude-code":
@@ -82,7 +91,11 @@ class Agent:
         if compacts in ("before", "never"):
             self.compact(is_refused=compacts == "never")
         if call and self.name == "claude-code":
-            self._write(self._claude.calls("toolu_1", **call), self._claude.result("toolu_1", "ok"))
+            name, arguments = call
+            self._write(
+                self._claude.calls("toolu_1", name, **arguments),
+                self._claude.result("toolu_1", "No such file." if fails else "ok", is_error=fails),
+            )
         if compacts == "within":
             self.compact()
         if self.name == "claude-code":

@@ -62,7 +62,7 @@ def test_what_is_injected_with_a_prompt_stays_in_a_compaction_before_its_answer(
     line = hooks.log.known(SESSION).line
     kept = next(turn for turn in captured(engine).turns if turn.text == REVIEW)
     assert line == kept.line, "the prompt is in the context"
-    assert agent.prompt(REVIEW, compacts="within", name="Bash", command="make") == ""
+    assert agent.prompt(REVIEW, compacts="within", call=("Bash", {"command": "make"})) == ""
     assert "topic:github-pr-review" in agent.prompt(REVIEW)
     assert agent.prompt(REVIEW) == ""
 

@@ -125,11 +125,7 @@ def test_context_lost_in_a_gemini_compression_is_injected_again_once(
     assert gemini.prompt(f"{REVIEW} Please!").count(rule.text) == 0
     assert gemini.prompt("ok, do it", compresses=True) == "", "it compresses after calling its hook"
     injected = gemini.prompt(REVIEW)
-    assert (
-        injected.count("From the user's own memory, for this session.")
-        == injected.count("Marit Oksanen")
-        == 1
-    )
+    assert injected.count("From the user's own memory in ") == injected.count("Marit Oksanen") == 1
     assert rule.text in injected and "topic:github-pr-review" in injected and len(injected.encode()) <= 9_500
     again = gemini.prompt(REVIEW)
     assert "Marit Oksanen" not in again and "topic:github-pr-review" not in again

@@ -6,6 +6,7 @@ from typing import Literal
 
 from engine.activation.trace import Correction, Funnel, Message, TopicTrace, Trace
 from engine.context.compiled import Compiled
+from engine.context.tools import ToolDefinition
 from engine.topics.model import Topic
 from tests.context.conftest import Space
 
@@ -225,3 +226,12 @@ def test_corrections_follow_the_topics(space: Space) -> None:
         '- Use Python 3 syntax. <!-- identity:SOUL.md --> (python: “print "x"”)'
     ]
     assert section.priority == 2
+
+
+def test_a_topic_is_offered_to_a_model_as_it_can_open_it(space: Space) -> None:
+    tool = ToolDefinition("read", "Reads.", {"type": "object"})
+    offered = (topic("review"),)
+    by_any = "If so, read topics/review.md"
+    assert f'{by_any} or call playbook("review")' in space.compile(offered=offered).text
+    assert by_any in (text := space.compile(offered=offered, tools=(tool,)).text) and "playbook(" not in text
+    assert "may apply" not in space.compile(offered=offered, tools=()).text

@@ -89,13 +89,21 @@ def test_read_opens_the_files_of_entries_and_skills(space: EntrySpace) -> None:
     assert "Tag it." in space.desk.answer("read", {"path": ".library/custom/release/SKILL.md"})
 
 
+def test_read_opens_a_playbook(space: EntrySpace) -> None:
+    space.write("topics/release.md", "# Release\n\nTag it.\n")
+    assert "Tag it." in space.desk.answer("read", {"path": "topics/release.md"})
+
+
 def test_read_opens_nothing_else(space: EntrySpace) -> None:
     space.entry("knowledge/gauges")
     space.write("knowledge/identity/SOUL.md", "The body.\n")
     space.write("knowledge/gauges/.env", "The body.\n")
     space.write("knowledge/gauges-2.md", "The body.\n")
     (space.root / "knowledge/gauges/link.md").symlink_to(space.root / "knowledge/identity/SOUL.md")
+    space.write("topics/.draft.md", "The body.\n")
+    (space.root / "topics/link.md").symlink_to(space.root / "knowledge/identity/SOUL.md")
     for path in (
+        *("topics/.draft.md", "topics/link.md", "topics/../knowledge/identity/SOUL.md", "topics/none.md.bak"),
         *("knowledge/identity/SOUL.md", "knowledge/gauges/.env", "knowledge/gauges-2.md"),
         *("knowledge/gauges/link.md", "knowledge/gauges/../identity/SOUL.md", "/etc/passwd", "", "\x1b["),
     ):

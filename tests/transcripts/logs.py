@@ -71,7 +71,7 @@ class ClaudeCode:
     def thinks(self, text: str) -> dict[str, Any]:
         return self.reply({"type": "thinking", "thinking": text, "signature": "Ep8CCkYIBRgC"})
 
-    def calls(self, call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
+    def calls(self, call_id: str, name: str, /, **arguments: Any) -> dict[str, Any]:
         return self.reply({"type": "tool_use", "id": call_id, "name": name, "input": arguments})
 
     def result(self, call_id: str, content: Any, **fields: Any) -> dict[str, Any]:

@@ -173,8 +173,10 @@ def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool
 
 
 def label_text(decision: Decision) -> str:
-    """Formats a label: ``useful``, ``noise (use)``, ``–`` for none."""
+    """Formats a label: ``useful``, ``noise (use)``, ``opened by the agent``, ``–`` for none."""
     if decision.useful is None:
         return "–"
+    if decision.opened:
+        return "opened by the agent"
     label = "useful" if decision.useful else "noise"
     return label if decision.labelled_by in ("", "person") else f"{label} ({decision.labelled_by})"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.injections.model import InjectedSection
 
 USE = {True: ("●", "used"), False: ("○", "no sign of use"), None: ("·", "not known yet")}
+_OPENED = {True: "opened by the agent", False: "not opened", None: "not known yet whether it is opened"}
 OURS = "autopoiesis"
 """Shown in place of the agent for our own prompts."""
 _EVENTS = {"session_start": "session start", "stop": "answered", "pre_compact": "compaction"}
@@ -96,6 +97,8 @@ def _piece(piece: Piece, number: int, width: int, roles: Roles, view: InjectionV
         row.add(f"{USE[section.was_useful][0]} ", tone)
         facts.append(_use(section))
     name = f"topic {piece.topic}" if piece.topic else place_of(section)
+    if section.is_offer:
+        name = f"offered: {name}"
     first, *rest = wrap(
         [(first_line(name), roles.normal),
          ("".join(f" · {each}" for each in facts), roles.accent if section.judged else roles.muted)],
@@ -113,7 +116,7 @@ def _piece(piece: Piece, number: int, width: int, roles: Roles, view: InjectionV
 def _use(section: InjectedSection) -> str:
     if section.judged:
         return "rated useful" if section.was_useful else "rated noise"
-    return USE[section.was_useful][1]
+    return _OPENED[section.was_useful] if section.is_offer else USE[section.was_useful][1]
 
 
 def indented(line: str, style: Style, width: int) -> list[Row]:
@@ -142,6 +145,7 @@ def week_lines(week: Week) -> list[str]:
         f"replies used something from {count(week.took_up)} of {plural(week.answered, 'prompt')}, "
         f"{count(use.used)} of {plural(use.known, 'section')}",
         "  detected if a reply names a file or repeats its words; actual use may be higher",
+        *_offered(week.offers),
         "",
         "appended to the conversation, so cached prefixes stay valid; paid once as input",
         *_columns(
@@ -152,6 +156,12 @@ def week_lines(week: Week) -> list[str]:
         *_few(f"{count(len(week.failed)) if week.failed else 'none'} failed", map(_run, week.failed)),
         *_few(f"{count(len(week.slow)) if week.slow else 'none'} took over a second", map(_run, week.slow)),
     ]  # fmt: skip
+
+
+def _offered(offers: Use) -> list[str]:
+    told = plural(offers.told, "playbook")
+    opened = f"{count(offers.used)} of {count(offers.known)} opened, {count(offers.tokens)} tokens"
+    return [f"told agents of {told} that may apply: {opened}"] if offers.told else []
 
 
 def _topic(topic: Use) -> str:

@@ -23,8 +23,9 @@ ROWS_LIMIT = 4_000
 """Maximum number of rows of all topics; with more, each topic has fewer examples."""
 ABOUT_LIMIT = 1_000
 """Maximum number of characters of instructions."""
-WRITTEN, LABELLED, NOTHING = 0.5, 2.0, 1.0
-"""Weights of rows: what a topic's file says, a message that a person labelled, one that asks for nothing."""
+WRITTEN, OPENED, LABELLED, NOTHING = 0.5, 0.25, 2.0, 1.0
+"""Weights of rows: what a topic's file says, a message on which the agent opened it, one that a person
+labelled, one that asks for nothing."""
 
 _SEPARATORS = expression(r"[-_./]+")
 _NOTHING_FILE = Path(__file__).parent / "data" / "nothing.txt"
@@ -51,6 +52,7 @@ class TopicTexts:
     examples: tuple[str, ...] = ()  # messages written in its file
     useful: tuple[str, ...] = ()  # messages labelled useful, latest first
     noise: tuple[str, ...] = ()  # messages labelled noise, latest first
+    opened: tuple[str, ...] = ()  # messages on which the agent opened it, latest first
     triggers: object = ()  # what tier 1 looks for; a change asks for another fit
 
 
@@ -75,6 +77,7 @@ def texts_of(topic: Topic, labelled: Labelled | None = None) -> TopicTexts:
         tuple(dict.fromkeys(topic.examples)),
         useful[:EXAMPLES_LIMIT],
         tuple(text for text in noise if text not in useful)[:EXAMPLES_LIMIT],
+        tuple(reversed(labelled.opened)) if labelled is not None else (),
         topic.triggers,
     )
 
@@ -88,8 +91,9 @@ def rows_of(topics: Sequence[TopicTexts]) -> list[Row]:
         if topic.about:
             found.append(Row(topic.about, index, WRITTEN))
         found += [Row(text, index, LABELLED) for text in topic.useful[:limit]]
-        written = (text for text in topic.examples if text not in topic.useful)
-        found += [Row(text, index, WRITTEN) for text in [*written][: max(0, limit - len(topic.useful))]]
+        written = [Row(text, index, WRITTEN) for text in topic.examples if text not in topic.useful]
+        opened = [Row(text, index, OPENED) for text in topic.opened if text not in topic.examples]
+        found += [*written, *opened][: max(0, limit - len(topic.useful))]
     return found
 
 

@@ -7,6 +7,7 @@ from engine.activation.scorer.texts import (
     ABOUT_LIMIT,
     EXAMPLES_LIMIT,
     LABELLED,
+    OPENED,
     WRITTEN,
     Row,
     TopicTexts,
@@ -50,6 +51,12 @@ def test_a_label_weighs_more_than_what_is_written_and_no_text_counts_twice() -> 
     texts = texts_of(topic("refund", examples=("money back", "a refund")), Labelled(useful=("money back",)))
     rows = [row for row in rows_of([texts]) if row.topic == 0 and row.text in ("money back", "a refund")]
     assert rows == [Row("money back", 0, LABELLED), Row("a refund", 0, WRITTEN)]
+
+
+def test_what_an_agent_opened_weighs_less_than_what_is_written() -> None:
+    texts = texts_of(topic("refund", examples=("money back",)), Labelled(opened=("money back", "my money")))
+    rows = [row for row in rows_of([texts]) if row.topic == 0 and row.text in ("money back", "my money")]
+    assert rows == [Row("money back", 0, WRITTEN), Row("my money", 0, OPENED)] and OPENED < WRITTEN < LABELLED
 
 
 def test_messages_that_ask_for_nothing_are_rows_of_no_topic() -> None:
