@@ -256,6 +256,7 @@ class Parts(BasicParts):
             self.library,
             self.repository,
             lambda: self.config,
+            lambda: self.pipeline,
             clock=self.clock,
             edited=self.edited,
         )

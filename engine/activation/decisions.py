@@ -17,6 +17,7 @@ from engine.activation.decision import (
     Decision,
     Labeller,
     decision_id,
+    entry_of,
     hash_of,
     record_of,
     worth_logging,
@@ -32,7 +33,7 @@ from engine.store.monthly import LogStamp, MonthlyLog, line_of
 
 if TYPE_CHECKING:
     from engine.activation.signals import Signals
-    from engine.activation.trace import Trace
+    from engine.activation.trace import Message, TopicTrace, Trace
     from engine.store.files import Files
 
 _LOCK_WAIT_S = 2.0
@@ -98,8 +99,20 @@ class DecisionLog:
         try:
             self.find(name)
         except AutopoiesisError:
-            self._files.append(self.months.path(), record_of(trace.message, whole_hash, row, None))
+            self.add(trace.message, whole_hash, row)
         return name
+
+    def add(self, message: Message, message_hash: str, row: TopicTrace) -> Decision:
+        """Logs the decision about one topic for a message, and returns it.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        line = record_of(message, message_hash, row, None)
+        self._files.append(self.months.path(), line)
+        found = entry_of(line)
+        assert isinstance(found, Decision)
+        return found
 
     def label(self, decision_id: str, useful: bool | None, by: Labeller = "person") -> Decision:
         """Labels a decision and returns it with the label.

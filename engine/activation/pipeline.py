@@ -29,7 +29,7 @@ from engine.activation.gate_question import GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
 from engine.activation.rows import effective_corrections, funnel_of, rows_of
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
-from engine.activation.similarity import Hits, Scorer, readable, scored_part
+from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
 
 if TYPE_CHECKING:
@@ -183,6 +183,10 @@ class WatcherPipeline:
         Until it is done, messages are scored with the previous fit.
         """
         return self._scorer.relearn(self._guard)
+
+    def batch(self) -> Batch:
+        """Scores many messages at once by tier 2, for the topics of the last message or ``refit``."""
+        return self._scorer.batch()
 
     @property
     def problems(self) -> tuple[Problem, ...]:

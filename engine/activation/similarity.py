@@ -17,6 +17,9 @@ from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
     from engine.topics.model import Topic
 
 Hits = Mapping[str, Sequence[TriggerHit]]
@@ -40,6 +43,26 @@ class Explanation:
 
     contributions: tuple[Contribution, ...] = ()
     words: tuple[Span, ...] = ()
+
+
+class Batch(Protocol):
+    """Scores many messages at once."""
+
+    def score(
+        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
+    ) -> tuple[NDArray[numpy.float32], bool]:
+        """The deciding score of each topic for each message, ``[messages, topics]``, and whether none is of a
+        message that it was learned from.
+
+        Args:
+            messages: The texts and hits of messages.
+            held_out: Whether that is wanted.
+        """
+        ...
+
+    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
+        """Does what ``score`` needs for ``held_out``, which may take seconds."""
+        ...
 
 
 class Scorer(Protocol):
@@ -71,6 +94,10 @@ class Scorer(Protocol):
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """Explanations of the deciding scores of some topics, where possible."""
+        ...
+
+    def batch(self) -> Batch:
+        """Scores many messages at once."""
         ...
 
 
@@ -168,6 +195,10 @@ class TfidfScorer:
                 scores[fit.names[index]] = (Score("tfidf", min(1.0, total / length)),)
         return scores
 
+    def batch(self) -> TfidfBatch:
+        """Scores many messages."""
+        return TfidfBatch(self)
+
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
         fit = self._fit
@@ -179,6 +210,28 @@ class TfidfScorer:
                 if index in wanted:
                     found[wanted[index]].append((match.start(), match.end(), weight))
         return {name: Explanation(words=spans(parts)) for name, parts in found.items() if parts}
+
+
+class TfidfBatch:
+    """Scores messages one by one: there is nothing to hold out, as this tier 2 does not learn."""
+
+    def __init__(self, scorer: TfidfScorer) -> None:
+        self._scorer = scorer
+
+    def score(
+        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
+    ) -> tuple[NDArray[numpy.float32], bool]:
+        """The cosine of each topic with each message."""
+        import numpy as np  # noqa: PLC0415 — only for tuning
+
+        found = np.zeros((len(messages), len(topics)), dtype=np.float32)
+        for row, (text, hits) in enumerate(messages):
+            scores = self._scorer.score(text, hits)
+            found[row] = [scores[name][0].value if name in scores else 0.0 for name in topics]
+        return found, True
+
+    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
+        """Does nothing."""
 
 
 def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:

@@ -46,7 +46,7 @@ _SESSIONS_AT_START = 10
 _INDEX_PART = 0.4
 """The part of the time left after which indexing is cut short."""
 _WAIT_S = 0.2
-"""Seconds that a hook waits for another writer of the index."""
+"""Seconds that a hook waits for another writer of an index that can be searched."""
 _SEARCH_PART = 0.9
 """The part of the time left after which a search is given up; what follows it is quick."""
 _BUSY_PART = 0.1
@@ -148,8 +148,9 @@ class Hooks:
             if time.monotonic() > cut:
                 raise _OutOfTimeError
 
+        wait_s = 0.0 if engine.index.why_not_ready() else _WAIT_S
         try:
-            busy = engine.catch_up_index(progress, wait_s=_WAIT_S)
+            busy = engine.catch_up_index(progress, wait_s=wait_s)
         except _OutOfTimeError:
             # Progress is kept; the next run resumes from there.
             self._later(self._catch_up_later)

@@ -86,9 +86,9 @@ def _decide(
         if not session.path.endswith(f"-{name}.md"):
             continue
         for answer in given:
-            turn, topic, word = answer.split()
-            clock.set(session.times[int(turn) - session.first] + _ANSWERED_AFTER)
-            engine.labels.label(f"{session.path}#{turn}", topic, word == "yes", learn=False)
+            place, topic, word = answer.split()
+            clock.set(session.times[int(place) - session.first] + _ANSWERED_AFTER)
+            engine.labels.label(f"{session.path}#{place}", topic, word == "yes", learn=False)
     return count
 
 

@@ -214,6 +214,7 @@ class BasicParts:
             self.turns,
             pipeline=lambda: self.pipeline if self.has("pipeline") else None,
             offered=lambda exchange: self.injections.offered(exchange),
+            opened=lambda: self.pipeline,
         )
 
     @part

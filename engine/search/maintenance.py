@@ -179,6 +179,7 @@ class Maintenance:
                 self._without_vectors,
                 progress=progress,
                 stopping=self._stopping,
+                save_image=self._resident.save_image,
             ).run(paths)
             chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")

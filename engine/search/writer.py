@@ -57,6 +57,8 @@ class Writer:
         embedder: Computes vectors while files are written; ``None`` without a model, or if a slow model
             computes them later.
         stopping: Called between steps; returns whether to stop early.
+        save_image: Called in the transaction that completes the index: a search that found it complete and
+            without an image would read all of it.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Writer:
         *,
         progress: Progress | None = None,
         stopping: Callable[[], bool] = lambda: False,
+        save_image: Callable[[apsw.Connection], None],
     ) -> None:
         self._connection = connection
         self._workspace = workspace
@@ -76,6 +79,7 @@ class Writer:
         self._embedder = embedder
         self._progress = progress or (lambda done, total: None)
         self._stopping = stopping
+        self._save_image = save_image
         self.outcome = Outcome(vectors=without_vectors)
 
     def run(self, paths: Iterable[str] | None = None) -> Outcome:
@@ -110,6 +114,7 @@ class Writer:
                 if paths is None and not outcome.stopped:
                     schema.set_meta(connection, "complete", "1")
                     schema.set_meta(connection, "refreshed_ns", str(time.time_ns()))
+                    self._save_image(connection)
                 schema.set_meta(connection, "writing", "")
         return outcome
 

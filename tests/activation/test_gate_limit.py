@@ -19,7 +19,7 @@ from engine.activation.gate_local import AgentGate, LocalGate
 from engine.activation.gate_question import GateProvider, GateQuestion
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
-from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfScorer
+from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfBatch, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -51,6 +51,9 @@ class FixedProbabilities:
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         return {}
+
+    def batch(self) -> TfidfBatch:
+        raise NotImplementedError
 
 
 def watching(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -258,52 +257,51 @@ def logged(engine: Engine, count: int = 3) -> None:
         engine.trace(f"{MESSAGE} It is number {number}.", record=True)
 
 
-def test_a_label_given_while_tuning_is_in_the_log_and_the_table(engine: Engine) -> None:
+def test_a_label_given_while_tuning_is_in_the_log_and_moves_the_score(engine: Engine) -> None:
     logged(engine)
     table = engine.tuning.table()
-    row = int(table.rows(TOPIC)[0])
-    engine.tuning.label(row, False)
-    assert engine.tuning.table() is table, "our own label does not require rereading the log"
-    assert figures(table, TOPIC).by_person == 1
-    assert engine.decision_log.find(table.decision(row).id).useful is False
-    engine.tuning.label(row, None)
-    assert engine.decision_log.find(table.decision(row).id).useful is None
+    given = engine.tuning.decision(table, 0, TOPIC)
+    (judged,) = engine.labels.judge([(given, False)])
+    assert judged.before is not None and judged.after is not None
+    assert judged.after.score < judged.before.score and "→" in judged.moved
+    assert engine.decision_log.find(given.id).useful is False
+    after = engine.tuning.table()
+    assert after is not table and figures(after, TOPIC).by_person == 1
+    engine.labels.judge([(given, None)])
     assert figures(engine.tuning.table(), TOPIC).labelled == 0
+
+
+def test_a_topic_that_was_not_logged_for_a_message_can_be_labelled(engine: Engine) -> None:
+    logged(engine, 1)
+    table = engine.tuning.table()
+    unlogged = next(name for name in table.topics if name not in table.messages[0].decisions)
+    made = engine.tuning.decision(table, 0, unlogged)
+    like = table.messages[0].decisions[TOPIC]
+    assert (made.topic, made.message_hash, made.at) == (unlogged, like.message_hash, like.at)
+    engine.labels.judge([(made, True)])
+    again = engine.tuning.table()
+    assert (again.size, figures(again, unlogged).useful) == (1, 1)
+
+
+def test_labels_are_scored_by_fits_without_them_once_they_are_there(engine: Engine) -> None:
+    logged(engine)
+    engine.labels.judge([(engine.tuning.decision(engine.tuning.table(), 0, TOPIC), False)])
+    taught = engine.tuning.table()
+    assert not taught.held_out
+    honest = engine.tuning.hold_out()
+    assert honest.held_out and engine.tuning.table() is honest
+    column = honest.column(TOPIC)
+    assert honest.scores[0, column] > taught.scores[0, column]
 
 
 def test_the_table_is_cached_until_something_changes(engine: Engine, sample: Path) -> None:
     logged(engine)
     table = engine.tuning.table()
     assert engine.tuning.table() is table
-    ids = [table.decision(row).id for row in range(table.size)]
-    with Engine.open(sample) as other:
-        other.decision_log.label(ids[1], True)
-    labelled = engine.tuning.table()
-    assert labelled is not table and labelled.decision(1).useful is True
+    texts = [message.text for message in table.messages]
     logged(engine, 5)
     grown = engine.tuning.table()
-    assert [grown.decision(row).id for row in range(table.size)] == ids, "rows keep their numbers"
+    assert sorted(message.text for message in grown.messages)[: len(texts)] == sorted(texts)
     assert grown.size > table.size
     engine.library.force(TOPIC, True)
     assert engine.tuning.table() is not grown
-
-
-@pytest.mark.parametrize("kind", ["shorter", "replaced", "unfinished"])
-def test_a_replaced_log_is_read_again(engine: Engine, kind: str) -> None:
-    logged(engine)
-    size = engine.tuning.table().size
-    (file,) = (engine.workspace.root / "logs/decisions").iterdir()
-    lines = file.read_bytes().splitlines(keepends=True)
-    if kind == "shorter":
-        file.write_bytes(b"".join(lines[:-1]))
-    elif kind == "replaced":
-        other = file.with_suffix(".new")
-        other.write_bytes(b"".join(lines[1:]) + b"\n" * len(lines[0]))
-        other.replace(file)
-    else:
-        file.write_bytes(b"".join(lines) + lines[0][:40])
-    assert engine.tuning.table().size == (size if kind == "unfinished" else size - 1)
-    again = json.loads(lines[0])
-    with file.open("ab") as stream:
-        stream.write(b"\n" + json.dumps({**again, "id": "0123456789abcdef"}).encode() + b"\n")
-    assert engine.tuning.table().size == (size + 1 if kind == "unfinished" else size)

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.activation.policy import Thresholds, thresholds_of
-from engine.activation.tuning.journal import JOURNAL_FOLDER, TuningJournal
+from engine.activation.tuning.journal import TuningJournal
 from engine.activation.tuning.own import (
     OwnThresholds,
     header_of,
@@ -171,7 +171,7 @@ def test_the_journal_gives_the_last_change_in_effect(tmp_path: Path) -> None:
     assert last.header.encode("latin-1") == header
     journal().close(first)
     assert journal().last() is None
-    assert sorted(path.name for path in (tmp_path / JOURNAL_FOLDER).iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "logs/tuning").iterdir()) == [
         "2026-02.jsonl",
         "2026-03.jsonl",
     ]
@@ -203,7 +203,7 @@ def test_a_broken_journal_line_is_skipped(tmp_path: Path, damage: bytes) -> None
     first = journal.record(
         "a", "topics/a.md", OwnThresholds(), OwnThresholds(0.1, 0.2), header=b"", digest="d"
     )
-    with (tmp_path / JOURNAL_FOLDER / "2026-02.jsonl").open("ab") as file:
+    with (tmp_path / "logs/tuning" / "2026-02.jsonl").open("ab") as file:
         file.write(damage)
     last = journal.last()
     assert last is not None and last.id == first

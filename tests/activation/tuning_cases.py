@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+import numpy as np
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Thresholds, decide
-from engine.activation.trace import TriggerHit
 from engine.activation.tuning.own import own_thresholds
-from engine.activation.tuning.table import DecisionTable
+from engine.activation.tuning.table import MessageTable, messages_in
 from engine.settings.model import PolicyRow, WatcherSettings
-from engine.topics.model import Topic
+from engine.topics.model import Topic, Trigger, TriggerType
 from tests.activation.support import topic
 
 CALIBRATED = WatcherSettings(
@@ -27,18 +28,21 @@ CALIBRATED = WatcherSettings(
 )
 """With explicit thresholds, so that the cases do not depend on the defaults."""
 SPEC = WatcherSettings(preset="spec")
+KINDS: tuple[TriggerType, ...] = ("pattern", "keywords", "webhook", "url")
+TRIGGERS = tuple(Trigger(kind) for kind in KINDS)
+"""One trigger of each kind that ``decision`` can have hits of."""
 START = datetime(2026, 2, 16, 8, tzinfo=UTC)
 
 
 def decision(
     number: int,
-    score: float | None,
+    score: float,
     useful: bool | None = None,
     by: str = "person",
     *,
     about: str = "t",
     gate: tuple[str, str] = ("", ""),
-    hits: Sequence[str] = (),
+    hits: Sequence[TriggerType] = (),
     message: str | None = None,
     signal: str = "probability",
     usd: float = 0.0,
@@ -58,9 +62,9 @@ def decision(
         topic=about,
         priority="medium",
         activation="gated",
-        hits=tuple((0, kind, "x", 0, 1) for kind in hits),
-        scores={} if score is None else {signal: score},
-        score=score or 0.0,
+        hits=tuple((KINDS.index(kind), kind, "x", 0, 1) for kind in hits),
+        scores={signal: score},
+        score=score,
         threshold=0.25,
         activate_at=0.6,
         gate_at=0.25,
@@ -81,12 +85,23 @@ def decision(
 
 
 def table_of(
-    decisions: Iterable[Decision],
-    *topics: Topic,
+    decisions: Sequence[Decision],
+    topics: Sequence[Topic] = (),
     settings: WatcherSettings = CALIBRATED,
-) -> DecisionTable:
-    """A table of decisions; without topics, for one of medium priority named ``t``."""
-    return DecisionTable(tuple(decisions), topics or (topic("t"),), settings)
+    provider: str = "",
+    *,
+    held_out: bool = True,
+) -> MessageTable:
+    """A table of messages with the scores in their decisions; without topics, for one of medium priority
+    named ``t``."""
+    topics = topics or (topic("t", triggers=TRIGGERS),)
+    messages = messages_in(decisions, {known.name: known for known in topics})
+    scores = np.zeros((len(messages), len(topics)), dtype=np.float32)
+    for column, name in enumerate(sorted(known.name for known in topics)):
+        for row, message in enumerate(messages):
+            found = message.decisions.get(name)
+            scores[row, column] = found.score if found is not None else 0.0
+    return MessageTable(decisions, messages, topics, settings, provider, scores, held_out=held_out)
 
 
 def series(scores: Iterable[float], useful: bool | None, start: int = 0) -> list[Decision]:
@@ -94,37 +109,22 @@ def series(scores: Iterable[float], useful: bool | None, start: int = 0) -> list
     return [decision(start + number, score, useful) for number, score in enumerate(scores)]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The policy's result for one logged decision."""
-
-    outcome: str
-    chance: float
-    """The probability that it is active."""
-    useful: bool | None
-
-
-def judge(table: DecisionTable, row: int, thresholds: Thresholds | None, settings: WatcherSettings) -> Judged:
-    """Decide one row as the pipeline would with other thresholds in the file (the slow way)."""
-    found = table.decision(row)
-    known = table.topic(found.topic)
+def judge(
+    table: MessageTable, row: int, name: str, thresholds: Thresholds | None, settings: WatcherSettings
+) -> str:
+    """Decide one message as the pipeline would with other thresholds in the file (the slow way)."""
+    known = table.topic(name)
     if thresholds is not None:
         known = own_thresholds(known, settings, thresholds).on(known)
-    hits = tuple(TriggerHit(0, str(kind), "x") for _, kind, *_ in found.hits)
-    score = float(table.scores[row])
-    step = decide(known, hits, score, settings, is_input=found.direction == "input")
-    outcome = {"activate": "active", "ask": "asked"}.get(step.kind, "dropped")
-    useful, _ = found.label
-    return Judged(outcome, _chance(table, found, outcome, useful), useful)
-
-
-def _chance(table: DecisionTable, found: Decision, outcome: str, useful: bool | None) -> float:
-    if outcome != "asked":
-        return float(outcome == "active")
-    if found.gate_answer in ("yes", "no"):
-        return float(found.gate_answer == "yes")
-    trust = table.reliability
-    return {True: trust.true_positive, False: trust.false_positive, None: 0.0}[useful]
+    message = table.messages[row]
+    step = decide(
+        known,
+        message.hits.get(name, ()),
+        round(float(table.scores[row, table.column(name)]), 6),
+        settings,
+        is_input=message.direction == "input",
+    )
+    return {"activate": "active", "ask": "offered"}.get(step.kind, "quiet")
 
 
 def forced(name: str, on: bool) -> Topic:

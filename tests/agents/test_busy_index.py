@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -22,6 +23,7 @@ from engine.agents.log import HookRun
 from engine.engine import Engine
 from engine.search import schema
 from engine.search.index import SearchIndex
+from engine.search.reports import IndexReport
 from tests.agents.agent import Agent
 
 REVIEW = "Can you review the PR that just came in?"
@@ -85,9 +87,17 @@ def test_a_prompt_is_told_what_is_committed_while_another_program_writes_the_ind
 
 @pytest.mark.parametrize("is_missing", [False, True])
 def test_a_prompt_is_told_topics_while_another_program_rebuilds_the_index(
-    is_missing: bool, engine: Engine, hooks: Hooks, agent: Agent
+    is_missing: bool, engine: Engine, hooks: Hooks, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waits: list[float | None] = []
+    refresh = SearchIndex.refresh
+
+    def noted(index: SearchIndex, *args: Any, wait_s: float | None = None) -> IndexReport:
+        waits.append(wait_s)
+        return refresh(index, *args, wait_s=wait_s)
+
     agent.start()
+    monkeypatch.setattr(SearchIndex, "refresh", noted)
     if is_missing:
         engine.workspace.database.unlink()
     else:
@@ -100,6 +110,7 @@ def test_a_prompt_is_told_topics_while_another_program_rebuilds_the_index(
     assert "topic:github-pr-review" in told
     why = "there is no search index" if is_missing else "the search index is being built"
     assert run.said == f"search failed, nothing was retrieved: {why}"
+    assert waits == [0], "there is nothing to wait for: the other program takes as long as it takes"
 
 
 def test_a_prompt_is_told_topics_if_a_search_takes_too_long(

@@ -35,7 +35,9 @@ def run(setting: Setting) -> Iterator[Row]:
         environment = _environment(setting)
         with Engine.open(root) as engine:
             engine.configuration.change("hooks.linger_minutes", "0")
-        _hook(root, words, environment)(0)  # Index and compile once first, as in real use.
+            # Index and fit first, as in real use: hooks leave both to another process.
+            engine.index.refresh()
+            engine.pipeline.process("Can you review the PR?", record=False)
         alone, bare = alternate(
             [_hook(root, words, environment), _bare(environment)], rounds=setting.size(15, 1)
         )

@@ -480,6 +480,26 @@ def test_an_image_newer_than_the_database_is_not_used(
     assert answers(open_index(indexed, BagOfWords(64))) == fresh_answers(indexed)
 
 
+def test_a_rebuilt_index_is_not_searched_before_its_image_is_saved(
+    indexed: Workspace, reads: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, reader = new_index(indexed), new_index(indexed, read_only=True)
+    states: list[str] = []
+    save = image.save
+
+    def noted(folder: Path, saved: image.Image) -> None:
+        states.append(reader.status().state)
+        save(folder, saved)
+
+    monkeypatch.setattr(image, "save", noted)
+    writer.rebuild()
+    assert states == ["building"] and reader.status().state == "ready"
+    reads.clear()
+    assert answers(reader) and not any(reads), "a search reads all of an index that has no image"
+    writer.close()
+    reader.close()
+
+
 def test_a_small_index_has_no_image(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords(64)).refresh()
     assert not (filled.scratch / NAME).exists()

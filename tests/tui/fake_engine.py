@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from engine.activation.decision import Decision
 from engine.activation.trace import (
     Correction,
     Funnel,
@@ -25,7 +26,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.live.feed import FeedEntry, FeedKind
-from engine.pipeline.labels import Labels
+from engine.pipeline.labels import Judged, Labels
 from engine.search.results import SearchResult
 from engine.settings.model import Config
 from engine.settings.trust import Act, EffectiveSettings, TrustStatus
@@ -37,7 +38,7 @@ from tests.tui.jobs_data import FakeSchedule
 from tests.tui.knowledge_data import FakeEntries
 from tests.tui.playbooks_data import FakePlaybooks
 from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
-from tests.tui.tune_data import FakeTuning
+from tests.tui.tune_data import FakeTuning, decision
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
 SESSION = "raw/conversations/2026/06/12/1844-ses_a1b2c3d4-inbox.md"
@@ -407,12 +408,24 @@ class FakeFiles(Files):
 class FakeLabels(Labels):
     """Records labels; there is nothing to learn."""
 
-    def __init__(self, record: Callable[..., None]) -> None:
+    def __init__(self, record: Callable[..., None], tuning: FakeTuning) -> None:
         self.record = record
+        self.tuning = tuning
 
-    def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> None:
+    def label(self, trace_key: str, topic: str, useful: bool | None, *, learn: bool = True) -> Judged:
         """Records the call."""
         self.record("label", trace_key, topic, useful)
+        row = replace(review_trace().rows[0], topic=topic)
+        before, after = replace(row, score=0.33), replace(row, score=0.71 if useful else 0.08)
+        return Judged(decision(topic, 0, 0.33, useful, "person"), before, after)
+
+    def judge(self, given: Sequence[tuple[Decision, bool | None]]) -> tuple[Judged, ...]:
+        """Labels the decisions in the memory of the tuning."""
+        row = review_trace().rows[0]
+        return tuple(
+            Judged(self.tuning.label(of, useful), replace(row, score=of.score), replace(row, score=0.71))
+            for of, useful in given
+        )
 
     def learn(self) -> bool:
         """Records the call; there is nothing to learn."""
@@ -586,7 +599,7 @@ class FakeEngine(Engine):
     @property
     def labels(self) -> FakeLabels:
         """Records labels."""
-        return FakeLabels(self.record)
+        return FakeLabels(self.record, self.tuning)
 
     @property
     def index(self) -> FakeIndex:

@@ -468,7 +468,11 @@ async def test_labels_go_to_the_message_and_topic_in_view(run: Run) -> None:
             ("label", key, "code-style", True),
             ("label", key, "release-notes", False),
         ]
-        assert "release-notes: noise" in driven.text
+        assert "release-notes: noise · .33 → .08" in driven.text
+        assert any("release-notes" in line and ".33▸" in line for line in driven.lines), (
+            "the score before the label stays in view"
+        )
+        assert [call[1] for call in driven.engine.calls_of("trace_of")].count(key) >= 2, "it is traced again"
 
 
 async def test_a_click_selects_a_topic(run: Run) -> None:

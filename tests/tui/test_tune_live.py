@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from engine.activation.policy import Thresholds
 from engine.errors import AutopoiesisError
 from engine.events import FileChanged, TopicsReloaded, TurnTraced
@@ -19,14 +17,14 @@ async def test_while_the_log_is_read_the_screen_says_so_and_refuses_commands(run
     release = threading.Event()
     async with open_tune(run, settle=False, blocked={"table": release}) as driven:
         await driven.until(lambda: bool(driven.tuning.calls_of("table")))
-        assert "reading the decision log" in driven.text
+        assert "scoring the logged messages" in driven.text
         for key in ("right", "y", "f", "enter", "j", "s", "c"):
             await driven.send(key)
         await driven.pilot.pause()
         assert not driven.state.moved and not driven.tuning.calls_of("propose")
         release.set()
         await driven.settle()
-        assert "2 scores  code-style · 311 labelled decisions" in driven.text
+        assert "2 scores  code-style · 311 labelled messages" in driven.text
 
 
 async def test_leaving_does_not_wait_and_labels_are_still_written(run: Run) -> None:
@@ -57,12 +55,12 @@ async def test_an_unreadable_log_is_reported_and_ctrl_r_tries_again(run: Run) ->
         assert driven.is_open()
         driven.tuning.failing.clear()
         await driven.press("ctrl+r")
-        assert "code-style · 311 labelled decisions" in driven.text
+        assert "code-style · 311 labelled messages" in driven.text
         # a later failure keeps what is shown
         driven.app.clear_notifications()
         driven.tuning.failing["table"] = broken
         await driven.press("ctrl+r")
-        assert "cannot be read" in driven.toasts and "code-style · 311 labelled decisions" in driven.text
+        assert "cannot be read" in driven.toasts and "code-style · 311 labelled messages" in driven.text
 
 
 async def test_new_decisions_are_shown_and_nothing_is_lost(run: Run, engine: FakeEngine) -> None:
@@ -70,12 +68,12 @@ async def test_new_decisions_are_shown_and_nothing_is_lost(run: Run, engine: Fak
         await driven.press("L", "3", "j", "j", "j")
         selected = driven.screen.decisions.selected
         assert selected is not None
-        before, reads = driven.state.overview["code-style"].decisions, len(driven.tuning.calls_of("table"))
+        before, reads = driven.state.overview["code-style"].messages, len(driven.tuning.calls_of("table"))
         driven.tuning.add([decision("code-style", 9000 + number, 0.7, None, "") for number in range(5)])
         driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(200)))
         await driven.settle()
         assert len(driven.tuning.calls_of("table")) == reads + 1, "a burst is read once"
-        assert driven.state.overview["code-style"].decisions == before + 5
+        assert driven.state.overview["code-style"].messages == before + 5
         assert driven.now == Thresholds(0.25, 0.65) and driven.state.topic == "code-style"
         again = driven.screen.decisions.selected
         assert again is not None and again.id == selected.id
@@ -116,39 +114,31 @@ async def test_a_label_finds_its_decision_in_a_newer_table(run: Run) -> None:
         driven.tuning.log = [decision("code-style", 7777, 0.5, None, ""), *driven.tuning.log]
         driven.tuning._table = None
         await driven.press("y")
-        assert next(each for each in driven.tuning.log if each.id == item.id).useful is True
+        assert next(each for each in driven.tuning.log if each.message_hash == item.id).useful is True
         assert sum(each.useful is True for each in driven.tuning.log[:1]) == 0
 
 
 async def test_a_topic_unaffected_by_thresholds_says_so(run: Run) -> None:
     topics = [topic("code-style", forced=True)]
     async with open_tune(run, log=decisions({"code-style": Kind(5, 5, 5)}), topics=topics) as driven:
-        assert "thresholds do not affect its decisions" in driven.text
-        assert "Thresholds do not affect this topic's decisions" in driven.text
+        assert "thresholds do not affect its messages" in driven.text
+        assert "Thresholds have no effect on this topic" in driven.text
 
 
-async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -> None:
-    log = [each._replace(scores={"tfidf": each.score}) for each in decisions({"code-style": Kind(5, 5, 5)})]
-    async with open_tune(run, log=log, topics=[topic("code-style")]) as driven:
-        assert "15 decisions were logged under another preset" in driven.text
-        assert "15 not replayed" in driven.text
+async def test_figures_flattered_by_their_own_labels_are_marked_until_they_are_held_out(run: Run) -> None:
+    release = threading.Event()
+    async with open_tune(run, settle=False, held_out=False, blocked={"hold_out": release}) as driven:
+        await driven.until(lambda: bool(driven.tuning.calls_of("hold_out")))
+        await driven.until(lambda: "in-sample" in driven.line("changes"))
+        await driven.send("L")
+        await driven.until(lambda: driven.state.moved)
+        release.set()
+        await driven.settle()
+        assert "in-sample" not in driven.text and driven.state.moved
 
 
-async def test_a_moved_threshold_reads_no_more_decisions_than_it_lists(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kinds = {"code-style": Kind(3000, 3000, 1500)}
-    async with open_tune(run, log=decisions(kinds), topics=[topic("code-style")]) as driven:
-        table = driven.state.table
-        assert table is not None
-        read: list[int] = []
-        decision_at = table.decision
-
-        def recording_decision(index: int) -> object:
-            read.append(index)
-            return decision_at(index)
-
-        monkeypatch.setattr(table, "decision", recording_decision)
+async def test_an_agent_is_offered_what_a_gate_is_asked(run: Run) -> None:
+    async with open_tune(run, provider="agent") as driven:
         await driven.press("L")
-        assert 0 < len(read) <= 2 * len(driven.screen.decisions.items)
-        assert "200 of " in driven.text
+        assert "offered at" in driven.text and "offers/day" in driven.text and "◂ active .65 ▸" in driven.text
+        assert "gate .25" not in driven.text and "asked" not in driven.text

@@ -24,12 +24,12 @@ def topic_files(engine: FakeEngine) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_full(run: Run, picture: Picture, size: str) -> None:
-    async with open_tune(run, SIZES[size]) as driven:
+    async with open_tune(run, SIZES[size], provider="agent") as driven:
         picture(driven, f"tune/full-{size}-dark")
 
 
 async def test_mid_drag(run: Run, picture: Picture) -> None:
-    async with open_tune(run, SIZES["120x40"]) as driven:
+    async with open_tune(run, SIZES["120x40"], provider="agent") as driven:
         await driven.press("L", "right", "right", "c", "H", "3", "j")
         picture(driven, "tune/mid-drag-120x40-dark")
 

@@ -102,7 +102,7 @@ def test_never_is_at_the_right_end() -> None:
 
 def test_the_zones_are_labelled_by_outcome() -> None:
     first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
-    assert first.index("dropped") < first.index("gate decides") < first.index("activated")
+    assert first.index("quiet") < first.index("gate decides") < first.index("active")
     nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.6, 0.6)), 90, 12, ROLES)[0].text
     assert "ask" not in nothing_asked
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import pytest
 
@@ -20,18 +21,22 @@ TODAY = Thresholds(0.25, 0.6)
 
 
 def sample_figures(**changes: object) -> Figures:
-    base = Figures(0.71, 0.88, 0.79, 551, 311, 148, 163, 60, 200, 51, 434, 14.2, 0.0028)
+    base = Figures(
+        precision=0.71, recall=0.88, reached=0.93, quiet=0.6, f1=0.79, labelled=311, messages=551, active=200,
+        offered=61, useful=148, noise=163, by_person=60, by_gate=200, by_use=51, useful_active=130,
+        noise_active=53, useful_offered=8, noise_offered=12, offers_per_day=14.2, cost_usd_per_day=0.0028,
+    )  # fmt: skip
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
 def topic_list(**changes: object) -> TopicList:
     found = {
         "code-style": sample_figures(),
-        "deploy": sample_figures(f1=0.6, gate_calls_per_day=0.04, cost_usd_per_day=0.0, labelled=400),
+        "deploy": sample_figures(f1=0.6, offers_per_day=0.04, cost_usd_per_day=0.0, labelled=400),
         "quiet": sample_figures(precision=None, recall=None, f1=None, labelled=0, useful=0, noise=0),
-        "good": sample_figures(f1=0.99, gate_calls_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
+        "good": sample_figures(f1=0.99, offers_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
     }
-    base = TopicList(ordered(found, "worst"), found, total(found.values()), loading=False)
+    base = TopicList(ordered(found, "worst"), found, total(found.values()), loading=False, costs=True)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -46,7 +51,7 @@ def test_the_worst_come_first_and_undefined_ones_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sorting", "first"), [("calls", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
+    ("sorting", "first"), [("offers", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
 )
 def test_other_sort_orders(sorting: str, first: str) -> None:
     assert ordered(topic_list().figures, sorting)[0] == first  # type: ignore[arg-type]
@@ -61,9 +66,9 @@ def test_the_filter_matches_part_of_the_name() -> None:
     [
         (20, ["F1"]),
         (29, ["prec", "rec", "F1"]),
-        (38, ["prec", "rec", "F1", "gate/d"]),
-        (48, ["prec", "rec", "F1", "gate/d", "cost/d"]),
-        (72, ["prec", "rec", "F1", "gate/d", "cost/d", "labels"]),
+        (38, ["prec", "rec", "F1", "offers"]),
+        (48, ["prec", "rec", "F1", "offers", "cost/d"]),
+        (72, ["prec", "rec", "F1", "offers", "cost/d", "labels"]),
     ],
 )
 def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None:
@@ -76,7 +81,7 @@ def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None
     ("sorting", "columns"),
     [
         ("worst", ["prec", "rec", "F1"]),
-        ("calls", ["F1", "gate/d"]),
+        ("offers", ["F1", "offers"]),
         ("cost", ["F1", "cost/d"]),
         ("labels", ["F1", "labels"]),
     ],
@@ -85,12 +90,12 @@ def test_the_column_sorted_by_is_always_shown(sorting: str, columns: list[str]) 
     text = text_of(topic_list(sorting=sorting), 29)
     assert text.splitlines()[0].split() == ["topic", *columns]
     wide = text_of(topic_list(sorting=sorting), 72).splitlines()[0].split()
-    assert wide == ["topic", "prec", "rec", "F1", "gate/d", "cost/d", "labels"]
+    assert wide == ["topic", "prec", "rec", "F1", "offers", "cost/d", "labels"]
 
 
 def test_the_totals_add_up_and_name_the_label_sources() -> None:
-    text = text_of(topic_list(left_out=7), 72)
-    assert "all 4" in text and "of 2,204 decisions · 7 not replayed" in text
+    text = text_of(topic_list(), 72)
+    assert "all 4" in text and "in 551 messages" in text
     assert "you 240 · gate 800 · use 204" in text
 
 
@@ -132,14 +137,14 @@ def test_names_from_the_log_are_shown_only_as_text() -> None:
 
 
 def sample_changes(**more: object) -> Changes:
-    base = Changes(TODAY, Thresholds(0.25, 0.68), "activate", sample_figures(), None)
+    base = Changes(TODAY, Thresholds(0.25, 0.68), "activate", sample_figures(), None, costs=True)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [36, 42, 64, 120])
 def test_the_comparison_fits_and_shows_differences(width: int) -> None:
     after = sample_figures(
-        precision=0.83, recall=0.86, f1=0.84, gate_calls_per_day=17.1, cost_usd_per_day=0.0034
+        precision=0.83, recall=0.86, quiet=0.65, offers_per_day=17.1, cost_usd_per_day=0.0034
     )
     rows = draw_changes(sample_changes(after=after), width, PLAIN)
     assert all(row.cells <= width for row in rows) and len(rows) == 4
@@ -153,7 +158,7 @@ def test_fewer_gate_calls_are_better_and_less_recall_is_worse() -> None:
     from tui.render.roles import Roles
 
     roles = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
-    after = sample_figures(recall=0.7, gate_calls_per_day=4.0)
+    after = sample_figures(recall=0.7, offers_per_day=4.0)
     rows = draw_changes(sample_changes(after=after), 64, roles)
     styles = {text: style for row in rows for text, style in row.pieces}
     assert styles["−10"] == roles.active and styles["−.18"] == roles.error
@@ -161,9 +166,9 @@ def test_fewer_gate_calls_are_better_and_less_recall_is_worse() -> None:
 
 @pytest.mark.parametrize("width", [42, 44])
 def test_long_figures_take_room_from_short_names(width: int) -> None:
-    before = sample_figures(labelled=12_345, cost_usd_per_day=0.004, gate_calls_per_day=1234.0)
+    before = sample_figures(cost_usd_per_day=0.004, offers_per_day=1234.0)
     text = "\n".join(row.text for row in draw_changes(sample_changes(before=before), width, PLAIN))
-    assert "12,345" in text and "cost/d $0.0040" in text and "calls/d  1,234" in text and "…" not in text
+    assert "cost/d $0.0040" in text and "offers   1,234" in text and "…" not in text
 
 
 def test_without_a_move_there_is_nothing_to_compare() -> None:
@@ -177,40 +182,28 @@ def test_never_has_no_difference() -> None:
 
 
 def test_the_fit_is_shown_below() -> None:
-    held_out = HeldOut(5, 0.83, 0.03, 0.82, 0.85, 0.79)
+    held_out = HeldOut(5, sample_figures(precision=0.83), sample_figures())
     fit = Proposal(
         "code-style", TODAY, Thresholds(0.3, 0.64), "", sample_figures(), sample_figures(), held_out
     )
     at = draw_changes(
         sample_changes(now=Thresholds(0.3, 0.64), after=sample_figures(), proposal=fit), 64, PLAIN
     )[4:]
-    assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
+    assert at[0].text.startswith("fit held out, 5 folds: precision .83, today .71")
     moved_on = draw_changes(sample_changes(after=sample_figures(), proposal=fit), 64, PLAIN)[4:]
-    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows the fit"]
-    refused = replace(fit, thresholds=None, refused="8 labelled decisions, at least 10 needed")
+    assert [row.text for row in moved_on] == ["fit offered .30, active .64 · f shows the fit"]
+    refused = replace(fit, thresholds=None, refused="8 labelled messages, at least 10 needed")
     text = " ".join(
         row.text for row in draw_changes(sample_changes(now=TODAY, proposal=refused), 42, PLAIN)[4:]
     )
-    assert text.startswith("! no proposal: 8 labelled decisions")
+    assert text.startswith("! no proposal: 8 labelled messages")
     assert "fitting" in draw_changes(sample_changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
     assert "! disk" in draw_changes(sample_changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
 
 
 @pytest.mark.parametrize("width", [32, 44, 64, 120])
 def test_a_caution_is_shown_in_full_before_the_fit(width: int) -> None:
-    held_out = HeldOut(
-        5,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        kind="noise",
-        noise=40,
-        noise_kept_out=40.0,
-        gate_calls=3,
-        today_gate_calls=9,
-    )
+    held_out = HeldOut(5, sample_figures(precision=None), sample_figures())
     fit = Proposal("smalltalk", TODAY, Thresholds(1.0, 1.0), "", sample_figures(), sample_figures(), held_out)
     view = sample_changes(now=Thresholds(1.0, 1.0), after=sample_figures(), proposal=fit, caution=fit.caution)
     rows = draw_changes(view, width, PLAIN)[4:]
@@ -223,14 +216,16 @@ def test_a_caution_is_shown_in_full_before_the_fit(width: int) -> None:
 
 
 def decision_item(**more: object) -> DecisionItem:
-    base = DecisionItem(0, "abc", "2026-06-12T18:47:00+00:00", "is this idiomatic?", 0.57, "asked", "asked")
+    base = DecisionItem(
+        0, "abc", "2026-06-12T18:47:00+00:00", "is this idiomatic?", 0.57, "offered", "offered"
+    )
     return replace(base, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [28, 42, 60, 100])
 @pytest.mark.parametrize("kind", ["", "fixed", "lost", "changed"])
 def test_a_row_fits_and_shows_its_kind_by_a_sign(width: int, kind: str) -> None:
-    row = decision_row(decision_item(kind=kind, after="dropped"), width, PLAIN)
+    row = decision_row(decision_item(kind=kind, after="quiet"), width, PLAIN)
     assert row.cells <= width
     assert row.text.lstrip()[0] == {"": ".", "fixed": "+", "lost": "−", "changed": "~"}[kind]
 
@@ -245,7 +240,11 @@ def test_messages_are_shown_only_as_text() -> None:
 def test_a_decision_in_full() -> None:
     full = decision("code-style", 3, 0.4, True, "gate")
     rows = decision_detail(
-        full._replace(message="one\n[two]\x1b"), decision_item(useful=True, by="gate"), 60, PLAIN
+        "code-style",
+        full,
+        decision_item(message="one\n[two]\x1b", useful=True, by="gate", learned=(0.33, 0.71)),
+        60,
+        PLAIN,
     )
     text = "\n".join(row.text for row in rows)
     assert all(row.cells <= 60 for row in rows)
@@ -254,7 +253,8 @@ def test_a_decision_in_full() -> None:
         "[two]",
         "useful · by gate",
         "anthropic claude-haiku-4-5",
-        "probability .40",
+        ".57 · by the label .33▸.71",
+        "score .40 · gate .25, active .60",
         full.id,
     ):
         assert words in text
@@ -270,44 +270,47 @@ def tuning_of(kinds: dict[str, Kind]) -> FakeTuning:
 
 def test_unlabelled_decisions_come_first_nearest_to_a_threshold() -> None:
     table = tuning_of({"deploy": Kind(30, 30, 40)}).table()
-    listing = nearest(table, "deploy", TODAY, {})
+    listing = nearest(table, "deploy", TODAY, {}, {})
     assert listing.total == len(listing.items) == 100
-    far = [min(abs(item.score - 0.25), abs(item.score - 0.6)) for item in listing.items]
+    far = [
+        min(abs(log(item.score / (1 - item.score) / mark * (1 - mark))) for mark in (0.25, 0.6))
+        for item in listing.items
+    ]
     unlabelled = [item.useful is None for item in listing.items]
     assert unlabelled == sorted(unlabelled, reverse=True) and sum(unlabelled) == 40
     assert far[:40] == sorted(far[:40]) and far[40:] == sorted(far[40:])
 
 
 def test_the_list_is_limited_and_shows_the_total() -> None:
-    listing = nearest(tuning_of({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, limit=50)
+    listing = nearest(tuning_of({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, {}, limit=50)
     assert len(listing.items) == 50 and listing.total == 600
 
 
 def test_decisions_are_sorted_by_score_if_no_threshold_is_reachable() -> None:
-    listing = nearest(tuning_of({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {})
+    listing = nearest(tuning_of({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {}, {})
     scores = [item.score for item in listing.items if item.useful is None]
     assert scores == sorted(scores, reverse=True)
-    assert {item.before for item in listing.items} == {"dropped"}
+    assert {item.before for item in listing.items} == {"quiet"}
 
 
 def test_a_decision_unaffected_by_thresholds_is_not_listed() -> None:
     forced = FakeTuning(decisions({"deploy": Kind(5, 5, 5)}), [topic("deploy", forced=True)], CALIBRATED)
-    assert nearest(forced.table(), "deploy", TODAY, {}).total == 0
+    assert nearest(forced.table(), "deploy", TODAY, {}, {}).total == 0
 
 
 def test_flips_are_listed_as_the_engine_found_them() -> None:
     table = tuning_of({"deploy": Kind(60, 60, 60)}).table()
     found = flips(table, "deploy", TODAY, Thresholds(0.4, 0.7), limit=20)
-    listing = flipped(table, found, {})
-    assert listing.total == found.fixed + found.lost + found.changed
-    assert [item.index for item in listing.items] == [flip.index for flip in found.rows]
+    listing = flipped(table, "deploy", found, {}, {})
+    assert listing.total == found.total
+    assert [item.row for item in listing.items] == [flip.row for flip in found.rows]
     assert [item.kind for item in listing.items] == [flip.kind for flip in found.rows]
 
 
 def test_a_label_being_saved_is_already_shown() -> None:
     table = tuning_of({"deploy": Kind(0, 0, 3)}).table()
-    name = table.decision(0).id
-    items = nearest(table, "deploy", TODAY, {name: False}).items
+    name = table.messages[0].hash
+    items = nearest(table, "deploy", TODAY, {("deploy", name): False}, {}).items
     shown = next(each for each in items if each.id == name)
     assert (shown.useful, shown.by, shown.saving) == (False, "person", True)
 

@@ -16,10 +16,11 @@ from engine.activation.tuning.tuning import Applied, Tuning
 from engine.errors import AutopoiesisError
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
+from tests.activation.tuning_cases import table_of
 
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.table import MessageTable
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
@@ -85,7 +86,7 @@ def decision(
         at=at.isoformat(),
         session_id="ses_a1b2c3d4",
         direction="input",
-        message_hash=f"{number:064x}",
+        message_hash=f"{number:04x}{name.encode().hex():0>60.60}",
         message=MESSAGES[number % len(MESSAGES)] + ("" if number < len(MESSAGES) else f" ({number})"),
         topic=name,
         priority="medium",
@@ -146,7 +147,8 @@ def _made(kinds: dict[str, Kind]) -> list[Decision]:
 
 @dataclass
 class FakeTuning(Tuning):
-    """Tuning over in-memory decisions: replay and fit are the engine's, but nothing is written.
+    """Tuning over in-memory decisions with the scores in them: replay and fit are the engine's, but nothing
+    is scored or written.
 
     A call named in ``blocked`` waits for its event; one named in ``failing`` raises its error.
     """
@@ -154,32 +156,45 @@ class FakeTuning(Tuning):
     log: list[Decision] = field(default_factory=decisions)
     topics: list[Topic] = field(default_factory=lambda: [topic(name) for name in TOPICS])
     settings: WatcherSettings = CALIBRATED
+    provider: str = "anthropic"
     calls: list[tuple[object, ...]] = field(default_factory=list)
     blocked: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     applied: list[Applied] = field(default_factory=list)
-    _table: DecisionTable | None = None
+    held_out: bool = True
+    _table: MessageTable | None = None
 
     def add(self, new: Sequence[Decision]) -> None:
         """Adds decisions, as if they arrived live."""
         self.log = [*self.log, *new]
         self._table = None
 
-    def table(self) -> DecisionTable:
+    def table(self) -> MessageTable:
         """Records the call; the table is rebuilt after every change."""
-        from engine.activation.tuning.table import DecisionTable
-
         self._record("table")
         if self._table is None:
-            self._table = DecisionTable(self.log, self.topics, self.settings)
+            self._table = table_of(
+                self.log, self.topics, self.settings, self.provider, held_out=self.held_out
+            )
         return self._table
 
-    def propose(self, topic: str, *, folds: int = 5) -> Proposal:
+    def hold_out(self) -> MessageTable:
+        """Records the call; from then on the scores count as held out."""
+        self._record("hold_out")
+        self.held_out, self._table = True, None
+        return self.table()
+
+    def decision(self, table: MessageTable, row: int, topic: str) -> Decision:
+        """The decision, made up if there is none."""
+        found = table.messages[row].decisions.get(topic)
+        return found or decision(topic, 10_000 + row, 0.0, None, "")
+
+    def propose(self, topic: str) -> Proposal:
         """Records the call and fits with the engine's code."""
         from engine.activation.tuning.fit import propose
 
         self._record("propose", topic)
-        return propose(self.table(), topic, folds=folds)
+        return propose(self.table(), topic)
 
     def apply(self, topic: str, thresholds: Thresholds) -> Applied:
         """Records the call and changes the topic."""
@@ -196,13 +211,13 @@ class FakeTuning(Tuning):
         self.applied.pop()
         return done
 
-    def label(self, index: int, useful: bool | None) -> None:
-        """Records the call and labels the decision in the table and in the log."""
-        self._record("label", index, useful)
-        table = self.table()
-        name = table.decision(index).id
-        table.replaced(index, table.decision(index)._replace(useful=useful, labelled_by="person"))
-        self.log = [table.decision(index) if each.id == name else each for each in self.log]
+    def label(self, given: Decision, useful: bool | None) -> Decision:
+        """Records the call and labels the decision in the log."""
+        self._record("label", given.id, useful)
+        labelled = given._replace(useful=useful, labelled_by="person" if useful is not None else "")
+        self.log = [labelled if each.id == given.id else each for each in self.log]
+        self._table = None
+        return labelled
 
     def calls_of(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""

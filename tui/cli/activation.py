@@ -156,20 +156,24 @@ def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bo
 @click.option("--noise", "label", flag_value="noise", help="The topic did not apply.")
 @click.option("--clear", "label", flag_value="clear", help="Remove a label set by hand.")
 def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool) -> None:
-    """Label the decisions whose ids start with DECISION."""
+    """Label the decisions whose ids start with DECISION, and show how their scores move."""
     if label is None:
         raise click.UsageError("give --useful, --noise or --clear")
     useful = {"useful": True, "noise": False, "clear": None}[label]
     with invocation().engine() as engine:
         log = engine.decision_log
         found = [log.find(decision) for decision in decisions]  # all of them, before any is labelled
-        labelled = [log.label_known(decision, useful) for decision in found]
-        engine.labels.learn()
+        judged = engine.labels.judge([(decision, useful) for decision in found])
         if as_json:
-            emit_json([decision._asdict() for decision in labelled])
+            scores = [
+                {"before": each.before and each.before.score, "after": each.after and each.after.score}
+                for each in judged
+            ]
+            emit_json([{**each.decision._asdict(), **of} for each, of in zip(judged, scores, strict=True)])
             return
-        for decision in labelled:
-            emit(f"{decision.id[:10]} {decision.topic}: {label_text(decision)}")
+        for each in judged:
+            moved = f" · {each.moved}" if each.moved else ""
+            emit(f"{each.decision.id[:10]} {each.decision.topic}: {label_text(each.decision)}{moved}")
 
 
 def label_text(decision: Decision) -> str:

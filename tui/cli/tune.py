@@ -1,4 +1,4 @@
-"""``tune``: replays the decision log under other thresholds, and fits and writes thresholds."""
+"""``tune``: tries other thresholds on the logged messages, and fits and writes thresholds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tui.cli.tune_output import (
     print_applied,
     print_figures,
     print_flips,
-    print_left_out,
     proposed,
     threshold_text,
     thresholds_text,
@@ -26,7 +25,7 @@ from tui.cli.tune_output import (
 
 if TYPE_CHECKING:
     from engine.activation.policy import Thresholds
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.table import MessageTable
     from engine.engine import Engine
 
 
@@ -50,23 +49,24 @@ def _threshold_value(text: str) -> float | str:
     "autopoiesis tune --undo",
 )
 @click.argument("topic", required=False)
+@click.option("--fit", is_flag=True, help="Propose thresholds from the labels, validated on held-out labels.")
 @click.option(
-    "--fit", is_flag=True, help="Propose thresholds from the labels, validated on held-out decisions."
-)
-@click.option(
-    "--gate", type=_threshold_value, metavar="SCORE", help="Ask the gate from this score up, or `never`."
+    "--gate",
+    type=_threshold_value,
+    metavar="SCORE",
+    help="Offer it or ask the gate from this score up, or `never`.",
 )
 @click.option(
     "--activate",
     type=_threshold_value,
     metavar="SCORE",
-    help="Activate without the gate from this score up, or `never`.",
+    help="Activate from this score up, or `never`.",
 )
 @click.option(
     "--apply", "write", is_flag=True, help="Write the thresholds to the topic's file and commit it."
 )
 @click.option("--undo", is_flag=True, help="Undo the last change made by --apply.")
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Decisions to list.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Messages to list.")
 def tune(
     topic: str | None,
     fit: bool,
@@ -77,10 +77,13 @@ def tune(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Measure how well topics fire, by the labels of their decisions, and adjust their thresholds.
+    """Measure how well topics fire on the logged messages, by their labels, and adjust their thresholds.
 
-    A topic has two thresholds: from the lower one up the gate is asked, from the upper one up the topic is
-    active without asking. Nothing is written without --apply.
+    A topic has two thresholds: from the lower one up it is offered to the agent, or the gate is asked; from
+    the upper one up it is active. Nothing is written without --apply.
+
+    Messages are scored by the tier 2 of today, those with labels by fits without them. After a new label
+    that takes some seconds.
     """
     tried = gate is not None or activate is not None
     _check_options(topic, fit=fit, tried=tried, write=write, undo=undo)
@@ -109,7 +112,7 @@ def _check_options(topic: str | None, *, fit: bool, tried: bool, write: bool, un
 def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> None:
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — imports numpy
 
-    log = engine.tuning.table()
+    log = engine.tuning.hold_out()
     if fit:
         _fit_all(engine, log, write=write, as_json=as_json)
         return
@@ -123,10 +126,8 @@ def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> No
                     {"topic": name, "today": log.today(name), **plain(figures[name])} for name in worst_first
                 ],
                 "total": everything,
-                "decisions": log.size,
-                "left_out": log.left_out,
+                "messages": log.size,
                 "days": log.days,
-                "gate": log.gate,
             }
         )
         return
@@ -135,8 +136,7 @@ def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> No
     else:
         rows = [overview_row(name, figures[name], log.today(name)) for name in worst_first]
         table([*rows, [*overview_row(f"all {len(rows)}", everything)]], OVERVIEW_HEADS)
-        emit(labels_line(everything))
-    print_left_out(log.left_out)
+        emit(labels_line(everything, log.size))
 
 
 def _one_topic(
@@ -165,26 +165,24 @@ def _one_topic(
                 "topic": topic,
                 "today": today,
                 "figures": before,
-                "left_out": log.left_out_of(topic),
                 "histogram": scores,
                 "thresholds": wanted,
                 "after": after,
-                "flips": None if turned is None else flips_tree(log, turned),
+                "flips": None if turned is None else flips_tree(log, topic, turned),
                 "applied": applied,
             }
         )
         return
     emit(f"{topic}: {thresholds_text(today)}")
-    if alone := alone_text(log, topic, wanted):
+    if alone := alone_text(log, topic):
         emit(alone)
-    print_figures(before, after)
+    print_figures(log, before, after)
     for line in picture(scores, today, wanted):
         emit(line)
-    print_left_out(log.left_out_of(topic))
     if wanted is not None and turned is not None:
         counts = f"{turned.fixed} fixed, {turned.lost} lost, {turned.changed} changed"
         emit(f"with {thresholds_text(wanted)}: {counts}")
-        print_flips(log, turned)
+        print_flips(log, topic, turned)
     if applied is not None:
         print_applied(applied, as_json)
     elif wanted is not None:
@@ -205,7 +203,7 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
         emit_json({**plain(proposal), "applied": applied})
         return
     emit(f"{topic}: {thresholds_text(proposal.today)}")
-    print_figures(proposal.before, proposal.after)
+    print_figures(log, proposal.before, proposal.after)
     if proposal.thresholds is None:
         emit(f"no proposal: {proposal.refused}")
         return
@@ -222,10 +220,9 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
         emit("nothing was written; pass --apply to do it")
     else:
         print_applied(applied, as_json)
-    print_left_out(log.left_out_of(topic))
 
 
-def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) -> None:
+def _fit_all(engine: Engine, log: MessageTable, *, write: bool, as_json: bool) -> None:
     proposals = [engine.tuning.propose(name) for name in log.topics]
     applied = [
         engine.tuning.apply(proposal.topic, proposal.thresholds)
@@ -244,15 +241,16 @@ def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) 
         print_applied(done, as_json)
     if not write and any(proposal.thresholds is not None for proposal in proposals):
         emit("nothing was written; pass --apply to do it")
-    print_left_out(log.left_out)
 
 
-def _log_with(engine: Engine, topic: str) -> DecisionTable:
-    """The decision log; raises ``TopicError`` if the topic is neither in it nor has a file."""
-    log = engine.tuning.table()
-    if topic not in log.topics:
-        engine.topic(topic)
-    return log
+def _log_with(engine: Engine, topic: str) -> MessageTable:
+    """The logged messages.
+
+    Raises:
+        TopicError: There is no such topic.
+    """
+    engine.topic(topic)
+    return engine.tuning.hold_out()
 
 
 def _wanted(today: Thresholds, gate: float | str | None, activate: float | str | None) -> Thresholds | None:

@@ -1,4 +1,4 @@
-"""Output of ``tune``: figures, thresholds, scores and flipped decisions."""
+"""Output of ``tune``: figures, thresholds, scores and flipped messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from engine.activation.policy import Thresholds
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.replay import Figures, Flips, Histogram
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.table import MessageTable
     from engine.activation.tuning.tuning import Applied
 
 BINS = 60
-OVERVIEW_HEADS = ("topic", "labels", "precision", "recall", "F1", "gate/day", "$/day", "gate", "active")
+OVERVIEW_HEADS = (
+    "topic", "labels", "precision", "recall", "F1", "offers/day", "$/day", "gate", "active",
+)  # fmt: skip
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_LABELS = {1: "useful", 0: "noise", -1: "–"}
 
 
 def badness(name: str, figures: Figures) -> tuple[bool, float, int, str]:
@@ -42,7 +43,7 @@ def overview_row(name: str, figures: Figures, thresholds: Thresholds | None = No
         number(figures.precision),
         number(figures.recall),
         number(figures.f1),
-        f"{figures.gate_calls_per_day:.1f}",
+        f"{figures.offers_per_day:.1f}",
         f"{figures.cost_usd_per_day:.4f}",
         *marks,
     ]
@@ -59,48 +60,52 @@ def proposed(proposal: Proposal) -> list[str]:
     ]
 
 
-def labels_line(figures: Figures) -> str:
+def labels_line(figures: Figures, messages: int) -> str:
     """How many labels there are, by source."""
     return (
-        f"labels {figures.labelled:,} of {figures.decisions:,} decisions · by hand {figures.by_person:,} · "
+        f"labels {figures.labelled:,} in {plural(messages, 'message')} · by hand {figures.by_person:,} · "
         f"gate {figures.by_gate:,} · from use {figures.by_use:,}"
     )
 
 
-def print_figures(before: Figures, after: Figures | None) -> None:
+def print_figures(log: MessageTable, before: Figures, after: Figures | None) -> None:
     """Prints figures, next to those under other thresholds if given."""
 
     def both(name: str, text: Callable[[Figures], str]) -> str:
         return f"{name} {text(before)}" + ("" if after is None else f" → {text(after)}")
 
-    emit(labels_line(before))
+    asked = "offered" if log.offers else "asked"
+    emit(labels_line(before, log.size))
     parts = [
         both("precision", lambda found: number(found.precision)),
         both("recall", lambda found: number(found.recall)),
+        both(f"or {asked}", lambda found: number(found.reached)),
+        both("quiet", lambda found: number(found.quiet)),
         both("F1", lambda found: number(found.f1)),
-        both("gate calls/day", lambda found: f"{found.gate_calls_per_day:.1f}"),
-        both("$/day", lambda found: f"{found.cost_usd_per_day:.4f}"),
+        both(f"{asked}/day", lambda found: f"{found.offers_per_day:.1f}"),
+        *([both("$/day", lambda found: f"{found.cost_usd_per_day:.4f}")] if log.cost_per_call else []),
     ]
     emit(" · ".join(parts))
     if before.labelled:
-        useful = both(f"of {before.useful:,} useful", lambda found: f"{found.useful_active:.1f}")
-        noise = both(f"of {before.noise:,} noise", lambda found: f"{found.noise_active:.1f}")
+        useful = both(f"of {before.useful:,} useful", lambda found: f"{found.useful_active:,}")
+        noise = both(f"of {before.noise:,} noise", lambda found: f"{found.noise_active:,}")
         emit(f"active: {useful} · {noise}")
 
 
-def print_flips(log: DecisionTable, turned: Flips) -> None:
-    """Prints the decisions that change under other thresholds."""
+def print_flips(log: MessageTable, topic: str, turned: Flips) -> None:
+    """Prints the messages that change under other thresholds."""
     rows = []
-    for flip in turned.rows:
-        decision = log.decision(flip.index)
-        label = _LABELS[int(log.labels[flip.index])]
-        when, text = minute(decision.at), " ".join(decision.message.split())[:60]
-        score = number(float(log.scores[flip.index]))
-        rows.append([flip.kind, decision.id[:10], when, score, f"{flip.before} → {flip.after}", label, text])
+    for each in flips_tree(log, topic, turned)["rows"]:
+        before, after = (
+            "asked" if each[end] == "offered" and not log.offers else each[end] for end in ("before", "after")
+        )
+        label = {True: "useful", False: "noise", None: "–"}[each["useful"]]
+        text = " ".join(each["message"].split())[:60]
+        when, score = minute(each["at"]), number(each["score"])
+        rows.append([each["kind"], each["id"][:10], when, score, f"{before} → {after}", label, text])
     table(rows, ["", "id", "when", "score", "change", "label", "message"] if rows else [])
-    count = turned.fixed + turned.lost + turned.changed
-    if count > len(rows):
-        emit(f"{len(rows)} of {count:,} shown")
+    if turned.total > len(rows):
+        emit(f"{len(rows)} of {turned.total:,} shown")
 
 
 def print_applied(applied: Applied, as_json: bool) -> None:
@@ -112,14 +117,8 @@ def print_applied(applied: Applied, as_json: bool) -> None:
     emit(f"{applied.path}: {thresholds_text(applied.before)} → {thresholds_text(applied.after)} ({what})")
 
 
-def print_left_out(count: int) -> None:
-    """Prints how many decisions could not be replayed."""
-    if count:
-        emit(f"left out: {plural(count, 'decision')} logged under another preset")
-
-
 def picture(scores: Histogram, today: Thresholds, wanted: Thresholds | None) -> list[str]:
-    """Histograms of useful and noise decisions by score, with the thresholds below."""
+    """Histograms of useful and noise messages by score, with the thresholds below."""
     highest = max((*scores.useful, *scores.noise), default=0)
     if not highest:
         return []
@@ -131,7 +130,7 @@ def picture(scores: Histogram, today: Thresholds, wanted: Thresholds | None) -> 
     if wanted is not None:
         lines.append(f"{'then':>9} {_marks(wanted)}")
     if scores.fixed:
-        lines.append(f"{'':9} {scores.fixed:,} more labelled decisions do not depend on the thresholds")
+        lines.append(f"{'':9} {scores.fixed:,} more labelled messages do not depend on the thresholds")
     return lines
 
 
@@ -140,7 +139,7 @@ def _bar(count: int, highest: int) -> str:
 
 
 def _marks(thresholds: Thresholds) -> str:
-    """The scale from 0 to 1: ``·`` dropped, ``?`` asked about, ``●`` active."""
+    """The scale from 0 to 1: ``·`` quiet, ``?`` uncertain, ``●`` active."""
     gate, active = (
         (1.01 if threshold is None else threshold) for threshold in (thresholds.gate, thresholds.activate)
     )
@@ -158,12 +157,14 @@ def threshold_text(threshold: float | None) -> str:
     return "never" if threshold is None else format_threshold(threshold)
 
 
-def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:
-    """The flipped decisions as JSON."""
-    rows = []
+def flips_tree(log: MessageTable, topic: str, turned: Flips) -> dict[str, Any]:
+    """The flipped messages as JSON; ``id`` is that of the topic's decision, empty if none was logged."""
+    column, rows = log.column(topic), []
     for flip in turned.rows:
-        decision = log.decision(flip.index)
-        label = {1: True, 0: False, -1: None}[int(log.labels[flip.index])]
-        row = {"id": decision.id, "at": decision.at, "message": decision.message, "useful": label}
-        rows.append({**plain(flip), "score": float(log.scores[flip.index]), **row})
+        message = log.messages[flip.row]
+        decision = message.decisions.get(topic)
+        label = {1: True, 0: False, -1: None}[int(log.labels[flip.row, column])]
+        row = {"id": decision.id if decision is not None else "", "at": message.at, "useful": label}
+        score = float(log.scores[flip.row, column])
+        rows.append({**plain(flip), **row, "score": score, "message": message.text})
     return {"fixed": turned.fixed, "lost": turned.lost, "changed": turned.changed, "rows": rows}

@@ -14,7 +14,7 @@ from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
 from tui.kit.bridge import Part
 from tui.kit.lanes import Lane
-from tui.kit.messages import CommandRan, Notice, PartsRead, TraceRead, Tried
+from tui.kit.messages import CommandRan, Learned, Notice, PartsRead, TraceRead, Tried
 from tui.kit.writes import Writes
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class Conductor:
         return stop
 
     def label(self, key: str, topic: str, useful: bool) -> None:
-        message = f"{topic}: {'useful' if useful else 'noise'}"
-        self._labels.ask((lambda: self._engine.labels.label(key, topic, useful), message))
+        """Labels a topic for a message, learns from it and posts ``Learned``."""
+        self._labels.ask((lambda: self._label(key, topic, useful), ""))
 
     def learn(self) -> None:
         """Lets the engine learn from new labels."""
@@ -145,6 +145,13 @@ class Conductor:
     def _do(self, work: Callable[[], object], message: str = "") -> None:
         """Queues a small task; shows a message when it is done."""
         self._tasks.ask((work, message))
+
+    def _label(self, key: str, topic: str, useful: bool) -> None:
+        judged = self._engine.labels.label(key, topic, useful)
+        word = "useful" if useful else "noise"
+        self.tell(f"{topic}: {word} · {judged.moved}" if judged.moved else f"{topic}: {word}")
+        if judged.before is not None:
+            self._post(Learned(key, topic, judged.before.score))
 
     def _learn(self) -> None:
         if self._engine.labels.learn():

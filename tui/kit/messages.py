@@ -55,6 +55,16 @@ class Tried(Message):
 
 
 @dataclass
+class Learned(Message):
+    """A label was learned: a topic's score for a message has changed."""
+
+    key: str
+    topic: str
+    before: float
+    """The score that it had."""
+
+
+@dataclass
 class CommandRan(Message):
     """A command line ended; ``failed`` if ``output`` is an error."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -32,6 +33,7 @@ NEAR_MISSES = 3
 """Topics without a hit shown before the fold."""
 
 MARK = "▌"
+_ROOM_FOR_BEFORE = 12
 _SCALES = (0.25, 0.5, 1.0)
 
 
@@ -46,6 +48,8 @@ class Table:
     selected: int = 0
     """Index into ``rows``."""
     query: str = ""
+    learned: Mapping[str, float] = field(default_factory=dict)
+    """The scores that topics had before a label was learned."""
 
 
 def tabulate(
@@ -155,7 +159,14 @@ def body(
     top = min(max(top, table.selected - number + 1), table.selected)
     mark = roles.accent if focused else roles.faint
     lines = [
-        topic_row(row, plan, roles, query=table.query, mark=mark if top + at == table.selected else None)
+        topic_row(
+            row,
+            plan,
+            roles,
+            query=table.query,
+            mark=mark if top + at == table.selected else None,
+            was=table.learned.get(row.topic),
+        )
         for at, row in enumerate(table.rows[top : top + number])
     ]
     below = len(table.rows) - top - number
@@ -177,11 +188,19 @@ def _more(table: Table, below: int) -> str:
 
 
 def topic_row(
-    row: TopicTrace, plan: Columns, roles: Roles, *, query: str = "", mark: Style | None = None
+    row: TopicTrace,
+    plan: Columns,
+    roles: Roles,
+    *,
+    query: str = "",
+    mark: Style | None = None,
+    was: float | None = None,
 ) -> Row:
     """One topic: verdict, name, tier 1 hits, tier 2 gauge with thresholds, rule, gate.
 
-    ``mark`` is the style of the selection mark; ``None`` if the row is not selected.
+    Args:
+        mark: The style of the selection mark; ``None`` if the row is not selected.
+        was: The score before a label was learned, if one was.
     """
     live, chosen = row.active, mark is not None
     tone = verdict_style(row.verdict, roles)
@@ -197,7 +216,11 @@ def topic_row(
         if threshold is not None and 0 < threshold <= plan.scale
     ]
     fill = roles.tier2 if live or row.gate is not None else roles.dropped
-    gauge = bar(row.score / plan.scale, plan.bar, fill, roles.line, thresholds)
+    before = f"{score(was)}▸" if was is not None and plan.bar >= _ROOM_FOR_BEFORE else ""
+    room = plan.bar - len(before) - 1 if before else plan.bar
+    gauge = bar(row.score / plan.scale, room, fill, roles.line, thresholds)
+    if before:
+        gauge.gap().add(before, roles.accent)
     if not plan.words:
         line.gap().fit(f"✓{len(row.hits)}" if row.hits else "–", 3, roles.tier1 if row.hits else roles.faint)
         if plan.bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy
 from engine.activation.scorer.evidence import LEAST_LOGIT, weight_of
 from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
 from engine.activation.scorer.highlight import telling_words
+from engine.activation.scorer.known import Known
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.activation.labelled import Labelled
+    from engine.activation.scorer.batch import CalibratedBatch
     from engine.topics.model import Topic
 
     Floats = NDArray[numpy.float32]
@@ -42,16 +45,6 @@ SMALLEST = 0.05
 _CERTAIN = 16.0
 _UNKNOWN = -5.0
 """Log-odds, against a message that asks for nothing, of a topic that is not fitted yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The topics and the fit of their texts."""
-
-    topics: Mapping[str, Topic]
-    texts: tuple[TopicTexts, ...]
-    fitted: Fitted
-    places: Mapping[str, int]  # of the topics in the fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +88,7 @@ class CalibratedScorer:
         self._labelled = labelled
         self._matching = matching
         self._patient = patient
-        self._known: _Known | None = None
+        self._known: Known | None = None
         self._last: _Last | None = None
         self._updating = threading.Lock()
         self._relearning = threading.Lock()
@@ -119,13 +112,19 @@ class CalibratedScorer:
         Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
         is dropped and the new topics are used. Calls run one after the other: a later one knows every label
         given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
+
+        One that is not patient leaves it to another process that is at it, and finds its fit next time.
         """
         with self._relearning:
             before = known = self._known
             while known is not None:
                 texts = self._texts(known.topics)
-                if texts == known.texts or self._replaced(known, known.topics, texts, guard):
+                if texts == known.texts:
                     break
+                with self._fitting() as is_alone:
+                    is_left = not (is_alone or self._patient)
+                    if is_left or self._replaced(known, known.topics, texts, guard):
+                        break
                 known = self._known
             after = self._known
         return before is not None and after is not None and after.texts != before.texts
@@ -165,6 +164,9 @@ class CalibratedScorer:
             explained[name] = Explanation(_shown(parts), telling.get(name, ()))
         return explained
 
+    def _fitting(self) -> AbstractContextManager[bool]:
+        return contextlib.nullcontext(True) if self._store is None else self._store.fitting()
+
     def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
         """The current texts of the topics, including labels."""
         labelled = self._labelled() if self._labelled is not None else {}
@@ -172,7 +174,7 @@ class CalibratedScorer:
 
     def _replaced(
         self,
-        known: _Known | None,
+        known: Known | None,
         topics: Mapping[str, Topic],
         texts: tuple[TopicTexts, ...],
         guard: AbstractContextManager[object],
@@ -196,13 +198,19 @@ class CalibratedScorer:
         with guard, self._replacing:
             if self._known is not known:
                 return False
-            self._known = _Known(
+            self._known = Known(
                 topics, texts, fitted, {name: place for place, name in enumerate(fitted.names)}
             )
         # Only a fit in use is saved: one that came too late must not overwrite it.
         if is_new and self._store is not None:
             self._store.save(key, fitted)
         return True
+
+    def batch(self) -> CalibratedBatch:
+        """Scores many messages at once."""
+        from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — imports scipy
+
+        return CalibratedBatch(lambda: self._known, self._fit, self._vectors, self._store)
 
     def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
         if not texts:
@@ -215,7 +223,7 @@ class CalibratedScorer:
     def _latest(self) -> Fitted | None:
         return None if self._store is None else self._store.load("", self._vectors.dimensions)
 
-    def _find(self, text: str, hits: Hits, known: _Known) -> _Last:
+    def _find(self, text: str, hits: Hits, known: Known) -> _Last:
         last = self._last
         if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
             return last

@@ -6,12 +6,13 @@ arrays, and their bytes, which are used in place. A damaged file is ignored.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -19,11 +20,17 @@ import numpy
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.texts import TopicTexts, nothing
 from engine.errors import AutopoiesisError
+from engine.store.files import lock_place
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from engine.store.files import Files
 
 FIT_PATH = "scratch/similarity.fit"
+HELD_OUT_PATH = "scratch/held-out.fit"
+LOCK_NAME = "scratch/.fit.lock"
+"""Held by a process that fits."""
 _LIMIT = 1024**3
 _LOCK_WAIT_S = 1.0
 _FORM = 3
@@ -67,6 +74,23 @@ class FitStore:
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             return None
 
+    @contextlib.contextmanager
+    def fitting(self) -> Iterator[bool]:
+        """Tells other processes that this one fits; yields false if another one told that first."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and scoring never needs it
+
+        with contextlib.ExitStack() as held:
+            is_alone = True
+            if not self._files.read_only:
+                try:
+                    lock = FileLock(lock_place(self._files.workspace, LOCK_NAME))
+                    held.enter_context(lock.acquire(timeout=0))
+                except Timeout:
+                    is_alone = False
+                except (OSError, AutopoiesisError):
+                    pass  # nothing can be saved there either
+            yield is_alone
+
     def save(self, name: str, fitted: Fitted) -> None:
         """Stores a fit; errors are ignored."""
         if self._files.read_only:
@@ -80,13 +104,34 @@ class FitStore:
         }
         text = json.dumps(head, separators=(",", ":")).encode()
         text += b" " * (-(_SUM + len(text) + 1) % _ALIGNED) + b"\n"
-        parts = [text, *(array.tobytes() for array in arrays.values())]
+        self._write(FIT_PATH, [text, *(array.tobytes() for array in arrays.values())])
+
+    def load_held_out(self, name: str, shape: tuple[int, int]) -> NDArray[numpy.float32] | None:
+        """What ``save_held_out`` stored under this name; ``None`` if it is another or damaged."""
+        try:
+            data = self._files.read(HELD_OUT_PATH, limit=_LIMIT)
+        except (OSError, AutopoiesisError):
+            return None
+        head = b"%s\n" % name.encode()
+        values = data[_SUM + len(head) :]
+        if not data.startswith(head, _SUM) or len(values) != 4 * math.prod(shape):
+            return None
+        if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
+            return None
+        return numpy.frombuffer(values, numpy.float32).reshape(shape)
+
+    def save_held_out(self, name: str, totals: NDArray[numpy.float32]) -> None:
+        """Stores the log-odds of labelled messages by fits without them; errors are ignored."""
+        if not self._files.read_only:
+            self._write(HELD_OUT_PATH, [b"%s\n" % name.encode(), totals.tobytes()])
+
+    def _write(self, path: str, parts: Sequence[bytes]) -> None:
         checksum = 0
         for part in parts:
             checksum = zlib.crc32(part, checksum)
         try:
             with self._files.lock(timeout=_LOCK_WAIT_S):
-                self._files.replace(FIT_PATH, [b"%08x\n" % checksum, *parts])
+                self._files.replace(path, [b"%08x\n" % checksum, *parts])
         except AutopoiesisError:
             return
 

@@ -1,88 +1,72 @@
-"""Fits thresholds to labels, and measures their effect on held-out decisions (spec 5.5).
+"""Fits thresholds to labels, and measures their effect on labels that the fit did not see (spec 5.5).
 
-What makes thresholds good is defined in ``engine.activation.tuning.grid``. The reliability of proposals was
-simulated with ten kinds of topics, well and badly separated, with a good and a poor gate, and known F1::
-
-    labels   topics   proposals   worse than today by a point   mean gain over all topics
-        20      100          35                             1   7 points of F1
-        60      100          69                             2   12
-       200      100          87                             1   15
+The upper threshold has the highest recall at the wanted precision; the lower one offers what makes up for the
+price of offers. Unlabelled messages, of which there are many, count with their probability, so that a single
+odd label does not open the topic to them.
 """
 
 from __future__ import annotations
 
-import statistics
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.activation.numbers import format_threshold
-from engine.activation.tuning.grid import Outcome, best_thresholds, outcome
-from engine.activation.tuning.replay import Figures, figures
-from engine.activation.tuning.samples import Kind, Samples
+from engine.activation.policy import Thresholds
+from engine.activation.tuning.own import rounded
+from engine.activation.tuning.replay import NOISE_OFFERED, USEFUL_OFFERED, Figures, figures, figures_of
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Thresholds
-    from engine.activation.tuning.table import DecisionTable
+    from numpy.typing import NDArray
 
+    from engine.activation.tuning.table import MessageTable
+
+    Floats = NDArray[np.floating]
+    Marks = NDArray[np.int8]
+
+PRECISION = 0.9
+"""Useful share wanted of the labelled messages for which a topic is active."""
+LIKELY = 0.5
+"""Useful share wanted of all messages for which it is active, unlabelled ones by their probability."""
 LEAST_LABELS = 10
-"""Labelled decisions below which nothing is proposed."""
+"""Labelled messages below which nothing is proposed."""
 LEAST_OF_EACH = 3
 """Useful and noise labels below which nothing is proposed, unless all labels are of one kind."""
-
 LEAST_GAIN = 1.0
-"""How many wrong held-out decisions thresholds must put right if there are labels of both kinds; less is
-chance. If all labels are of one kind, any gain is enough."""
+"""How many wrong held-out labels thresholds must put right if there are labels of both kinds; less is chance.
+If all labels are of one kind, any gain is enough."""
+FOLDS = 5
 
+_CLOSED = 0.985
+"""Lower threshold from which a topic is practically switched off."""
 _CLEARLY = 1e-6
+_LEFT_OUT = -2
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The effect of fitted thresholds on held-out decisions.
-
-    The decisions of each fold are judged by thresholds fitted to the other folds; equal messages are in the
-    same fold.
+    """The effect of fitted thresholds on held-out labels: those of each fold are judged by thresholds fitted
+    to the other folds.
     """
 
     folds: int
-    f1: float
-    f1_spread: float  # standard deviation between folds
-    precision: float  # 0 if nothing was active
-    recall: float  # 0 if nothing is useful
-    today_f1: float  # of today's thresholds on the same decisions, like the next two
-    today_precision: float = 0.0
-    today_recall: float = 0.0
-    kind: Kind = "both"
-    """Which labels there are. With ``noise`` alone F1 is always 0; with ``useful`` alone only recall is
-    meaningful."""
-    noise: int = 0
-    noise_kept_out: float = 0.0  # expected number of those not activated
-    today_noise_kept_out: float = 0.0
-    gate_calls: int = 0  # decisions that the gate was asked about
-    today_gate_calls: int = 0
-    unanswered: int = 0
-    """Those of ``gate_calls`` that were never asked before; their answers are assumed to be as reliable as
-    the others."""
+    fitted: Figures
+    today: Figures  # of today's thresholds for the same messages
 
     @property
     def effect(self) -> str:
-        """The effect in short: ``F1 .83 ±.03, today .79; 12 gate calls, today 20``."""
-        new = f" ({self.unanswered} never asked before)" if self.unanswered else ""
-        calls = f"{self.gate_calls} gate calls{new}, today {self.today_gate_calls}"
-        if self.kind == "noise":
-            kept = f"{_count(self.noise_kept_out)} of {self.noise} noise decisions kept out"
-            return f"{kept}, today {_count(self.today_noise_kept_out)}; {calls}"
-        if self.kind == "useful":
-            return f"recall {_figure(self.recall)}, today {_figure(self.today_recall)}; {calls}"
-        spread = _figure(self.f1_spread)
-        return f"F1 {_figure(self.f1)} ±{spread}, today {_figure(self.today_f1)}; {calls}"
+        """The effect in short: ``precision .92, today .80; recall .75, today .75; 3 unsure, today 9``."""
+        parts = [
+            f"{name} {_figure(getattr(self.fitted, name))}, today {_figure(getattr(self.today, name))}"
+            for name in ("precision", "recall", "quiet")
+            if getattr(self.today, name) is not None or getattr(self.fitted, name) is not None
+        ]
+        return "; ".join([*parts, f"{self.fitted.offered} uncertain, today {self.today.offered}"])
 
     def __str__(self) -> str:
         return f"held out, {self.folds} folds: {self.effect}"
-
-
-_CLOSED = 0.985
-"""Lower threshold from which a topic is practically switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +78,9 @@ class Proposal:
     thresholds: Thresholds | None
     refused: str  # why there are none, one sentence; empty otherwise
     before: Figures  # of today's thresholds
-    after: Figures | None  # of the proposed thresholds, on the decisions they were fitted to
+    after: Figures | None  # of the proposed thresholds, on the messages they were fitted to
     held_out: HeldOut | None
-    """Their effect on held-out decisions, if measured."""
+    """Their effect on held-out labels, if measured."""
 
     @property
     def caution(self) -> str:
@@ -109,32 +93,122 @@ class Proposal:
         return "hardly any message would reach the topic: check its triggers and examples first"
 
 
-def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
+def propose(table: MessageTable, topic: str) -> Proposal:
     """Fits a topic's thresholds to its labels, and measures the effect on held-out labels.
 
-    The same table gives the same proposal. With few messages there are fewer ``folds``.
+    The same table gives the same proposal.
 
     Raises:
-        KeyError: The topic is not in the table.
+        KeyError: There is no such topic.
     """
     today, before = table.today(topic), figures(table, topic)
-    samples = Samples.of(table, topic)
-    refused = _settled(table, topic) or _thin(table, topic, samples)
+    labels = np.where(table.fixed(topic), np.int8(-1), table.labels[:, table.column(topic)])
+    refused = _settled(table, topic) or _thin(before, labels)
     if refused:
         return Proposal(topic, today, None, refused, before, None, None)
-    best = best_thresholds(table, topic, samples)
-    ours, theirs, held_out = _hold_out(table, topic, samples, folds)
-    refused = _no_better(today, best, ours, theirs, held_out)
+    best, held_out = best_thresholds(table, topic, labels), _hold_out(table, topic, labels)
+    gain = held_out.today.wrong - held_out.fitted.wrong
+    least = LEAST_GAIN if before.useful and before.noise else _CLEARLY
+    if best == today:
+        refused = f"today's thresholds are already the best for its {int((labels >= 0).sum())} labels"
+    elif gain < least:
+        refused = f"fitted thresholds do no better than today's on held-out labels: {held_out.effect}"
     if refused:
         return Proposal(topic, today, None, refused, before, None, held_out)
     return Proposal(topic, today, best, "", before, figures(table, topic, best), held_out)
 
 
-def _settled(table: DecisionTable, topic: str) -> str:
+def best_thresholds(table: MessageTable, topic: str, labels: Marks) -> Thresholds:
+    """The best pair of thresholds for labels: 1 useful, 0 noise, -1 none, -2 left out, for each message."""
+    today, scores = table.today(topic), table.scores[:, table.column(topic)].astype(np.float64)
+    active = today.activate
+    # Useful labels alone say nothing about what else a lower threshold would let in.
+    if active is not None and (labels == 0).any():
+        chosen = table.can_activate(topic) & (labels > _LEFT_OUT)
+        active = _Cuts(scores[chosen], labels[chosen]).precise() or active
+    chosen = ~table.fixed(topic) & (labels > _LEFT_OUT) & (scores < (math.inf if active is None else active))
+    gate = _Cuts(scores[chosen], labels[chosen]).cheapest() or today.gate
+    if gate is not None and active is not None:
+        gate = min(gate, active)
+    return Thresholds(gate, active)
+
+
+class _Cuts:
+    """The messages from each score up, by label. Unlabelled ones are useful with their probability."""
+
+    def __init__(self, scores: Floats, labels: Marks) -> None:
+        self._labels = labels
+        self._values, self._places = np.unique(scores, return_inverse=True)
+        self._truth = np.where(labels >= 0, labels, scores)
+
+    def precise(self) -> float | None:
+        """The lowest threshold at which the useful share of labels is ``PRECISION``, and that of all messages
+        ``LIKELY``; else the one with the fewest wrong labels. ``None`` without labels.
+        """
+        if not (self._labels >= 0).any():
+            return None
+        useful, noise = self._above(self._labels == 1), self._above(self._labels == 0)
+        right = (useful >= PRECISION * (useful + noise))[:-1] & (np.diff(useful) < 0)
+        right &= (self._above(self._truth) >= LIKELY * self._above(np.ones(len(self._truth))))[:-1]
+        return self._cut(int(right.argmax() if right.any() else (noise + useful[0] - useful).argmin()))
+
+    def cheapest(self) -> float | None:
+        """The threshold for offers that make up for their price; ``None`` without labels. Unlabelled messages
+        add to the price only.
+        """
+        if not (self._labels >= 0).any():
+            return None
+        useful = self._above(self._labels == 1)
+        wrong = NOISE_OFFERED * self._above(1 - self._truth) + (1 - USEFUL_OFFERED) * (useful[0] - useful)
+        return self._cut(int(wrong.argmin()))
+
+    def _above(self, weights: NDArray[np.generic]) -> Floats:
+        """The weight of the messages from each score up, and of none."""
+        by_score = np.bincount(self._places, weights, len(self._values))
+        return np.append(by_score[::-1].cumsum()[::-1], 0.0)
+
+    def _cut(self, at: int) -> float:
+        """A threshold that keeps out the scores before the one with this index."""
+        values = self._values
+        low = float(values[at - 1]) if at else 0.0
+        high = float(values[at]) if at < len(values) else min(1.0, low + 0.02)
+        judged = np.unique(self._places[self._labels >= 0])
+        judged = judged[judged < at]
+        return _between(low, high, float(values[judged[-1]]) if judged.size else 0.0)
+
+
+def _between(low: float, high: float, least: float) -> float:
+    """A round number from ``low`` to ``high``, or where they are close down to ``least``."""
+    for digits in (2, 3, 4):
+        if low < (middle := round((low + high) / 2, digits)) <= high:
+            return middle
+        if least < (under := math.floor(high * 10**digits) / 10**digits):
+            return under
+    return rounded(high) or high
+
+
+def _hold_out(table: MessageTable, topic: str, labels: Marks) -> HeldOut:
+    """The outcomes of fitted and of today's thresholds for labels that the fit did not see."""
+    today = table.outcomes(topic)
+    fitted = today.copy()
+    kinds = [np.flatnonzero(labels == kind) for kind in (0, 1)]
+    folds = max(2, min(FOLDS, *(len(rows) for rows in kinds if len(rows))))
+    for fold in range(folds):
+        unseen = np.concatenate([rows[fold::folds] for rows in kinds])
+        seen = labels.copy()
+        seen[unseen] = _LEFT_OUT
+        fitted[unseen] = table.outcomes(topic, best_thresholds(table, topic, seen))[unseen]
+    judged = labels >= 0
+    ours, theirs = (
+        figures_of(table, topic, np.where(judged, outcomes, np.int8(0)), labels)
+        for outcomes in (fitted, today)
+    )
+    return HeldOut(folds, ours, theirs)
+
+
+def _settled(table: MessageTable, topic: str) -> str:
     """Why thresholds have no effect on a topic; empty if they do."""
     known = table.topic(topic)
-    if not known.path:
-        return f"{topic} no longer has a file to write thresholds to"
     if known.activation == "manual":
         return f"{topic} is activated only by hand, so its thresholds have no effect"
     if known.forced is not None:
@@ -143,86 +217,21 @@ def _settled(table: DecisionTable, topic: str) -> str:
     return ""
 
 
-def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
+def _thin(before: Figures, labels: Marks) -> str:
     """Why there are too few labels; empty if there are enough."""
-    labelled, moved = len(samples), int(samples.moved.sum())
-    left_out = table.left_out_of(topic)
-    more = f"; {left_out} logged under another preset do not count" if left_out else ""
-    if labelled < LEAST_LABELS:
-        counted = "1 labelled decision" if labelled == 1 else f"{labelled} labelled decisions"
-        return f"{counted}, at least {LEAST_LABELS} needed{more}"
-    if moved < LEAST_LABELS:
+    useful, noise = int((labels == 1).sum()), int((labels == 0).sum())
+    if before.labelled < LEAST_LABELS:
+        counted = "1 labelled message" if before.labelled == 1 else f"{before.labelled} labelled messages"
+        return f"{counted}, at least {LEAST_LABELS} needed"
+    if useful + noise < LEAST_LABELS:
         return (
-            f"thresholds decide {moved} of {labelled} labelled decisions, at least {LEAST_LABELS} needed; "
-            f"a trigger decides the others{more}"
+            f"thresholds decide {useful + noise} of {before.labelled} labelled messages, at least "
+            f"{LEAST_LABELS} needed; a trigger decides the others"
         )
-    useful = int(samples.useful[samples.moved].sum())
-    noise = moved - useful
-    if samples.kind == "both" and min(useful, noise) < LEAST_OF_EACH:
-        return (
-            f"{useful} useful and {noise} noise decisions labelled, at least {LEAST_OF_EACH} of each "
-            f"needed{more}"
-        )
-    kinds = [kind for kind, count in ((True, useful), (False, noise)) if count]
-    if min(samples.messages_of(useful=kind) for kind in kinds) < 2:
-        what = "labelled" if len(kinds) == 1 else "useful or all noise"
-        return f"all {what} decisions are about the same message, at least two messages needed{more}"
+    if useful and noise and min(useful, noise) < LEAST_OF_EACH:
+        return f"{useful} useful and {noise} noise messages labelled, at least {LEAST_OF_EACH} of each needed"
     return ""
 
 
-def _hold_out(
-    table: DecisionTable, topic: str, samples: Samples, folds: int
-) -> tuple[Outcome, Outcome, HeldOut]:
-    """Outcomes of fitted and of today's thresholds on held-out decisions, and both as figures."""
-    kinds = (True, False) if samples.kind == "both" else (samples.kind == "useful",)
-    count = max(2, min(folds, *(samples.messages_of(useful=kind) for kind in kinds)))
-    ours = theirs = Outcome()
-    by_fold: list[float] = []
-    for fold in samples.folds(count):
-        unseen = samples.where(fold)
-        fitted = best_thresholds(table, topic, samples.where(~fold))
-        found = outcome(table, topic, unseen, fitted)
-        ours += found
-        theirs += outcome(table, topic, unseen, table.today(topic))
-        if found.useful or found.noise_active:
-            by_fold.append(found.f1)
-    return (
-        ours,
-        theirs,
-        HeldOut(
-            folds=count,
-            f1=ours.f1,
-            f1_spread=statistics.pstdev(by_fold) if by_fold else 0.0,
-            precision=ours.precision,
-            recall=ours.recall,
-            today_f1=theirs.f1,
-            today_precision=theirs.precision,
-            today_recall=theirs.recall,
-            kind=samples.kind,
-            noise=round(ours.noise),
-            noise_kept_out=ours.noise - ours.noise_active,
-            today_noise_kept_out=theirs.noise - theirs.noise_active,
-            gate_calls=round(ours.calls),
-            today_gate_calls=round(theirs.calls),
-            unanswered=round(ours.unanswered),
-        ),
-    )
-
-
-def _no_better(today: Thresholds, best: Thresholds, ours: Outcome, theirs: Outcome, held_out: HeldOut) -> str:
-    """Why today's thresholds should stay; empty if the fitted ones are better."""
-    if best == today:
-        count = round(ours.useful + ours.noise)
-        return f"today's thresholds are already the best for its {count} labelled decisions"
-    least = LEAST_GAIN if held_out.kind == "both" else _CLEARLY
-    if ours.gain_over(theirs) < least or ours.f1 < theirs.f1 - _CLEARLY:
-        return f"fitted thresholds do no better than today's on held-out decisions: {held_out.effect}"
-    return ""
-
-
-def _figure(value: float) -> str:
-    return format_threshold(round(value, 2))
-
-
-def _count(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+def _figure(value: float | None) -> str:
+    return "–" if value is None else format_threshold(round(value, 2))

@@ -7,8 +7,9 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
@@ -34,6 +35,18 @@ class OwnThresholds:
     @classmethod
     def of(cls, topic: Topic) -> OwnThresholds:
         return cls(topic.similarity_threshold, topic.activation_threshold)
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> OwnThresholds:
+        """Those of a JSON record of these fields.
+
+        Raises:
+            KeyError, TypeError: It is something else.
+        """
+        values = [record[key] for key in _KEYS]
+        if not all(value is None or isinstance(value, int | float) for value in values):
+            raise TypeError("a threshold is a number")
+        return cls(*(None if value is None else float(value) for value in values))
 
     def on(self, topic: Topic) -> Topic:
         """The topic with these thresholds in its file."""

@@ -1,244 +1,217 @@
-"""Replays the whole decision log under other thresholds (spec 5.5, design 4).
-
-Each topic's decisions are sorted by score with running totals, so the figures of a moved threshold take a few
-binary searches, however long the log is.
-"""
+"""What thresholds would make of the logged messages (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from engine.activation.decision import LABELLER_RANK, LABELLERS
+from engine.activation.tuning.table import ACTIVE, OUTCOMES, UNSURE, Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.activation.policy import Thresholds
-    from engine.activation.tuning.table import DecisionTable, Segment
+    from engine.activation.tuning.table import MessageTable
 
-Outcome = Literal["dropped", "asked", "active"]
 FlipKind = Literal["fixed", "lost", "changed"]
 
 FLIPS_LIMIT = 500
+USEFUL_OFFERED, NOISE_OFFERED = 0.3, 0.1
+"""How wrong it is only to offer, or ask about, a topic that is useful, and to do so with one that is not."""
 
-_OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
 _KINDS: tuple[FlipKind, ...] = ("fixed", "lost", "changed")
-_NO_THRESHOLDS: Mapping[str, Thresholds] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The effect of thresholds on the logged decisions of a topic.
-
-    Precision, recall and F1 are about labelled decisions. Where the gate would be asked, its logged answer
-    counts, or an expected answer as reliable as its others if it was never asked.
-    """
+    """What thresholds make of logged messages. Precision, recall and the like are about labelled ones."""
 
     precision: float | None
-    """Useful share of what would be active, 0 to 1; ``None`` if nothing would be."""
+    """Useful share of what is active, 0 to 1; ``None`` if nothing is."""
     recall: float | None  # active share of what is useful, 0 to 1; ``None`` if nothing is
+    reached: float | None  # the share that is active, offered or asked about
+    quiet: float | None  # quiet share of noise, 0 to 1; ``None`` if nothing is noise
     f1: float | None  # 0 if only noise is active, ``None`` if there is nothing to judge
-    decisions: int
     labelled: int
+    messages: int
+    active: int  # messages for which the topic is active
+    offered: int  # messages for which it is offered or asked about
     useful: int
     noise: int
     by_person: int  # labels by a person
     by_gate: int  # labels that are answers of the gate
     by_use: int  # labels from use
-    gate_calls: int  # decisions that the gate would be asked about
-    gate_calls_per_day: float  # over the days that the log spans
+    useful_active: int
+    noise_active: int
+    useful_offered: int
+    noise_offered: int
+    offers_per_day: float  # counting a message as often as it was sent, over the days that the log spans
     cost_usd_per_day: float
-    useful_active: float = 0.0  # expected number of useful decisions that would be active
-    noise_active: float = 0.0  # expected number of noise decisions that would be active
+
+    @property
+    def wrong(self) -> float:
+        """What is wrong on labelled messages: active noise, useful ones that stay quiet, and in part what is
+        offered.
+        """
+        missed = self.useful - self.useful_active - self.useful_offered
+        offered = USEFUL_OFFERED * self.useful_offered + NOISE_OFFERED * self.noise_offered
+        return self.noise_active + missed + offered
 
 
-_SUMMED = tuple(f.name for f in fields(Figures) if f.name not in ("precision", "recall", "f1", "labelled"))
+_SUMMED = tuple(
+    f.name
+    for f in fields(Figures)
+    if f.name not in ("precision", "recall", "reached", "quiet", "f1", "labelled")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One decision that other thresholds treat differently."""
+    """One message for which other thresholds change what becomes of a topic."""
 
-    index: int  # row in the table
+    row: int  # in the table
     kind: FlipKind
-    """``fixed``: wrong before, right after; ``lost``: the reverse; ``changed``: neither, because the label is
-    unknown or the result is the same, e.g. active where the gate said yes before."""
+    """``fixed``: nearer to what its label wants; ``lost``: the reverse; ``changed``: it has no label."""
     before: Outcome
     after: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Decisions changed by moving thresholds."""
+    """Messages changed by moving thresholds."""
 
-    fixed: int  # wrong decisions that become right
-    lost: int  # right ones that become wrong
-    changed: int  # others that are treated differently
+    fixed: int
+    lost: int
+    changed: int
     rows: tuple[Flip, ...]
-    """At most the requested number: fixed and lost ones, then others with a label, then those without; newest
-    first in each group."""
+    """At most the requested number: labelled ones first, then the newest."""
+
+    @property
+    def total(self) -> int:
+        """The number of all of them."""
+        return self.fixed + self.lost + self.changed
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Labelled decisions by score, in equal bins from 0 to 1."""
+    """Labelled messages by score, in equal bins from 0 to 1."""
 
     useful: tuple[int, ...]  # per bin
     noise: tuple[int, ...]  # per bin
-    fixed: int = 0  # labelled decisions in no bin, since a trigger or a person decided them
+    fixed: int = 0  # labelled messages in no bin, since a trigger or a person decided them
 
 
-def figures(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> Figures:
-    """The effect of thresholds, by default today's, on a topic's logged decisions; takes microseconds.
+def figures(table: MessageTable, topic: str, thresholds: Thresholds | None = None) -> Figures:
+    """What thresholds, by default today's, make of a topic; takes a fraction of a millisecond.
 
     Raises:
-        KeyError: The topic is not in the table.
+        KeyError: There is no such topic.
     """
-    limits = {matched: table.limits(topic, thresholds, matched=matched) for matched in (False, True)}
-    sums = table.sums
-    decisions = calls = 0
-    useful = noise = useful_active = noise_active = 0.0
-    for part in table.segments(topic):
-        asked, active = _places(table, part, limits[part.matched])
-        decisions += part.end - part.start
-        calls += active - asked
-        useful += float(sums.useful[part.end] - sums.useful[part.start])
-        noise += float(sums.noise[part.end] - sums.noise[part.start])
-        useful_active += float(sums.useful[part.end] - sums.useful[active])
-        useful_active += float(sums.useful_yes[active] - sums.useful_yes[asked])
-        noise_active += float(sums.noise[part.end] - sums.noise[active])
-        noise_active += float(sums.noise_yes[active] - sums.noise_yes[asked])
-    by = table.label_counts(topic)
+    return figures_of(table, topic, table.outcomes(topic, thresholds), table.labels[:, table.column(topic)])
+
+
+def figures_of(
+    table: MessageTable, topic: str, outcomes: NDArray[np.int8], labels: NDArray[np.int8]
+) -> Figures:
+    """The figures of given outcomes and labels of a topic for each message."""
+    # By label and outcome; the labels are -1, 0 and 1.
+    counts = np.bincount(3 * (labels.astype(np.intp) + 1) + outcomes, minlength=9).reshape(3, 3).tolist()
+    by = np.bincount(table.labellers[:, table.column(topic)], minlength=len(LABELLERS)).tolist()
+    (_, _, _), noise, useful = counts
+    offers = int(table.times[outcomes == UNSURE].sum()) / table.days
     return _figures(
-        useful=round(useful),
-        noise=round(noise),
-        useful_active=useful_active,
-        noise_active=noise_active,
-        decisions=decisions,
-        by_person=by["person"],
-        by_gate=by["gate"],
-        by_use=by["use"],
-        gate_calls=calls,
-        gate_calls_per_day=calls / table.days,
-        cost_usd_per_day=calls / table.days * table.cost_per_call,
+        messages=int(outcomes.size),
+        active=sum(row[ACTIVE] for row in counts),
+        offered=sum(row[UNSURE] for row in counts),
+        useful=sum(useful),
+        noise=sum(noise),
+        by_person=by[LABELLER_RANK["person"]],
+        by_gate=by[LABELLER_RANK["gate"]],
+        by_use=by[LABELLER_RANK["use"]],
+        useful_active=useful[ACTIVE],
+        noise_active=noise[ACTIVE],
+        useful_offered=useful[UNSURE],
+        noise_offered=noise[UNSURE],
+        offers_per_day=offers,
+        cost_usd_per_day=offers * table.cost_per_call,
     )
 
 
-def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> str:
+def alone_text(table: MessageTable, topic: str) -> str:
     """What keeps a topic's thresholds from having an effect, one line; empty if nothing does.
 
     Raises:
-        KeyError: The topic is not in the table.
+        KeyError: There is no such topic.
     """
-    found = table.with_thresholds(topic, thresholds)
-    if found.activation == "manual":
+    if table.topic(topic).activation == "manual":
         return "activated only by hand: the thresholds have no effect"
     return ""
 
 
-def overview(
-    table: DecisionTable, thresholds: Mapping[str, Thresholds] = _NO_THRESHOLDS
-) -> dict[str, Figures]:
-    """The figures of every topic, in the table's order, with today's thresholds if none are given."""
-    return {topic: figures(table, topic, thresholds.get(topic)) for topic in table.topics}
+def overview(table: MessageTable) -> dict[str, Figures]:
+    """The figures of every topic with today's thresholds, in the table's order."""
+    return {topic: figures(table, topic) for topic in table.topics}
 
 
 def total(figures: Iterable[Figures]) -> Figures:
-    """Several topics as one, each decision counting the same (micro average)."""
+    """Several topics as one, each message of each topic counting the same (micro average)."""
     parts = list(figures)
     return _figures(**{name: sum(getattr(part, name) for part in parts) for name in _SUMMED})
 
 
 def flips(
-    table: DecisionTable, topic: str, before: Thresholds, after: Thresholds, *, limit: int = FLIPS_LIMIT
+    table: MessageTable, topic: str, before: Thresholds, after: Thresholds, *, limit: int = FLIPS_LIMIT
 ) -> Flips:
-    """The decisions that other thresholds treat differently: all in the counts, at most ``limit`` as rows.
+    """The messages that other thresholds treat differently: all in the counts, at most ``limit`` as rows.
 
     Raises:
-        KeyError: The topic is not in the table.
+        KeyError: There is no such topic.
     """
-    places: list[NDArray[np.intp]] = []
-    olds: list[NDArray[np.int8]] = []
-    news: list[NDArray[np.int8]] = []
-    for part in table.segments(topic):
-        old = _places(table, part, table.limits(topic, before, matched=part.matched))
-        new = _places(table, part, table.limits(topic, after, matched=part.matched))
-        marks = sorted({part.start, *old, *new, part.end})
-        for start, end in itertools.pairwise(marks):
-            was, now = ((start >= asked) + (start >= active) for asked, active in (old, new))
-            if was != now:
-                places.append(np.arange(start, end))
-                olds.append(np.full(end - start, was, dtype=np.int8))
-                news.append(np.full(end - start, now, dtype=np.int8))
-    if not places:
-        return Flips(0, 0, 0, ())
-    place = np.concatenate(places)
-    rows = table.order[place]
-    was_, now_ = np.concatenate(olds), np.concatenate(news)
-    labels = table.labels[rows]
-    gate_says = table.yes[place] >= 0.5
-    right_before = _is_active(was_, gate_says) == (labels == 1)
-    right_after = _is_active(now_, gate_says) == (labels == 1)
-    kinds = np.where(right_before == right_after, 2, np.where(right_after, 0, 1)).astype(np.int8)
-    kinds[labels < 0] = 2
-    # Fixed and lost decisions, then other labelled ones, then the rest; newest first in each group.
-    rank = np.where(kinds < 2, 0, np.where(labels >= 0, 1, 2)) * table.size - rows
-    count = min(max(limit, 0), rows.size)
-    first = np.argpartition(rank, count - 1)[:count] if 0 < count < rows.size else np.arange(count)
-    first = first[np.argsort(rank[first], kind="stable")]
+    was, now = table.outcomes(topic, before), table.outcomes(topic, after)
+    rows = np.flatnonzero(was != now)
+    labels = table.labels[rows, table.column(topic)]
+    kinds = np.where(labels < 0, 2, np.where((now[rows] > was[rows]) == (labels == 1), 0, 1))
+    fixed, lost, changed = np.bincount(kinds, minlength=3).tolist()
+    first = np.lexsort((-rows, labels < 0))[: max(limit, 0)]
     return Flips(
-        int((kinds == 0).sum()),
-        int((kinds == 1).sum()),
-        int((kinds == 2).sum()),
+        fixed,
+        lost,
+        changed,
         tuple(
-            Flip(row, _KINDS[kind], _OUTCOMES[was], _OUTCOMES[now])
-            for row, kind, was, now in zip(
-                *(column[first].tolist() for column in (rows, kinds, was_, now_)), strict=True
-            )
+            Flip(row, _KINDS[kind], OUTCOMES[was[row]], OUTCOMES[now[row]])
+            for row, kind in zip(rows[first].tolist(), kinds[first].tolist(), strict=True)
         ),
     )
 
 
-def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
-    """The labelled decisions of a topic by score; a score of 1 is in the last bin."""
-    counts = {1: np.zeros(bins, dtype=np.intp), 0: np.zeros(bins, dtype=np.intp)}
-    fixed = 0
-    for part in table.segments(topic):
-        labels = table.labels[table.order[part.start : part.end]]
-        scores = table.sorted_scores[part.start : part.end]
-        moved = np.isfinite(scores)
-        fixed += int(((labels >= 0) & ~moved).sum())
-        for label, found in counts.items():
-            chosen = scores[moved & (labels == label)]
-            found += np.bincount(np.minimum((chosen * bins).astype(np.intp), bins - 1), minlength=bins)
-    return Histogram(tuple(counts[1].tolist()), tuple(counts[0].tolist()), fixed)
+def histogram(table: MessageTable, topic: str, bins: int) -> Histogram:
+    """The labelled messages of a topic by score; a score of 1 is in the last bin."""
+    column = table.column(topic)
+    labels, fixed = table.labels[:, column], table.fixed(topic)
+    places = np.minimum((table.scores[:, column] * bins).astype(np.intp), bins - 1)
+    noise, useful = (
+        tuple(np.bincount(places[(labels == label) & ~fixed], minlength=bins).tolist()) for label in (0, 1)
+    )
+    return Histogram(useful, noise, int(((labels >= 0) & fixed).sum()))
 
 
-def _places(table: DecisionTable, part: Segment, limits: tuple[float, float]) -> tuple[int, int]:
-    """Where a segment's asked and active decisions begin in the sorted columns."""
-    scores = table.sorted_scores[part.start : part.end]
-    asked, active = np.searchsorted(scores, limits, side="left").tolist()
-    return part.start + asked, part.start + active
-
-
-def _is_active(outcomes: NDArray[np.int8], gate_says: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return np.where(outcomes == 1, gate_says, outcomes == 2)
-
-
-def _figures(*, useful: int, noise: int, useful_active: float, noise_active: float, **counts: Any) -> Figures:
-    active = useful_active + noise_active
-    judged = useful + active
+def _figures(*, useful: int, noise: int, useful_active: int, noise_active: int, **counts: float) -> Figures:
+    active, offered = useful_active + noise_active, counts["useful_offered"]
+    quiet = noise - noise_active - counts["noise_offered"]
     return Figures(
-        precision=useful_active / active if active > 0 else None,
+        precision=useful_active / active if active else None,
         recall=useful_active / useful if useful else None,
-        f1=2 * useful_active / judged if judged > 0 else None,
+        reached=(useful_active + offered) / useful if useful else None,
+        quiet=quiet / noise if noise else None,
+        f1=2 * useful_active / (useful + active) if useful + active else None,
         labelled=useful + noise,
         useful=useful,
         noise=noise,
         useful_active=useful_active,
         noise_active=noise_active,
-        **counts,
+        **counts,  # type: ignore[arg-type]
     )

@@ -1,179 +1,218 @@
-"""The decision log as numpy columns, for replaying it under other thresholds (spec 5.5, design 4)."""
+"""The logged messages as a table, scored by the tier 2 of today, to try other thresholds on (spec 5.5)."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from engine.activation import policy
-from engine.activation.decision import LABELLERS, Decision
+from engine.activation.candidates import ABOVE_CHANCE, LIKELY, OFFERED, OFFERING
+from engine.activation.case import NEGATED
+from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
 from engine.activation.policy import Thresholds
 from engine.activation.signals import CALIBRATED
+from engine.activation.trace import Direction, TriggerHit
 from engine.activation.tuning.own import own_thresholds, today
-from engine.activation.tuning.sums import Reliability, Sums, expected_yes
-from engine.topics.model import PRIORITY_ORDER, Topic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.settings.model import WatcherSettings
+    from engine.topics.model import Topic
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float32]
     Rows = NDArray[np.intp]
     Marks = NDArray[np.int8]
+    Truths = NDArray[np.bool_]
 
-RULED_YES = 0.5
-"""Probability from which the local gate's fixed rule says yes."""
+Outcome = Literal["quiet", "offered", "active"]
+OUTCOMES: tuple[Outcome, ...] = ("quiet", "offered", "active")
+QUIET, UNSURE, ACTIVE = 0, 1, 2
+"""What becomes of a topic for a message, as indexes into ``OUTCOMES``. Unsure is offered to the agent, or
+asked of another gate."""
 
+MESSAGES_LIMIT = 10_000
+"""The latest messages that are read."""
 FREE_GATES = frozenset({"", "agent", "local", "ask"})
 """Gates whose answers are free."""
 
 _DAY_S = 86_400.0
-_PERSON = LABELLERS.index("person")
-_MIN_SCORE = 5e-324
+_MIN_SCORE = 1e-30
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Decisions of one topic, matched or not, as a range of the table's sorted columns."""
+@dataclass(slots=True)
+class LoggedMessage:
+    """One message of the log, however often it was sent."""
 
-    start: int
-    end: int  # exclusive
-    matched: bool  # whether a trigger had fired
+    hash: str  # sha256 of the whole message
+    text: str  # its first 500 characters
+    direction: Direction
+    at: str = ""  # when it was last sent
+    times: int = 0  # how often it was sent
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    """The logged decisions by topic, of several the one with the strongest label, or the last."""
+    hits: dict[str, tuple[TriggerHit, ...]] = field(default_factory=dict)
+    """The hits that count, by topic."""
 
 
-class DecisionTable:
-    """The part of the decision log that can be replayed under today's preset, oldest first.
+def messages_in(decisions: Iterable[Decision], topics: Mapping[str, Topic]) -> list[LoggedMessage]:
+    """The latest messages of the log, in the order in which they were last sent."""
+    found: dict[tuple[str, str], LoggedMessage] = {}
+    for decision in decisions:
+        key = decision.direction, decision.message_hash
+        message = found.get(key)
+        if message is None:
+            direction: Direction = "output" if decision.direction == "output" else "input"
+            message = found[key] = LoggedMessage(decision.message_hash, decision.message, direction)
+        if decision.at != message.at:
+            found[key] = found.pop(key)
+            message.at, message.times = decision.at, message.times + 1
+        topic = decision.topic
+        before = message.decisions.get(topic)
+        if before is None or _rank(decision) >= _rank(before):
+            message.decisions[topic] = decision
+        if topic in topics:
+            message.hits[topic] = _hits(decision, topics[topic])
+    latest = list(found.values())[-MESSAGES_LIMIT:]
+    for message in latest:
+        message.hits = {topic: hits for topic, hits in message.hits.items() if hits}
+    return latest
 
-    Decisions logged without today's deciding signal are left out: a raw cosine says nothing about thresholds
-    of a probability. One thread may label while others read. Building the table of 100,000 decisions takes
-    about half a second.
+
+class MessageTable:
+    """Logged messages with the score of every topic.
 
     Args:
-        decisions: The log, oldest first.
-        topics: Today's topics.
-        provider: Today's ``gate.provider``. Missing answers of ``local`` are calculated; those of other gates
-            are expected to be as reliable as their actual answers.
+        decisions: The whole log, oldest first.
+        scores: The scores of ``topics`` for ``messages``.
+        held_out: Whether the scores of labelled messages are from fits without them.
+        provider: The setting ``gate.provider``.
 
     Attributes:
-        topics: Sorted names of today's topics, then of topics that are only in the log.
+        topics: The names of the topics, sorted.
         days: Days from the first decision to the last one, at least 1.
-        left_out: Number of decisions that cannot be replayed.
-        gate: The gate that was asked last, e.g. ``local``; empty if none was.
-        cost_per_call: Mean cost of that gate's answers, including cached ones, US dollars.
-        labels: For each row 1 useful, 0 noise, -1 not labelled.
-        labellers: For each row who labelled it, as an index into ``LABELLERS``.
-        answers: For each row the gate's answer: 1 yes, 0 no, -1 none.
-        scores: For each row the deciding score, 0 to 1.
-        order: Row numbers sorted by topic, match and ``sorted_scores``.
-        sorted_scores: The scores in that order; −∞ if no threshold activates it, ∞ if none keeps it out.
+        offers: Whether a topic that may apply is offered to the agent, and not asked about.
+        signal: The name of the deciding score.
+        cost_per_call: Mean cost of the answers of the gate asked last, US dollars.
+        scores: Float32 ``[messages, topics]``, 0 to 1, as are the columns of the others.
+        hit: Whether a trigger fired.
+        labels: 1 useful, 0 noise, -1 not labelled.
+        labellers: Who labelled it, as an index into ``LABELLERS``.
     """
 
     def __init__(
         self,
         decisions: Sequence[Decision],
+        messages: Sequence[LoggedMessage],
         topics: Sequence[Topic],
         settings: WatcherSettings,
-        provider: str = "",
+        provider: str,
+        scores: Floats,
+        *,
+        held_out: bool = True,
     ) -> None:
-        signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
-        scores = [_number(decision.scores.get(signal)) for decision in decisions]
-        kept = [row for row, score in enumerate(scores) if score is not None]
         self._settings = settings
-        self._provider = provider
-        self._decisions = [decisions[row] for row in kept]
-        self._left_out = Counter(decisions[row].topic for row, score in enumerate(scores) if score is None)
-        self._topics = {topic.name: topic for topic in topics} | _gone_topics(decisions, topics)
-        self.topics: tuple[str, ...] = (
-            *sorted(topic.name for topic in topics),
-            *sorted(self._topics.keys() - {topic.name for topic in topics}),
-        )
-        self.size = len(kept)
-        self.left_out = self._left_out.total()
-        self.days = _days_of(self._decisions)
-        self.gate, self.cost_per_call = _gate_in_use(self._decisions)
-        judged = [decision.label for decision in self._decisions]
-        codes = {"yes": 1, "no": 0}
-        self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
-        self.labellers: Marks = np.array([LABELLERS.index(by) for _, by in judged], dtype=np.int8)
-        self.answers: Marks = np.array([codes.get(d.gate_answer, -1) for d in self._decisions], dtype=np.int8)
-        by_gate = np.array([d.gate_provider == self.gate for d in self._decisions], dtype=bool)
-        self._of_gate: NDArray[np.bool_] = by_gate & (self.answers >= 0)
-        self.scores: Numbers = np.array([scores[row] for row in kept], dtype=np.float64)
-        self._sort()
-        self._sums: Sums | None = None
-        self._yes: Numbers | None = None
-        self._counts: Rows | None = None
+        self._topics = {topic.name: topic for topic in topics}
+        self.topics = tuple(sorted(self._topics))
+        self._columns = {name: column for column, name in enumerate(self.topics)}
+        self.messages = messages
+        self.held_out = held_out
+        self.scores = scores
+        self.size = len(messages)
+        self.days = _days_of(decisions)
+        self.signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
+        self.offers = provider == OFFERING
+        self.cost_per_call = 0.0 if self.offers else _cost_per_call(decisions)
+        self.times: Rows = np.array([message.times for message in messages], dtype=np.intp)
+        is_input = np.array([message.direction == "input" for message in messages], dtype=bool)
+        self._nominates = is_input if settings.nominate == "either" else np.zeros_like(is_input)
+        shape = self.size, len(self.topics)
+        self.hit: Truths = np.zeros(shape, dtype=bool)
+        self.labels: Marks = np.full(shape, -1, dtype=np.int8)
+        self.labellers: Marks = np.zeros(shape, dtype=np.int8)
+        self._certain: Truths = np.zeros(shape, dtype=bool)
+        self._negated: Truths = np.zeros(shape, dtype=bool)
+        for row, message in enumerate(messages):
+            for name, decision in message.decisions.items():
+                column = self._columns.get(name)
+                if column is None:
+                    continue
+                hits, (useful, by) = message.hits.get(name, ()), decision.label
+                self.hit[row, column] = bool(hits)
+                is_event = any(hit.type in policy.EVENT_TYPES for hit in hits)
+                self._certain[row, column] = is_event or (
+                    bool(hits) and self._topics[name].activation == "auto"
+                )
+                self._negated[row, column] = decision.rule == NEGATED
+                if useful is not None:
+                    self.labels[row, column] = useful
+                    self.labellers[row, column] = LABELLERS.index(by)
+        self._best: Floats | None = None
+
+    def topic(self, name: str) -> Topic:
+        """A topic.
+
+        Raises:
+            KeyError: There is no such topic.
+        """
+        return self._topics[name]
 
     def today(self, topic: str) -> Thresholds:
         """The effective thresholds of a topic without a match (``own.today``).
 
-        A topic without a file has those of its last priority.
-
         Raises:
-            KeyError: The topic is not in the table.
+            KeyError: There is no such topic.
         """
         return today(self._topics[topic], self._settings)
 
-    def topic(self, name: str) -> Topic:
-        """A topic; one that is only in the log has an empty ``path``.
+    def column(self, topic: str) -> int:
+        """The topic's column in the arrays.
 
         Raises:
-            KeyError: The topic is not in the table.
+            KeyError: There is no such topic.
         """
-        return self._topics[name]
+        return self._columns[topic]
 
-    def decision(self, index: int) -> Decision:
-        return self._decisions[index]
+    def fixed(self, topic: str) -> Truths:
+        """Whether thresholds have no effect on a message, for each."""
+        known, column = self._topics[topic], self._columns[topic]
+        if known.forced is not None or known.activation == "manual":
+            return np.ones(self.size, dtype=bool)
+        hit = self.hit[:, column]
+        matched = self._settings.row(known.priority).matched
+        by_hit = (
+            hit & (self.scores[:, column] >= matched) if matched is not None else self._certain[:, column]
+        )
+        found: Truths = by_hit | self._certain[:, column] | self._negated[:, column]
+        found |= ~(hit | self._nominates)
+        return found
 
-    def left_out_of(self, topic: str) -> int:
-        """Number of a topic's decisions that cannot be replayed."""
-        return self._left_out[topic]
+    def can_activate(self, topic: str) -> Truths:
+        """Whether the upper threshold has an effect on a message, for each."""
+        is_similarity = self._settings.preset == "spec"
+        found: Truths = ~self.fixed(topic) & (self.hit[:, self._columns[topic]] | (not is_similarity))
+        return found
 
-    def rows(self, topic: str) -> Rows:
-        """Row numbers of a topic's decisions, by match and score."""
-        return self.order[self._span(topic)]
-
-    def moved_scores(self, topic: str) -> Numbers:
-        """Their ``sorted_scores``, in the same order."""
-        return self.sorted_scores[self._span(topic)]
-
-    def yes_of(self, topic: str) -> Numbers:
-        """Their ``yes``, in the same order."""
-        return self.yes[self._span(topic)]
-
-    def label_counts(self, topic: str) -> dict[str, int]:
-        """Number of a topic's labels by labeller; ``""`` for decisions without a label."""
-        counts = self._counts
-        if counts is None:
-            kinds = len(LABELLERS)
-            keys = self._places * kinds + self.labellers
-            counts = self._counts = np.bincount(keys, minlength=len(self.topics) * kinds).reshape(-1, kinds)
-        return dict(zip(LABELLERS, counts[self._place_of[topic]].tolist(), strict=True))
-
-    def segments(self, topic: str) -> tuple[Segment, ...]:
-        """The ranges of a topic's decisions in the sorted columns; may be empty."""
-        return self._segments.get(topic, ())
-
-    def _span(self, topic: str) -> slice:
-        segments = self.segments(topic)
-        return slice(segments[0].start, segments[-1].end) if segments else slice(0)
-
-    def replaced(self, index: int, decision: Decision) -> None:
-        """Replaces a decision whose label has changed."""
-        label, who = decision.label
-        self._decisions[index] = decision
-        self.labels[index] = self._sorted_labels[self._place[index]] = _mark(label)
-        self.labellers[index] = LABELLERS.index(who)
-        self._sums = self._yes = self._counts = None
+    def outcomes(self, topic: str, thresholds: Thresholds | None = None) -> Marks:
+        """What the policy makes of a topic for each message, by default with today's thresholds."""
+        found = self._by_policy(topic, thresholds)
+        if not self.offers:
+            return found
+        column = self._columns[topic]
+        if self._best is None:
+            self._best = self._best_offers()
+        # An agent is told of the likeliest topics only, so a topic competes with the others of a message.
+        own = np.where(self._by_policy(topic, None) == UNSURE, self.scores[:, column], -1.0)
+        rival = np.where(own >= self._best[:, -OFFERED], self._best[:, 0], self._best[:, -OFFERED])
+        lost = (found == UNSURE) & (self.scores[:, column] < rival)
+        return np.where(lost, QUIET, found).astype(np.int8)
 
     def limits(self, topic: str, thresholds: Thresholds | None, *, matched: bool) -> tuple[float, float]:
-        """The scores from which the policy asks about and activates a topic's decisions; ∞ is never.
+        """The scores from which the policy asks about and activates a topic; ∞ is never.
 
         Args:
             thresholds: The thresholds in its file; ``None`` for today's.
@@ -181,12 +220,14 @@ class DecisionTable:
         """
         known = self.with_thresholds(topic, thresholds)
         found = policy.thresholds_of(known, self._settings, matched=matched)
-        never = not matched and self._settings.nominate == "pattern"
-        activate = math.inf if found.activate is None or never else found.activate
-        gate = math.inf if found.gate is None or never else found.gate
-        if self._settings.preset == "spec" and not matched:
+        activate = math.inf if found.activate is None else found.activate
+        gate = math.inf if found.gate is None else found.gate
+        if self._settings.preset == "spec":
             # A score of 0 is no similarity at all, whatever the threshold.
-            gate = max(gate, _MIN_SCORE)
+            gate = gate if matched else max(gate, _MIN_SCORE)
+        elif self.offers and not matched:
+            chance = min(LIKELY, ABOVE_CHANCE / (len(self.topics) + 1))
+            gate, activate = max(gate, chance), max(activate, chance) if activate else activate
         return min(gate, activate), activate
 
     def with_thresholds(self, name: str, thresholds: Thresholds | None) -> Topic:
@@ -194,114 +235,42 @@ class DecisionTable:
         known = self._topics[name]
         return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
 
-    @property
-    def reliability(self) -> Reliability:
-        """The reliability of the current gate, from its answers that a person has judged."""
-        if self.gate == "ask":
-            return Reliability()
-        judged = self._of_gate & (self.labellers == _PERSON)
-        return Reliability.measured(self.labels[judged], self.answers[judged])
+    def _by_policy(self, topic: str, thresholds: Thresholds | None) -> Marks:
+        known, column = self._topics[topic], self._columns[topic]
+        if known.forced is not None or known.activation == "manual":
+            return np.full(self.size, ACTIVE if known.forced else QUIET, dtype=np.int8)
+        scores, hit = self.scores[:, column], self.hit[:, column]
+        found = np.zeros(self.size, dtype=np.int8)
+        for matched in (False, True):
+            asked, active = self.limits(topic, thresholds, matched=matched)
+            marks = (scores >= asked).astype(np.int8) + (scores >= active)
+            found = np.where(hit == matched, marks, found).astype(np.int8)
+        found[self._certain[:, column]] = ACTIVE
+        found[~(hit | self._nominates) | self._negated[:, column]] = QUIET
+        return found
 
-    @property
-    def yes(self) -> Numbers:
-        """The probability that the gate says yes if it is asked, in the order of the sorted columns."""
-        yes = self._yes
-        if yes is None:
-            answers = self._sorted_answers
-            if self._provider == "agent":  # what is offered is not active
-                answers = np.zeros_like(answers)
-            elif self._settings.preset == "calibrated" and self._provider == "local":
-                # Its answer is known even if it was not asked.
-                ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
-                answers = np.where(answers >= 0, answers, ruled)
-            yes = self._yes = expected_yes(self._sorted_labels, answers, self.reliability)
-        return yes
-
-    @property
-    def sums(self) -> Sums:
-        """Running totals over the sorted columns; rebuilt after a label."""
-        sums = self._sums
-        if sums is None:
-            sums = self._sums = Sums.of(self._sorted_labels, self.yes)
-        return sums
-
-    def _sort(self) -> None:
-        self._place_of = {name: place for place, name in enumerate(self.topics)}
-        places = np.array([self._place_of[decision.topic] for decision in self._decisions], dtype=np.intp)
-        self._places: Rows = places
-        matched = np.array([bool(decision.hits) for decision in self._decisions], dtype=bool)
-        fixed = np.array(
-            [
-                self._fixed(decision, score)
-                for decision, score in zip(self._decisions, self.scores.tolist(), strict=True)
-            ],
-            dtype=np.float64,
-        )
-        moved = np.where(fixed == 0, self.scores, fixed)
-        self.order: Rows = np.lexsort((moved, matched, places))
-        self.sorted_scores: Numbers = moved[self.order]
-        self._place: Rows = np.empty_like(self.order)
-        self._place[self.order] = np.arange(self.order.size)
-        self._sorted_labels: Marks = self.labels[self.order]
-        self._sorted_answers: Marks = self.answers[self.order]
-        self._segments: dict[str, tuple[Segment, ...]] = {}
-        # Topic and match as one number, so that the ends of every segment are found at once.
-        keys = (places * 2 + matched)[self.order]
-        ends = np.searchsorted(keys, np.arange(2 * len(self.topics) + 1)).tolist()
-        for place, name in enumerate(self.topics):
-            both = (Segment(ends[2 * place + m], ends[2 * place + m + 1], bool(m)) for m in (0, 1))
-            self._segments[name] = tuple(segment for segment in both if segment.end > segment.start)
-
-    def _fixed(self, decision: Decision, score: float) -> float:
-        """∞ if active at any thresholds, −∞ if never active, 0 if thresholds decide."""
-        topic = self._topics[decision.topic]
-        if topic.forced is not None:
-            return math.inf if topic.forced else -math.inf
-        if topic.activation == "manual":
-            return -math.inf
-        if decision.hits:
-            matched = self._settings.row(topic.priority).matched
-            certain = topic.activation == "auto" or (matched is not None and score >= matched)
-            return math.inf if certain or _is_event(decision) else 0.0
-        nominates = decision.direction == "input" and self._settings.nominate == "either"
-        return 0.0 if nominates else -math.inf
+    def _best_offers(self) -> Floats:
+        """The highest scores of uncertain topics for each message, one more than are offered, ascending."""
+        unsure = np.zeros((self.size, len(self.topics) + OFFERED + 1), dtype=np.float32)
+        for name, column in self._columns.items():
+            unsure[:, column] = np.where(self._by_policy(name, None) == UNSURE, self.scores[:, column], 0)
+        best = np.partition(unsure, -OFFERED - 1, axis=1)[:, -OFFERED - 1 :]
+        return np.sort(best, axis=1)
 
 
-def _number(value: Any) -> float | None:
-    """A logged score; ``None`` if it is missing or not a number."""
-    if value.__class__ is float and 0.0 <= value <= 1.0:
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return min(1.0, max(0.0, float(value)))
+def _rank(decision: Decision) -> int:
+    return LABELLER_RANK[decision.label[1]]
 
 
-def _is_event(decision: Decision) -> bool:
-    # The log can be edited by hand, so a hit may have any form.
-    kinds = (kind for hit in decision.hits for kind in hit[1:2])
-    return any(isinstance(kind, str) and kind in policy.EVENT_TYPES for kind in kinds)
-
-
-def _mark(label: bool | None) -> Literal[-1, 0, 1]:
-    return -1 if label is None else 1 if label else 0
-
-
-def _gone_topics(decisions: Iterable[Decision], topics: Iterable[Topic]) -> dict[str, Topic]:
-    """Topics without a file, with their last priority."""
-    latest = {decision.topic: decision for decision in decisions}
-    for topic in topics:
-        latest.pop(topic.name, None)
-    return {
-        name: Topic(
-            name=name,
-            path="",
-            title=name,
-            description="",
-            instructions="",
-            priority=decision.priority if decision.priority in PRIORITY_ORDER else "medium",
-        )
-        for name, decision in latest.items()
-    }
+def _hits(decision: Decision, topic: Topic) -> tuple[TriggerHit, ...]:
+    """The hits of triggers that the topic still has. The log can be edited by hand."""
+    found = []
+    for hit in decision.hits:
+        match tuple(hit):
+            case (int(trigger), str(kind), str(matched), *_) if 0 <= trigger < len(topic.triggers):
+                if topic.triggers[trigger].type == kind:
+                    found.append(TriggerHit(trigger, kind, matched))
+    return tuple(found)
 
 
 def _days_of(decisions: Sequence[Decision]) -> float:
@@ -311,10 +280,10 @@ def _days_of(decisions: Sequence[Decision]) -> float:
     return max(1.0, (last - first).total_seconds() / _DAY_S)
 
 
-def _gate_in_use(decisions: Sequence[Decision]) -> tuple[str, float]:
-    """The gate that was asked last, and the mean cost of its answers."""
+def _cost_per_call(decisions: Sequence[Decision]) -> float:
+    """The mean cost of the answers of the gate that was asked last."""
     name = next((d.gate_provider for d in reversed(decisions) if d.asked), "")
     if name in FREE_GATES:
-        return name, 0.0
+        return 0.0
     costs = [d.cost_usd for d in decisions if d.asked and d.gate_provider == name]
-    return name, sum(costs) / len(costs)
+    return sum(costs) / len(costs)

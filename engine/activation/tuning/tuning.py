@@ -1,4 +1,4 @@
-"""Replays the log under other thresholds, and writes thresholds to topic files (spec 5.5, design 4)."""
+"""Scores the log anew to try other thresholds on it, and writes thresholds to topic files (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from engine.activation.decision_reading import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
+from engine.activation.trace import Message, Score, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import (
@@ -24,13 +25,16 @@ from engine.activation.tuning.own import (
     today,
     with_thresholds,
 )
-from engine.activation.tuning.table import DecisionTable
+from engine.activation.tuning.table import MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.commit_message import commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
+    from engine.activation.decision import Decision
     from engine.activation.decisions import DecisionLog
+    from engine.activation.pipeline import WatcherPipeline
+    from engine.activation.similarity import Hits
     from engine.settings.model import Config
     from engine.store.files import Files
     from engine.store.repository import Repository
@@ -66,6 +70,7 @@ class Tuning:
         library: TopicLibrary,
         repository: Repository,
         config: Callable[[], Config],
+        pipeline: Callable[[], WatcherPipeline],
         *,
         clock: Callable[[], datetime],
         edited: Callable[[str], None],
@@ -75,40 +80,84 @@ class Tuning:
         self._library = library
         self._repository = repository
         self._config = config
+        self._pipeline = pipeline
         self._edited = edited
         self._journal = TuningJournal(files, clock)
         self._guard = threading.RLock()
         self._reading = log.reading()
-        self._stamp: object = None
+        self._scored_by: object = None
+        self._messages: list[tuple[str, Hits]] = []
         self._known: object = None
-        self._table: DecisionTable | None = None
+        self._table: MessageTable | None = None
 
-    def table(self) -> DecisionTable:
-        """The replayable log; the same object until log, topics or settings change.
+    def table(self) -> MessageTable:
+        """The logged messages with the scores of today; the same object until log, topics, settings or scores
+        change.
 
-        After a change only the added part of the log is read, and existing rows keep their numbers.
-        """
-        with self._guard:
-            config = self._config()
-            stamp = self._log.stamp()
-            known = self._library.topics, config.watchers, config.gate.provider
-            if self._table is None or stamp != self._stamp or known != self._known:
-                decisions = self._reading.update().decisions
-                with gc_paused():
-                    self._table = DecisionTable(decisions, *known)
-                self._stamp, self._known = stamp, known
-            return self._table
-
-    def propose(self, topic: str, *, folds: int = 5) -> Proposal:
-        """Proposes thresholds from the labels (``fit.propose``).
+        After a change only the added part of the log is read. Tier 2 learns from new labels first. The scores
+        of messages that are labels are held out from the last ``hold_out`` on.
 
         Raises:
-            TopicError: The topic is neither in a file nor in the log.
+            AutopoiesisError: The log cannot be read, or the settings allow no scoring.
         """
+        with self._guard:
+            config, pipeline = self._config(), self._pipeline()
+            pipeline.refit()
+            if pipeline is not self._scored_by:
+                self._batch, self._scored_by = pipeline.batch(), pipeline
+            known = self._log.stamp(), self._library.topics, config.watchers, config.gate.provider
+            if self._table is None or known != self._known or not self._table.held_out:
+                decisions = self._reading.update().decisions
+                topics = {topic.name: topic for topic in self._library.topics}
+                with gc_paused():
+                    messages = messages_in(decisions, topics)
+                self._messages = [(message.text, message.hits) for message in messages]
+                scores, held_out = self._batch.score(sorted(topics), self._messages)
+                if self._table is None or known != self._known or held_out:
+                    self._table = MessageTable(decisions, messages, *known[1:], scores, held_out=held_out)
+                self._known = known
+            return self._table
+
+    def hold_out(self) -> MessageTable:
+        """As ``table``, with the scores of labelled messages from fits without them, which takes seconds the
+        first time after a label."""
         table = self.table()
+        if table.held_out:
+            return table
+        self._batch.prepare(self._messages)
+        return self.table()
+
+    def decision(self, table: MessageTable, row: int, topic: str) -> Decision:
+        """The decision about a topic for a message of a table, logged first if it was not: tier 2 may now
+        find likely what it once found too unlikely to log.
+
+        Raises:
+            WriteFailed, ReadOnly: The decision was not recorded.
+        """
+        message = table.messages[row]
+        found = message.decisions.get(topic)
+        if found is None:
+            known, now = table.topic(topic), table.today(topic)
+            score = float(table.scores[row, table.column(topic)])
+            trace = TopicTrace(
+                topic, known.priority, known.activation, (), (Score(table.signal, score),), score,
+                now.gate or 0.0, now.activate, now.gate, "labelled", None, "dropped", "",
+            )  # fmt: skip
+            like = next(iter(message.decisions.values()))
+            sent = Message(like.message, message.direction, like.session_id, like.time)
+            found = message.decisions[topic] = self._log.add(sent, message.hash, trace)
+        return found
+
+    def propose(self, topic: str) -> Proposal:
+        """Proposes thresholds from the labels (``fit.propose``), whose messages are scored without them.
+
+        Raises:
+            TopicError: There is no such topic.
+        """
+        table = self.hold_out()
         if topic not in table.topics:
             raise _unknown(topic)
-        return propose(table, topic, folds=folds)
+        return propose(table, topic)
 
     def apply(self, topic: str, thresholds: Thresholds) -> Applied:
         """Writes thresholds to a topic's file, keeping everything else in it, and commits the file.
@@ -129,17 +178,13 @@ class Tuning:
         thresholds = _checked(thresholds)
         settings = self._config().watchers
         wanted = own_thresholds(known, settings, thresholds)
-        message = f"tune {shown(topic)}"
         if wanted == OwnThresholds.of(known):
-            made = self._uncommitted(known, wanted)
-            if made is not None:
-                return self._done(known, wanted, message, before=made.before)
             raise TopicError(
                 f"already has these thresholds: {_described(today(known, settings))}", where=known.path
             )
         with self._guard, self._files.lock():
             self._write(known, wanted)
-        return self._done(known, wanted, message)
+        return self._done(known, wanted, f"tune {shown(topic)}")
 
     def undo(self, expected: Applied | None = None) -> Applied:
         """Undoes the last change made by ``apply``, whenever that was.
@@ -167,28 +212,9 @@ class Tuning:
                 made = (today(own.on(topic), settings) for own in (change.before, change.after))
                 if (topic.name, *made) != (expected.topic, expected.before, expected.after):
                     raise TopicError("another threshold change was applied since", where=change.path)
-            self._files.update(change.path, lambda data: self._restored_with_record(change, topic, data))
-            # Closing the change makes the one before it the next to undo, so it waits for the commit.
-            done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
-            if not self._is_changed(change.path):
-                self._journal.close(change.id)
-        return done
-
-    def label(self, index: int, useful: bool | None) -> None:
-        """Sets the person's label of a decision, in the log and in the table; ``None`` removes it.
-
-        The local gate learns from it at the next ``Labels.learn``, which is too slow for a key press.
-
-        Raises:
-            WriteFailed, ReadOnly: The label was not recorded.
-        """
-        with self._guard, self._files.lock():
-            table = self._table if self._table is not None else self.table()
-            is_current = self._log.stamp() == self._stamp
-            labelled = self._log.label_known(table.decision(index), useful)
-            table.replaced(index, labelled)
-            if is_current:
-                self._stamp = self._log.stamp()
+            self._files.update(change.path, lambda data: self._restored(change, topic, data))
+            self._journal.close(change.id)
+        return self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
 
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
         """Writes thresholds to a topic's file, after recording the change in the journal."""
@@ -225,13 +251,6 @@ class Tuning:
                         self._journal.close(name)
             raise
 
-    def _restored_with_record(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
-        """As ``_restored``, recorded in the journal first."""
-        restored = self._restored(change, topic, data)
-        if restored != data:
-            self._journal.begin(change.id)
-        return restored
-
     def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
         """A topic's file with the thresholds from before a change."""
         if data is None:
@@ -239,8 +258,6 @@ class Tuning:
         now = thresholds_in(data, change.path)
         if now != change.after:
             if now == change.before:
-                if self._journal.is_begun(change.id) and self._is_changed(change.path):
-                    return data  # undone by a run that was interrupted before its commit
                 self._journal.close(change.id)
                 raise TopicError("its last threshold change was already undone", where=change.path)
             names = _described(today(now.on(topic), self._config().watchers))
@@ -252,26 +269,6 @@ class Tuning:
         if digest_of(data) == change.digest:
             return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
         return with_thresholds(data, topic, change.before)
-
-    def _uncommitted(self, topic: Topic, thresholds: OwnThresholds) -> Change | None:
-        """The last change, if it set these thresholds and was interrupted before its commit."""
-        change = self._journal.last()
-        if change is None or (change.path, change.after, change.digest) != (
-            topic.path,
-            thresholds,
-            topic.digest,
-        ):
-            return None
-        return change if self._is_changed(topic.path) else None
-
-    def _is_changed(self, path: str) -> bool:
-        """Whether a file differs from the last commit, if commits are enabled and possible."""
-        if not self._config().git.auto_commit:
-            return False
-        try:
-            return self._repository.state(count=False).can_commit and bool(self._repository.changed(path))
-        except AutopoiesisError:
-            return False
 
     def _done(
         self, topic: Topic, own: OwnThresholds, message: str, before: OwnThresholds | None = None

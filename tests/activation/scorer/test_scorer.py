@@ -284,6 +284,19 @@ def test_an_impatient_scorer_leaves_the_fit_to_relearn(tmp_path: Path, fits: lis
     assert not hasty.relearn()
 
 
+def test_of_many_impatient_processes_one_fits(tmp_path: Path, fits: list[tuple[str, ...]]) -> None:
+    """With no process that lingers, each hook leaves one that learns: all of them would fit the same."""
+    files = workspace_files(tmp_path)
+    one, another = (make_scorer(store=FitStore(files), patient=False) for _ in range(2))
+    with FitStore(files).fitting() as is_alone:
+        assert is_alone and not one.relearn() and not fits
+        make_scorer(TOPICS[:2], store=FitStore(files))  # a workbench that starts does not wait for it
+        assert len(fits) == 1
+    assert one.relearn() and another.relearn()
+    assert len(fits) == 2, "the other one loads it"
+    assert probabilities(another, "give me my money back")["refund"] > 0.4
+
+
 def test_without_any_fit_an_impatient_scorer_goes_by_triggers() -> None:
     hasty = make_scorer(patient=False)
     assert max(probabilities(hasty, "give me my money back").values()) < 0.05

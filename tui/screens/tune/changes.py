@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 
@@ -14,7 +14,7 @@ from tui.render.draw import Row, wrap
 from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.tune.thresholds import ThresholdName, threshold_text
+from tui.screens.tune.thresholds import ThresholdName, threshold_text, thresholds_text
 from tui.screens.tune.topics import cost_per_day, per_day, rate_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,13 @@ class Changes:
     caution: str = ""
     """A warning to read before applying the thresholds."""
     alone: str = ""
-    """What a score alone, without a trigger hit, can do if that differs from the thresholds."""
+    """What keeps the thresholds from having an effect."""
+    offers: bool = True
+    """What is uncertain is offered to the agent; otherwise the gate is asked."""
+    costs: bool = False
+    """Answers of the gate cost something."""
+    held_out: bool = True
+    """Labelled messages have scores from fits without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +95,7 @@ class _Block:
 
 
 _WIDE = (_Block(10, 7, " ▸ ", 7), 38, _Block(10, 4, " ▸ ", 4))
-_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(4, 4, "▸", 4))
-
-
-_WORDS = {
-    True: ("active at", "gate at", "calls/day", "cost/day", "precision", "recall", "F1", "labels"),
-    False: ("active", "gate", "calls/d", "cost/d", "prec", "rec", "F1", "n"),
-}
-"""Names of the figures, in full or abbreviated: left column, then right column."""
+_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(5, 3, "▸", 4))
 
 
 def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
@@ -113,18 +112,20 @@ def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
 
 
 def _lines(view: Changes, roomy: bool) -> tuple[_Line, ...]:
-    """Thresholds and their cost, then quality figures."""
-    words = _WORDS[roomy]
+    """Thresholds and what they cost, then quality figures."""
+    at, day = (" at", "/day") if roomy else ("", "/d")
     room = 99 if roomy else 8
+    gate, asks, asked = ("offered", "offers", "offered") if view.offers else ("gate", "calls", "asked")
+    costs = _amount(f"cost{day}", view, "cost_usd_per_day", cost_per_day, room)
     return (
-        _threshold(words[0], view, "activate"),
-        _threshold(words[1], view, "gate"),
-        _amount(words[2], view, "gate_calls_per_day", per_day, room),
-        _amount(words[3], view, "cost_usd_per_day", cost_per_day, room),
-        _rate(words[4], view, "precision"),
-        _rate(words[5], view, "recall"),
-        _rate(words[6], view, "f1"),
-        _Line(words[7], count(view.before.labelled)),
+        _threshold(f"active{at}", view, "activate"),
+        _threshold(f"{gate}{at}", view, "gate"),
+        _amount(f"{asks}{day if roomy or not view.offers else ''}", view, "offers_per_day", per_day, room),
+        costs if view.costs else _amount("fires", view, "active", count, room),
+        _rate("precision" if roomy else "prec", view, "precision"),
+        _rate("recall" if roomy else "rec", view, "recall"),
+        _rate(f"or {asked}" if roomy else "+off" if view.offers else "+ask", view, "reached"),
+        _rate("quiet", view, "quiet"),
     )
 
 
@@ -152,8 +153,8 @@ def _rate(name: str, view: Changes, figure: str) -> _Line:
     return _Line(name, rate_text(before), rate_text(after), change, difference > 0)
 
 
-def _amount(name: str, view: Changes, figure: str, text: Callable[[float], str], room: int) -> _Line:
-    """Gate calls or cost: less is better. The difference is left out if it does not fit in ``room``."""
+def _amount(name: str, view: Changes, figure: str, text: Callable[[Any], str], room: int) -> _Line:
+    """Offers, cost or active messages. The difference is left out if it does not fit in ``room``."""
     before, after = getattr(view.before, figure), getattr(view.after, figure, None)
     if after is None:
         return _Line(name, text(before))
@@ -163,14 +164,14 @@ def _amount(name: str, view: Changes, figure: str, text: Callable[[float], str],
         change = signed(int(new) - int(old), lambda value: f"{value:.0f}")
     if len(new) + 1 + len(change) > room:
         change = ""
-    return _Line(name, old, new, change, after < before)
+    return _Line(name, old, new, change, None if figure == "active" else after < before)
 
 
 def _bare(value: float) -> str:
     return score(value) if value >= _MIN_CHANGE else ".00"
 
 
-def signed(value: float, text: Callable[[float], str]) -> str:
+def signed(value: float, text: Callable[[Any], str]) -> str:
     """A difference with its sign: ``+.12``, ``−3``."""
     return f"{'+' if value > 0 else '−'}{text(abs(value))}"
 
@@ -195,9 +196,9 @@ def _fit_notes(view: Changes, width: int, roles: Roles) -> list[Row]:
     if proposal.thresholds is None:
         pieces = [("! no proposal: ", roles.gate), (first_line(proposal.refused), roles.normal)]
         return wrap(pieces, width, indent=2)
-    gate, activate = threshold_text(proposal.thresholds.gate), threshold_text(proposal.thresholds.activate)
+    fitted = thresholds_text(proposal.thresholds, view.offers)
     if proposal.thresholds != view.now or proposal.held_out is None:
-        pieces = [("fit ", roles.strong), (f"gate {gate}, active {activate}", roles.normal)]
+        pieces = [("fit ", roles.strong), (fitted, roles.normal)]
         if proposal.thresholds != view.now:
             pieces.append((" · f shows the fit", roles.muted))
         return wrap(pieces, width, indent=4)
@@ -240,6 +241,8 @@ class ChangesPanel(LinesPanel, can_focus=False):
         if self.view is not None:
             lines += len(notes(self.view, self.size.width or ROOMY, self.roles))
             beside = "current ▸ new" if self.view.after is not None else "current"
+            if not self.view.held_out:
+                beside += " · in-sample, holding out labels …"
         self.set_frame(beside, self.hint)
         if self.styles.height is None or self.styles.height.value != lines + 2:
             self.styles.height = lines + 2

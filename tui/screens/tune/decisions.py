@@ -1,4 +1,4 @@
-"""Panel 3 of the tune screen: the decisions that flip or are worth labelling, and a decision's details."""
+"""Panel 3 of the tune screen: the messages that flip or are worth labelling, and a message's details."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.style import Style
 
+from engine.activation.policy import Thresholds
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, joined_within, labelled, wrap
 from tui.render.figures import count, day_of, dollars, milliseconds, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.screens.tune.thresholds import threshold_text
+from tui.screens.tune.thresholds import thresholds_text
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
-    from engine.activation.tuning.replay import FlipKind, Flips, Outcome
+    from engine.activation.tuning.replay import FlipKind, Flips
+    from engine.activation.tuning.table import Outcome
 
 BY: dict[str, str] = {"person": "you", "gate": "gate", "use": "use"}
 """Display names of labellers."""
 SIGNS: dict[FlipKind, str] = {"fixed": "+", "lost": "−", "changed": "~"}
 """A sign per kind of flip, so that it is not shown by colour alone."""
-_BRIEF: dict[Outcome, str] = {"dropped": "drop", "asked": "ask", "active": "act"}
+_BRIEF = {"quiet": "–", "offered": "off", "asked": "ask", "active": "act"}
 _WIDE = 84
 _ROOMY = 56
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    index: int
+    row: int
     """Its row in the table."""
     id: str
+    """SHA-256 of the message."""
     at: str
-    """When the message arrived, ISO 8601."""
+    """When the message arrived last, ISO 8601."""
     message: str
     score: float
     before: Outcome
@@ -47,19 +50,25 @@ class DecisionItem:
     by: str = ""
     """Who labelled it."""
     saving: bool = False
-    """The label is being saved."""
+    """The label is being saved and learned."""
+    learned: tuple[float, float] | None = None
+    """The scores before and after a label given here was learned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     items: tuple[DecisionItem, ...] = ()
     total: int = 0
-    """Includes decisions that are not listed."""
+    """Includes messages that are not listed."""
     flips: Flips | None = None
     """``None`` if no threshold is moved."""
+    offers: bool = False
+    """What is uncertain is offered to the agent."""
 
 
-def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = False) -> Row:
+def decision_row(
+    item: DecisionItem, width: int, roles: Roles, chosen: bool = False, offers: bool = False
+) -> Row:
     """Draws a row of at most ``width`` cells: change, day, message, score, label."""
     row = Row()
     wide, roomy = width >= _WIDE, width >= _ROOMY
@@ -70,23 +79,25 @@ def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = Fa
             row.fit(item.kind, 8, tone)
     else:
         row.add(f"{score(item.score):>4} ", roles.tier2)
+    if item.learned is not None:
+        row.add(f"{_moved(item.learned)} ", roles.accent)
     row.add(f"{day_of(item.at)} ", roles.muted)
-    tail = _tail(item, wide, roomy, chosen, roles)
+    tail = _tail(item, wide, roomy, chosen, offers, roles)
     room = width - row.cells - tail.cells - 1
     text = first_line(item.message)
     row.add(clip(text, room), roles.strong if chosen else roles.normal)
     return row.to(width - tail.cells).extend(tail)
 
 
-def _tail(item: DecisionItem, wide: bool, roomy: bool, chosen: bool, roles: Roles) -> Row:
+def _tail(item: DecisionItem, wide: bool, roomy: bool, chosen: bool, offers: bool, roles: Roles) -> Row:
     """Outcome, score and label, in columns."""
-    row = Row()
+    row, before, after = Row(), outcome_text(item.before, offers), outcome_text(item.after, offers)
     if wide:
-        row.fit(item.before, 7, roles.muted)
+        row.fit(before, 7, roles.muted)
         row.add(" ▸ " if item.kind else "   ", roles.faint)
-        row.fit(item.after if item.kind else "", 8, roles.normal)
+        row.fit(after if item.kind else "", 8, roles.normal)
     elif roomy:
-        row.fit(f"{_BRIEF[item.before]}▸{_BRIEF[item.after]}" if item.kind else item.before, 9, roles.muted)
+        row.fit(f"{_BRIEF[before]}▸{_BRIEF[after]}" if item.kind else before, 9, roles.muted)
     if wide and item.kind:
         row.fit(score(item.score), 4, roles.tier2, "right").gap()
     text, style = label_text(item.useful, roles)
@@ -96,49 +107,63 @@ def _tail(item: DecisionItem, wide: bool, roomy: bool, chosen: bool, roles: Role
     return row
 
 
+def outcome_text(outcome: Outcome, offers: bool) -> str:
+    """What becomes of a topic, in the words of the gate in use."""
+    return outcome if offers or outcome != "offered" else "asked"
+
+
+def _moved(scores: tuple[float, float]) -> str:
+    return f"{score(scores[0])}▸{score(scores[1])}"
+
+
 def label_text(useful: bool | None, roles: Roles) -> tuple[str, Style]:
     if useful is None:
         return "?", roles.gate
     return ("useful", roles.active) if useful else ("noise", roles.muted)
 
 
-def decision_detail(decision: Decision, item: DecisionItem, width: int, roles: Roles) -> list[Row]:
+def decision_detail(
+    topic: str, decision: Decision | None, item: DecisionItem, width: int, roles: Roles, offers: bool = False
+) -> list[Row]:
+    """The message in full, and what was decided about the topic when it was sent, if that was logged."""
     text, style = label_text(item.useful, roles)
-    rows = [Row((decision.topic, roles.strong), ("  ", roles.normal), (decision.at[:19], roles.muted)), Row()]
-    for line in visible_lines(decision.message):
+    rows = [Row((topic, roles.strong), ("  ", roles.normal), (item.at[:19], roles.muted)), Row()]
+    for line in visible_lines(item.message):
         rows.extend(wrap([(line, roles.normal)], width))
     rows.append(Row())
     label = "none" if item.useful is None else f"{text} · by {BY.get(item.by, item.by)}"
-    outcome = (
-        item.before
-        if not item.kind
-        else f"{item.before} with the current thresholds, {item.after} with the moved ones"
-    )
+    outcome, after = outcome_text(item.before, offers), outcome_text(item.after, offers)
+    if item.kind:
+        outcome = f"{outcome} with the current thresholds, {after} with the moved ones"
+    now = score(item.score) + (f" · by the label {_moved(item.learned)}" if item.learned is not None else "")
     lines: list[tuple[str, str, Style]] = [
         ("label", label, style),
-        ("thresholds", outcome, roles.normal),
-        ("score", f"{score(item.score)} · thresholds at the time: gate {threshold_text(decision.gate_at)}, "
-                  f"active {threshold_text(decision.activate_at)}", roles.normal),
-        ("decided", f"{decision.verdict} · {decision.rule}", roles.normal),
+        ("outcome", outcome, roles.normal),
+        ("score", now, roles.tier2),
     ]  # fmt: skip
-    if decision.hits:
-        hits = ", ".join(f"{hit[1]} “{first_line(str(hit[2]))}”" for hit in decision.hits)
-        lines.append(("tier 1", hits, roles.tier1 + Style(underline=False)))
-    if decision.scores:
-        scores = " · ".join(f"{name} {_number(value)}" for name, value in decision.scores.items())
-        lines.append(("tier 2", scores, roles.tier2))
-    if decision.gate_answer:
-        lines.append(("gate", _gate(decision), roles.gate))
-    if decision.session_id:
-        lines.append(("session", decision.session_id, roles.muted))
-    lines.append(("id", decision.id, roles.muted))
+    if decision is not None:
+        lines += _logged(decision, roles)
     for name, words, tone in lines:
         rows += labelled(name, words, width, 10, tone, tone=roles.faint)
     return rows
 
 
-def _number(value: object) -> str:
-    return score(value) if isinstance(value, int | float) and 0 <= value <= 1 else str(value)
+def _logged(decision: Decision, roles: Roles) -> list[tuple[str, str, Style]]:
+    """What was logged of a decision."""
+    marks = Thresholds(decision.gate_at, decision.activate_at)
+    lines: list[tuple[str, str, Style]] = [
+        ("decided", f"{decision.verdict} · {decision.rule}", roles.normal),
+        ("then", f"score {score(decision.score)} · {thresholds_text(marks)}", roles.muted),
+    ]
+    if decision.hits:
+        hits = ", ".join(f"{hit[1]} “{first_line(str(hit[2]))}”" for hit in decision.hits)
+        lines.append(("tier 1", hits, roles.tier1 + Style(underline=False)))
+    if decision.gate_answer:
+        lines.append(("gate", _gate(decision), roles.gate))
+    if decision.session_id:
+        lines.append(("session", decision.session_id, roles.muted))
+    lines.append(("id", decision.id, roles.muted))
+    return lines
 
 
 def _gate(decision: Decision) -> str:
@@ -151,16 +176,17 @@ def _gate(decision: Decision) -> str:
 
 
 class DecisionsPanel(KeyedRows[DecisionItem]):
-    """Flips, newest first; or the decisions nearest to the thresholds, unlabelled ones first."""
+    """Flips, newest first; or the messages nearest to the thresholds, unlabelled ones first."""
 
     name_of = "decisions"
     number = "3"
-    words = "decisions"
+    words = "messages"
     always_lit = True
     signs = (
-        ("+", "fixed: wrong with the current thresholds, right with the moved ones"),
-        ("−", "lost: right with the current thresholds, wrong with the moved ones"),
-        ("~", "changed: unlabelled, or neither better nor worse"),
+        ("+", "fixed: the moved thresholds treat it more as its label says"),
+        ("−", "lost: the moved thresholds treat it less as its label says"),
+        ("~", "changed: unlabelled"),
+        (".33▸.71", "the score before and after the label was learned"),
         ("?", "unlabelled"),
     )
 
@@ -169,7 +195,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
     _of = ""
 
     def show_listing(self, topic: str, listing: Listing, note: str = "", threshold_line: str = "") -> None:
-        """Shows a new list; on the same topic the selection stays while its decision is listed.
+        """Shows a new list; on the same topic the selection stays while its message is listed.
 
         Args:
             note: Why the list is empty.
@@ -186,7 +212,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
         return item.id
 
     def row(self, item: DecisionItem, width: int, chosen: bool) -> Row:
-        return decision_row(item, width, self.roles, chosen)
+        return decision_row(item, width, self.roles, chosen, self.listing.offers)
 
     def summarise(self) -> None:
         """Shows the counts by kind beside the title; below, how many are shown if not all, and keys."""
@@ -201,7 +227,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
                 room = self.size.width - len(self.words) - len(beside) - 8
                 beside += f": {words if len(words) <= room else signs}"
         else:
-            beside = "nearest the thresholds" if shown else ""
+            beside = "most uncertain first" if shown else ""
         parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         if shown:
             parts += ["y useful", "n noise", "o open"]

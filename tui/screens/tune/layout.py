@@ -21,7 +21,7 @@ from tui.screens.tune.log import LogSnapshot, read_log
 from tui.screens.tune.plot import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
 from tui.screens.tune.thresholds import thresholds_text
-from tui.screens.tune.topics import TopicsPanel, cost_per_day, per_day, rate_text
+from tui.screens.tune.topics import TopicsPanel, per_day, rate_text
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -53,6 +53,11 @@ class TuneLayout(FullScreen):
             lambda _none: read_log(bench.engine.tuning),
             lambda _none, log: self.take_log(log),
             lambda _none, problem: self.take_log(None, problem),
+        )
+        self._hold_outs: Lane[None, LogSnapshot] = self.lane(
+            lambda _none: read_log(bench.engine.tuning, held_out=True),
+            lambda _none, log: self.take_log(log, relabelled=True),
+            lambda _none, problem: self.say(problem, error=True),
         )
 
     def body(self) -> ComposeResult:
@@ -110,7 +115,7 @@ class TuneLayout(FullScreen):
     def _scores(self, summary: tuple[str, ...]) -> Scores:
         state = self.state
         if not state.known:
-            note = "reading the decision log …" if state.loading else "no topic is selected"
+            note = "scoring the logged messages …" if state.loading else "no topic is selected"
             return Scores(note="ctrl+r tries again" if state.problem else note)
         keys = summary if self.has_class("-low") else KEYS
         return Scores(state.topic, state.overview[state.topic].labelled, state.plot, keys=keys)
@@ -120,19 +125,10 @@ class TuneLayout(FullScreen):
         if not state.known or state.table is None:
             return ""
         if state.moved:
-            return "No logged decision changes with these thresholds."
-        left_out = state.table.left_out_of(state.topic)
-        if left_out:
-            return f"{left_out:,} decisions were logged under another preset and cannot be replayed."
-        if state.overview[state.topic].decisions:
-            return (
-                "Thresholds do not affect this topic's decisions: "
-                "they were settled by triggers, a schedule or a person."
-            )
-        return (
-            "No decisions about this topic yet. They are logged as messages arrive; "
-            "label them here with y and n."
-        )
+            return "No logged message changes with these thresholds."
+        if state.table.size:
+            return "Thresholds have no effect on this topic: triggers, a schedule or a person settle it."
+        return "No messages yet. They are logged as they arrive; label them here with y and n."
 
     # Engine events and log reads
 
@@ -152,6 +148,8 @@ class TuneLayout(FullScreen):
             # A garbage collection over 100,000 decisions takes a quarter of a second and would delay keys.
             gc.freeze()
             state.take(log, relabelled=relabelled)
+            if not state.held_out:
+                self._hold_outs.ask(None)
             self._rest_until = self.bench.clock.monotonic() + PATIENCE * log.seconds
         if problem and state.table is None:
             state.problem = problem
@@ -203,19 +201,20 @@ class TuneLayout(FullScreen):
         state = self.state
         if not state.known or self.scores.display:
             return ""
-        moved = f" ▸ {thresholds_text(state.now)}" if state.moved else ""
-        return f"{state.topic} · {thresholds_text(state.today)}{moved}"
+        moved = f" ▸ {thresholds_text(state.now, state.offers)}" if state.moved else ""
+        return f"{state.topic} · {thresholds_text(state.today, state.offers)}{moved}"
 
     def summary(self, changes: Changes | None) -> tuple[str, ...]:
         """The comparison as short texts, for when its panel does not fit."""
         if changes is None:
             return ()
         before, after = changes.before, changes.after or changes.before
+        asked = "offers" if changes.offers else "calls"
         return tuple(
             f"{name} {old}" if old == new else f"{name} {old}▸{new}"
             for name, old, new in (
                 ("F1", rate_text(before.f1), rate_text(after.f1)),
-                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
-                ("cost/d", cost_per_day(before.cost_usd_per_day), cost_per_day(after.cost_usd_per_day)),
+                ("recall", rate_text(before.recall), rate_text(after.recall)),
+                (f"{asked}/d", per_day(before.offers_per_day), per_day(after.offers_per_day)),
             )
         )

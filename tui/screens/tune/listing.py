@@ -1,4 +1,4 @@
-"""Chooses the decisions to list: those that moved thresholds flip, or those nearest to a threshold."""
+"""Chooses the messages to list: those that moved thresholds flip, or the most uncertain ones."""
 
 from __future__ import annotations
 
@@ -10,102 +10,115 @@ from tui.screens.tune.decisions import DecisionItem, Listing
 
 if TYPE_CHECKING:
     from engine.activation.policy import Thresholds
-    from engine.activation.tuning.replay import FlipKind, Flips, Outcome
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.replay import FlipKind, Flips
+    from engine.activation.tuning.table import MessageTable, Outcome
 
 LISTED = 200
 """Maximum rows; the total is always shown."""
-_NEVER = 1.01
-"""Stands in for an unreachable threshold when measuring distance."""
-_LABELLED_OFFSET = 10.0
-"""Added to the distance of labelled decisions, to list them last."""
-_OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
+_END = 1e-4
+"""Distance from 0 and 1 at which log-odds end."""
+
+Labels = Mapping[tuple[str, str], bool]
+"""Labels being saved, by topic and message."""
+Moves = Mapping[tuple[str, str], tuple[float, float]]
+"""The scores before and after a label was learned, likewise."""
 
 
-Labels = Mapping[str, bool]
-"""Labels being saved, by decision id."""
-
-
-def flipped(table: DecisionTable, flips: Flips, saving: Labels) -> Listing:
-    items = tuple(_item(table, flip.index, flip.before, flip.after, flip.kind, saving) for flip in flips.rows)
-    return Listing(items, flips.fixed + flips.lost + flips.changed, flips)
+def flipped(table: MessageTable, topic: str, flips: Flips, saving: Labels, learned: Moves) -> Listing:
+    items = tuple(
+        _item(table, topic, flip.row, flip.before, flip.after, flip.kind, saving, learned)
+        for flip in flips.rows
+    )
+    return Listing(items, flips.total, flips)
 
 
 def nearest(
-    table: DecisionTable, topic: str, thresholds: Thresholds, saving: Labels, *, limit: int = LISTED
+    table: MessageTable,
+    topic: str,
+    thresholds: Thresholds,
+    saving: Labels,
+    learned: Moves,
+    *,
+    limit: int = LISTED,
 ) -> Listing:
-    """A topic's decisions that thresholds settle: unlabelled ones first, nearest to a threshold first."""
+    """The messages that thresholds settle: unlabelled ones first, those nearest to a threshold in log-odds
+    first, then the newest.
+    """
     import numpy as np  # noqa: PLC0415 — only this screen needs it
 
-    total = 0
-    found: list[tuple[float, int, Outcome]] = []
-    for part in table.segments(topic):
-        asked, active = table.limits(topic, thresholds, matched=part.matched)
-        scores = table.sorted_scores[part.start : part.end]
-        low = int(np.searchsorted(scores, -np.inf, side="right"))
-        high = int(np.searchsorted(scores, np.inf, side="left"))
-        rows, scores = table.order[part.start + low : part.start + high], scores[low:high]
-        total += rows.size
-        if not rows.size:
-            continue
-        places = [min(place, _NEVER) for place in (asked, active)]
-        far = np.minimum(np.abs(scores - places[0]), np.abs(scores - places[1]))
-        far = far + np.where(table.labels[rows] >= 0, _LABELLED_OFFSET, 0.0)
-        count = min(limit, rows.size)
-        chosen = np.argpartition(far, count - 1)[:count]
-        outcomes = (scores[chosen] >= asked).astype(np.int8) + (scores[chosen] >= active)
-        found.extend(
-            (distance, row, _OUTCOMES[outcome])
-            for distance, row, outcome in zip(
-                far[chosen].tolist(), rows[chosen].tolist(), outcomes.tolist(), strict=True
-            )
-        )
-    found.sort(key=lambda each: (each[0], -each[1]))
-    items = tuple(_item(table, row, outcome, outcome, "", saving) for _far, row, outcome in found[:limit])
-    return Listing(items, total)
+    from engine.activation.tuning.table import OUTCOMES  # noqa: PLC0415 — likewise
+
+    column = table.column(topic)
+    rows = np.flatnonzero(~table.fixed(topic))
+
+    def logit(scores: object) -> object:
+        inside = np.clip(np.asarray(scores, dtype=np.float64), _END, 1 - _END)
+        return np.log(inside / (1 - inside))
+
+    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None] or [1.0]
+    far = np.min([np.abs(logit(table.scores[rows, column]) - logit(mark)) for mark in marks], axis=0)  # type: ignore[operator]
+    order = rows[np.lexsort((-rows, far, table.labels[rows, column] >= 0))[:limit]]
+    outcomes = table.outcomes(topic, thresholds)
+    items = tuple(
+        _item(table, topic, row, (outcome := OUTCOMES[outcomes[row]]), outcome, "", saving, learned)
+        for row in order.tolist()
+    )
+    return Listing(items, len(rows))
 
 
 def with_current_labels(
-    table: DecisionTable, listing: Listing, saving: Labels, flips: Flips | None = None
+    table: MessageTable,
+    topic: str,
+    listing: Listing,
+    saving: Labels,
+    learned: Moves,
+    flips: Flips | None = None,
 ) -> Listing:
-    """The same rows in the same order, with their current labels.
+    """The same messages in the same order, with their current labels and scores.
 
     Args:
         flips: The flips under the current labels, if labels have changed.
     """
-    kinds = {flip.index: flip.kind for flip in flips.rows} if flips is not None else {}
+    rows = {message.hash: row for row, message in enumerate(table.messages)}
+    kinds = {flip.row: flip.kind for flip in flips.rows} if flips is not None else {}
     items = tuple(
-        _item(table, item.index, item.before, item.after, kinds.get(item.index, item.kind), saving)
+        _item(
+            table, topic, row, item.before, item.after, kinds.get(row, item.kind), saving, learned
+        )
         for item in listing.items
-    )
+        if (row := rows.get(item.id, -1)) >= 0
+    )  # fmt: skip
     return Listing(items, listing.total, flips or listing.flips)
 
 
 def _item(
-    table: DecisionTable,
-    index: int,
+    table: MessageTable,
+    topic: str,
+    row: int,
     before: Outcome,
     after: Outcome,
     kind: FlipKind | Literal[""],
     saving: Labels,
+    learned: Moves,
 ) -> DecisionItem:
-    decision = table.decision(index)
-    label = int(table.labels[index])
+    message, column = table.messages[row], table.column(topic)
+    label = int(table.labels[row, column])
     useful = None if label < 0 else label == 1
-    by = LABELLERS[int(table.labellers[index])]
-    pending = saving.get(decision.id)
+    by = LABELLERS[int(table.labellers[row, column])]
+    pending = saving.get((topic, message.hash))
     if pending is not None:
         useful, by = pending, "person"
     return DecisionItem(
-        index,
-        decision.id,
-        decision.at,
-        decision.message,
-        float(table.scores[index]),
+        row,
+        message.hash,
+        message.at,
+        message.text,
+        float(table.scores[row, column]),
         before,
         after,
         kind,
         useful,
         by,
         pending is not None,
+        learned.get((topic, message.hash)),
     )

@@ -1,4 +1,4 @@
-"""Reads the decision log for the tune screen and writes its labels and thresholds."""
+"""Reads the logged messages for the tune screen and writes labels and thresholds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from engine.errors import AutopoiesisError
 if TYPE_CHECKING:
     from engine.activation.policy import Thresholds
     from engine.activation.tuning.replay import Figures
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.table import MessageTable
     from engine.activation.tuning.tuning import Applied, Tuning
+    from engine.engine import Engine
+    from engine.pipeline.labels import Judged
 
 
 @dataclass(frozen=True, slots=True)
 class LogSnapshot:
-    """The log and its topics' figures with their current thresholds."""
+    """The logged messages and the topics' figures with their current thresholds."""
 
-    table: DecisionTable
+    table: MessageTable
     overview: Mapping[str, Figures]
     total: Figures
     seconds: float
@@ -31,20 +33,16 @@ class LogSnapshot:
 class NewLabel:
     """A label to record; ``useful=None`` removes one."""
 
-    table: DecisionTable
-    index: int
-    """The decision's row in ``table``."""
-    id: str
+    table: MessageTable
+    topic: str
+    row: int
+    """The message's row in ``table``."""
     useful: bool | None
 
-    def record(self, tuning: Tuning) -> None:
-        """Records the label; rows may have moved since it was given, so the id decides."""
-        table, index = tuning.table(), self.index
-        if table is not self.table and (index >= table.size or table.decision(index).id != self.id):
-            index = next((at for at in range(table.size) if table.decision(at).id == self.id), -1)
-            if index < 0:
-                raise AutopoiesisError("the decision is no longer in the log")
-        tuning.label(index, self.useful)
+    @property
+    def key(self) -> tuple[str, str]:
+        """The topic and the message."""
+        return self.topic, self.table.messages[self.row].hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,54 +62,59 @@ Change = NewLabel | NewThresholds
 class WriteResult:
     """Result of writing labels and thresholds, with the log afterwards."""
 
-    tried: tuple[str, ...]
-    """The ids of the decisions, whether or not their labels were saved."""
-    labelled: bool
-    """Whether any label was saved."""
+    tried: tuple[tuple[str, str], ...]
+    """The topics and messages, whether or not their labels were saved."""
+    judged: Mapping[tuple[str, str], Judged]
+    """The saved labels."""
     problem: str
     log: LogSnapshot | None
     """``None`` if it could not be read."""
 
 
-def read_log(tuning: Tuning) -> LogSnapshot:
+def read_log(tuning: Tuning, *, held_out: bool = False) -> LogSnapshot:
+    """The log; ``held_out`` waits for scores of labelled messages by fits without them."""
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — only this screen needs it
 
     started = time.monotonic()
-    table = tuning.table()
+    table = tuning.hold_out() if held_out else tuning.table()
     figures = overview(table)
     return LogSnapshot(table, figures, total(figures.values()), time.monotonic() - started)
 
 
 def write_all(
-    tuning: Tuning,
+    engine: Engine,
     changes: tuple[Change, ...],
     applied: Callable[[NewThresholds, Applied], None],
     refused: Callable[[str], None],
 ) -> WriteResult:
-    """Writes the changes in order, continuing after a refused one, then reads the log.
+    """Writes the changes in order, continuing after a refused one, learns from the labels and reads the log.
 
     Args:
         applied: Called after thresholds are written.
         refused: Called with the reason if thresholds cannot be written.
     """
-    tried: list[str] = []
-    labelled, problem = False, ""
+    tuning, problem = engine.tuning, ""
+    labels = [change for change in changes if isinstance(change, NewLabel)]
+    judged: dict[tuple[str, str], Judged] = {}
     for change in changes:
+        if isinstance(change, NewLabel):
+            continue
         try:
-            if isinstance(change, NewLabel):
-                tried.append(change.id)
-                change.record(tuning)
-                labelled = True
-            elif change.thresholds is None:
+            if change.thresholds is None:
                 applied(change, tuning.undo(change.undone))
             else:
                 applied(change, tuning.apply(change.topic, change.thresholds))
         except (AutopoiesisError, OSError) as error:
-            if isinstance(change, NewLabel):
-                problem = str(error)  # reported once, however many fail
-            else:
-                refused(str(error))
+            refused(str(error))
+    log: LogSnapshot | None = None
     try:
-        return WriteResult(tuple(tried), labelled, problem, read_log(tuning))
+        given = [(tuning.decision(of.table, of.row, of.topic), of.useful) for of in labels]
+        if given:
+            judged = dict(zip((of.key for of in labels), engine.labels.judge(given), strict=True))
     except (AutopoiesisError, OSError) as error:
-        return WriteResult(tuple(tried), labelled, problem or str(error), None)
+        problem = str(error)
+    try:
+        log = read_log(tuning)
+    except (AutopoiesisError, OSError) as error:
+        problem = problem or str(error)
+    return WriteResult(tuple(of.key for of in labels), judged, problem, log)

@@ -1,4 +1,4 @@
-"""Panel 2 of the tune screen: a histogram of a topic's labelled decisions by score, with both thresholds.
+"""Panel 2 of the tune screen: a histogram of a topic's labelled messages by score, with both thresholds.
 
 Useful decisions are above the axis, noise below it.
 """
@@ -21,7 +21,7 @@ from tui.render.draw import NO_STYLE, Piece, Row, clip, joined_within, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.tune.thresholds import ThresholdName, threshold_text
+from tui.screens.tune.thresholds import ThresholdName, gate_word, threshold_text
 
 RISING = " ▁▂▃▄▅▆▇█"
 """Eighths of a cell from the bottom; drawn in reverse video, from the top."""
@@ -29,7 +29,7 @@ _HANGING = "▔▔▀▀▀▀█"
 GUTTER = 8
 """Cells left of the plot, for labels and numbers."""
 FEW = 20
-"""Figures based on fewer labelled decisions are unreliable."""
+"""Figures based on fewer labelled messages are unreliable."""
 _WITH_ZONES = 8
 _MIN_BINS = 10
 _TALL = 40
@@ -40,7 +40,7 @@ _Mark = tuple[int, str, Style]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Decision counts in equal bins from 0 to 1, with the current and the moved thresholds."""
+    """Message counts in equal bins from 0 to 1, with the current and the moved thresholds."""
 
     useful: tuple[int, ...]
     noise: tuple[int, ...]
@@ -48,12 +48,14 @@ class Plot:
     now: Thresholds
     held: ThresholdName
     """The threshold that the keys move."""
+    offers: bool = False
+    """What is uncertain is offered to the agent."""
     note: str = ""
     """Text across the upper half, when there is nothing to draw."""
 
 
 def bins_for(width: int, labelled: int) -> int:
-    """The number of bins for a panel: the fewer labelled decisions, the wider the bins, in whole cells."""
+    """The number of bins for a panel: the fewer labelled messages, the wider the bins, in whole cells."""
     room = _room(width)
     wanted = max(_MIN_BINS, 2 * sqrt(labelled))
     cells = max(1, round(room / wanted))
@@ -96,7 +98,7 @@ class _Shape:
     rooted: bool
     """Bar heights are the square root of their counts."""
     eighths: float
-    """Eighths of a line per decision, or per square root of one."""
+    """Eighths of a line per message, or per square root of one."""
 
     def level(self, number: int, lines: int) -> int:
         """The height of a bar in eighths; at least one for a non-zero count."""
@@ -199,7 +201,7 @@ def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
 def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool]]:
     """Both thresholds with name, style and whether the keys move it; the held one comes last."""
     pair = [
-        ("gate", plot.now.gate, roles.gate, plot.held == "gate"),
+        (gate_word(plot.offers), plot.now.gate, roles.gate, plot.held == "gate"),
         ("active", plot.now.activate, roles.active, plot.held == "activate"),
     ]
     return sorted(pair, key=itemgetter(3))
@@ -211,7 +213,7 @@ def column(threshold: float | None, span: int) -> int:
 
 
 def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Row:
-    """The axis, heavy where both halves have decisions: no threshold separates those."""
+    """The axis, heavy where both halves have messages: no threshold separates those."""
     apart, mixed = ("─", roles.faint), ("━", roles.p3)
     both = [bool(useful and noise) for useful, noise in zip(plot.useful, plot.noise, strict=True)]
     pieces = [piece for each in both for piece in [mixed if each else apart] * shape.cells]
@@ -222,15 +224,15 @@ def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Ro
 
 
 def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
-    """Labels for the ranges between the thresholds: dropped, gate asked, activated."""
+    """Labels for the ranges between the thresholds: quiet, uncertain, active."""
     span = shape.span
     activate = column(plot.now.activate, span)
     gate = min(column(plot.now.gate, span), activate)
     row = Row().fit("√count" if shape.rooted else "count", GUTTER - 1, roles.faint, "right").gap()
     parts = (
-        (0, gate, ("dropped", "drop"), roles.muted),
-        (gate, activate, ("gate decides", "gate", "ask"), roles.gate),
-        (activate, span + 1, ("activated", "active", "act"), roles.active),
+        (0, gate, ("quiet",), roles.muted),
+        (gate, activate, ("offered", "off") if plot.offers else ("gate decides", "gate", "ask"), roles.gate),
+        (activate, span + 1, ("active", "act"), roles.active),
     )
     for start, end, words, style in parts:
         word = next((word for word in words if len(word) + 2 <= end - start), "")
@@ -275,7 +277,7 @@ class Scores:
     topic: str = ""
     """Empty if none is selected."""
     labelled: int = 0
-    """Its labelled decisions that thresholds affect."""
+    """Its labelled messages."""
     plot: Callable[[int], Plot] | None = None
     """Builds the plot for a number of bins; ``None`` if there is nothing to draw."""
     note: str = "reading the decision log …"
@@ -291,7 +293,7 @@ class ScoresPanel(LinesPanel):
     words = "scores"
     signs = (
         ("┃", "the threshold that the keys move; │ the other; ┊ the current value of a moved one"),
-        ("█", "decisions by score: useful above the axis, noise below"),
+        ("█", "messages by score: useful above the axis, noise below"),
         ("━", "useful and noise at the same score: no threshold separates these"),
         ("√", "square-root scale, because a few bars dwarf the others"),
     )
@@ -315,7 +317,7 @@ class ScoresPanel(LinesPanel):
             name = first_line(view.topic)
             room = max(8, self.size.width - 12)
             words = (
-                f"{plural(view.labelled, 'labelled decision')}{thin}",
+                f"{plural(view.labelled, 'labelled message')}{thin}",
                 f"{count(view.labelled)} labelled{thin}",
             )
             beside = next(

@@ -36,15 +36,15 @@ class TuneSituation(Situation):
     """A threshold of the topic is moved and not applied."""
     fitting: bool = False
     loading: bool = False
-    """The decision log is being read."""
+    """The log is being read and scored."""
     decision: bool = False
-    """A decision is selected."""
+    """A message is selected."""
     topic: str = ""
     """The selected topic, if any."""
 
 
-THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
-A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
+THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the logged messages are being scored")
+A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no message is selected")
 A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
 THRESHOLDS = (THE_LOG, A_TOPIC)
 DECISION = (THE_LOG, A_TOPIC, A_DECISION)
@@ -62,8 +62,9 @@ def _step(
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
     return command_of(
-        f"Label the topic as {word} for the selected decision's message, then go to the next decision.",
-        lambda screen: screen.label(useful), key, title=f"Label the decision: {word}",
+        f"Label the topic as {word} for the selected message, then go to the next. Its score and those of "
+        "messages like it move.",
+        lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
         footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE],
     )  # fmt: skip
 
@@ -71,10 +72,8 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
 class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, topic)
-        self.labelled = False
-        """Whether there are new labels for the gate to learn from."""
         self._labels: list[tuple[str, str, bool | None]] = []
-        """Labels given here: decision id, topic and the user's previous label."""
+        """Labels given here: message, topic and the user's previous label."""
         self._applied: Applied | None = None
         """The last applied change of thresholds, if made here."""
         self._fits = self.lane(
@@ -92,7 +91,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     # Navigation
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection: in the decisions panel among decisions, elsewhere among topics."""
+        """Moves the selection: in the messages panel among messages, elsewhere among topics."""
         if self.panel_in_use == "decisions":
             self.decisions.move(motion)
         else:
@@ -116,8 +115,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         else:
             if state.moves:
                 self.bench.say(f"discarded moved thresholds of {', '.join(sorted(state.moves))}")
-            if self.labelled:
-                self.bench.conductor.learn()
             self.dismiss(None)
 
     @command("slash", title="Filter the topics", footer="filter", rank=24)
@@ -138,8 +135,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command("c", title="Select the other threshold", footer="other one", rank=1, needs=THRESHOLDS)
     def other_threshold(self) -> None:
-        """Select the other threshold. Scores above the lower one ask the gate; scores above the upper one
-        activate the topic.
+        """Select the other threshold. From the lower one on the topic is offered to the agent, or the gate is
+        asked; from the upper one on it is active.
         """
         self.state.switch_held()
         self.show()
@@ -173,7 +170,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         write = partial(self._writes.ask, (NewThresholds(state.topic, state.now),))
         if state.caution:
             question = (
-                f"{state.topic}: {thresholds_text(state.today)} ▸ {thresholds_text(state.now)}\n"
+                f"{state.topic}: {thresholds_text(state.today, state.offers)} ▸ "
+                f"{thresholds_text(state.now, state.offers)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
             self.ask("apply", question, "Apply", write)
@@ -186,9 +184,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         needs=[*THRESHOLDS, Need(lambda here: not here.fitting, "a fit is running")],
     )  # fmt: skip
     def fit(self) -> None:
-        """Show the thresholds that best fit the labels, evaluated on held-out decisions. Press again to go
-        back.
-        """
+        """Show the thresholds that best fit the labels, tried on held-out labels. Press again to go back."""
         state = self.state
         if state.topic in state.proposals:
             state.show_fit()
@@ -224,7 +220,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         last = self._applied
         question = "Undo the last threshold change applied in this workspace?"
         if last is not None:
-            change = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
+            offers = self.state.offers
+            change = f"{thresholds_text(last.after, offers)} ▸ {thresholds_text(last.before, offers)}"
             question = f"Undo the last applied change?\n{last.topic}: {change}"
         self.ask("undo", question, "Undo", partial(self._undo, last))
 
@@ -235,7 +232,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     def _write(self, changes: tuple[Change, ...]) -> WriteResult:
         """Writes labels and thresholds on the lane's thread."""
         return write_all(
-            self.bench.engine.tuning,
+            self.bench.engine,
             changes,
             partial(self.later, self._thresholds_written),
             partial(self.tell, error=True),
@@ -250,12 +247,20 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
         done, hint = ("undone", "") if undone else ("applied", " · z undoes it")
-        self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after)} · {commit}{hint}")
+        self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after, state.offers)} · {commit}{hint}")
 
     def _take_written(self, _changes: tuple[Change, ...], written: WriteResult) -> None:
-        for name in written.tried:
-            self.state.saving.pop(name, None)
-        self.take_log(written.log, written.problem, relabelled=written.labelled)
+        for key in written.tried:
+            self.state.saving.pop(key, None)
+        said = []
+        for (topic, name), judged in written.judged.items():
+            if judged.before is not None and judged.after is not None:
+                self.state.learned[topic, name] = judged.before.score, judged.after.score
+            words = (topic, label_text(judged.decision.useful, PLAIN)[0], judged.moved)
+            said.append("{}: {} · {}".format(*words) if judged.moved else "{}: {}".format(*words))
+        if said:
+            self.say("\n".join(said[-3:]))
+        self.take_log(written.log, written.problem, relabelled=bool(written.tried))
 
     # Decisions
 
@@ -269,9 +274,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             return
         before = item.useful if item.by == "person" else None
         self._labels.append((item.id, state.topic, before))
-        self.labelled = True
-        state.saving[item.id] = useful
-        self._writes.ask((NewLabel(table, item.index, item.id, useful),))
+        state.saving[state.topic, item.id] = useful
+        self._writes.ask((NewLabel(table, state.topic, item.row, useful),))
         self.decisions.move(Motion.DOWN)
         self.show()
 
@@ -280,39 +284,43 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command("u", title="Undo the last label", needs=THRESHOLDS)
     def unlabel(self) -> None:
-        """Undo the last label and go to its decision; your previous label, if any, is restored."""
+        """Undo the last label and go to its message; your previous label, if any, is restored."""
         state = self.state
         table = state.table
         if not self._labels or table is None:
             self.say("no label to undo")
             return
         name, topic, before = self._labels.pop()
-        index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
-        if index < 0:
-            self.say("the decision is no longer in the log")
+        row = next((at for at, message in enumerate(table.messages) if message.hash == name), -1)
+        if row < 0:
+            self.say("the message is no longer in the log")
             return
         state.choose(topic)
-        state.saving.pop(name, None)
-        self._writes.ask((NewLabel(table, index, name, before),))
+        state.saving.pop((topic, name), None)
+        self._writes.ask((NewLabel(table, topic, row, before),))
         self.show()
         self.decisions.select_key(name)
         restored = "unlabelled" if before is None else label_text(before, PLAIN)[0]
         self.say(f"{topic}: {restored} again")
 
-    @command("o", "space", title="Open the decision", needs=DECISION)
+    @command("o", "space", title="Open the message", needs=DECISION)
     def open_decision(self) -> None:
-        """Open the selected decision: full message, all scores, the gate's answer and the label."""
+        """Open the selected message: its text, the label, and what was decided when it was sent."""
         item, table = self.decisions.selected, self.state.table
         if item is not None and table is not None:
-            decision = table.decision(item.index)
-            self.page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
+            topic, offers = self.state.topic, table.offers
+            decision = table.messages[item.row].decisions.get(topic)
+            self.page(
+                "message",
+                lambda width, roles: decision_detail(topic, decision, item, width, roles, offers),
+            )
 
     # Other
 
     @command("s", title="Change the sort order", footer="sort", rank=22)
     def sort(self) -> None:
-        """Cycle the sort order: worst first, most gate calls, highest cost, most labels, name. The column
-        sorted by is always shown.
+        """Cycle the sort order: worst first, most offers, highest cost, most labels, name. The column sorted
+        by is always shown.
         """
         state = self.state
         sorting = state.next_sorting()
@@ -338,7 +346,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.edit_file(self.file())
 
     def rescan(self) -> None:
-        """Re-read all files and the decision log."""
+        """Re-read all files and the log."""
         super().rescan()
         self.look()
 
@@ -349,10 +357,10 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )
     focus_scores = goes_to(
         "scores", "2", "the scores",
-        " of the topic's labelled decisions; up and down select another topic", rank=30,
+        " of the topic's labelled messages; up and down select another topic", rank=30,
     )  # fmt: skip
     focus_decisions = goes_to(
-        "decisions", "3", "the decisions",
+        "decisions", "3", "the messages",
         ": those that flip when a threshold is moved, or those nearest the thresholds", rank=30,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""The state of the tune screen: the decision table, the selected topic, its thresholds and fits.
+"""The state of the tune screen: the logged messages, the selected topic, its thresholds and fits.
 
-Nothing here touches a widget or blocks: a moved threshold costs a few binary searches in the table.
+Nothing here touches a widget or blocks: a moved threshold costs a pass over a column of the table.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.replay import Figures, Histogram
-    from engine.activation.tuning.table import DecisionTable
+    from engine.activation.tuning.table import MessageTable
 
 NO_THRESHOLDS = Thresholds(None, None)
 
 
 class TuneState:
     def __init__(self, topic: str) -> None:
-        self.table: DecisionTable | None = None
+        self.table: MessageTable | None = None
         self.overview: Mapping[str, Figures] = {}
         self.total: Figures | None = None
         self.problem = ""
@@ -43,7 +43,8 @@ class TuneState:
         self._warned: dict[str, Proposal] = {}
         self.fitting = ""
         self.fit_problem: dict[str, str] = {}
-        self.saving: dict[str, bool] = {}
+        self.saving: dict[tuple[str, str], bool] = {}
+        self.learned: dict[tuple[str, str], tuple[float, float]] = {}
         self.listing = Listing()
         self._listed: tuple[str, Thresholds] | None = None
         self._relabelled = False
@@ -61,15 +62,29 @@ class TuneState:
         """Whether the table contains the selected topic."""
         return self.table is not None and self.topic in self.overview
 
+    @property
+    def offers(self) -> bool:
+        """Whether what is uncertain is offered to the agent."""
+        return self.table is None or self.table.offers
+
+    @property
+    def costs(self) -> bool:
+        """Whether answers of the gate cost something."""
+        return self.table is not None and self.table.cost_per_call > 0
+
+    @property
+    def held_out(self) -> bool:
+        """Whether labelled messages have scores from fits without them."""
+        return self.table is None or self.table.held_out
+
     def take(self, log: LogSnapshot, *, relabelled: bool = False) -> None:
         """Stores a newly read log; topic, selection and moved thresholds are kept.
 
         Args:
-            relabelled: Labels have changed, so that fits are out of date.
+            relabelled: Nothing but labels has changed, so that the list keeps its order.
         """
         table, overview = log.table, log.overview
-        new = table is not self.table
-        if not new and not relabelled and self.overview:
+        if table is self.table:
             return
         self.table, self.overview, self.total, self.problem = table, overview, log.total, ""
         self.moves = {
@@ -81,7 +96,7 @@ class TuneState:
         self.fit_problem.clear()
         self._binned.clear()
         self._relabelled = relabelled
-        if new:
+        if not relabelled:
             self._listed = None
         self.sort()
 
@@ -93,6 +108,8 @@ class TuneState:
 
     def next_sorting(self) -> Sorting:
         self.sorting = SORTINGS[(SORTINGS.index(self.sorting) + 1) % len(SORTINGS)]
+        if self.sorting == "cost" and not self.costs:
+            return self.next_sorting()
         self.sort()
         return self.sorting
 
@@ -188,7 +205,8 @@ class TuneState:
             selected=self.names.index(self.topic) if self.topic in self.names else 0,
             sorting=self.sorting,
             query=self.query,
-            left_out=self.table.left_out if self.table is not None else 0,
+            offers=self.offers,
+            costs=self.costs,
             loading=self.loading,
             problem=self.problem,
         )
@@ -202,15 +220,23 @@ class TuneState:
         if found is None and self.table is not None:
             found = self._binned[key] = histogram(self.table, self.topic, bins)
         useful, noise = (found.useful, found.noise) if found is not None else ((0,) * bins, (0,) * bins)
-        return Plot(useful, noise, self.today, self.now, self.held, self._plot_note(sum(useful) + sum(noise)))
+        return Plot(
+            useful,
+            noise,
+            self.today,
+            self.now,
+            self.held,
+            self.offers,
+            self._plot_note(sum(useful) + sum(noise)),
+        )
 
     def _plot_note(self, drawn: int) -> str:
         figures = self.overview[self.topic]
         if drawn:
             return ""
         if figures.labelled:
-            return "thresholds do not affect its decisions"
-        return "no labels yet; label with y and n" if figures.decisions else "no decisions yet"
+            return "thresholds do not affect its messages"
+        return "no labels yet; label with y and n" if figures.messages else "no messages yet"
 
     def changes(self) -> Changes | None:
         """The comparison of current and moved thresholds."""
@@ -228,11 +254,14 @@ class TuneState:
             self.fitting == self.topic,
             self.fit_problem.get(self.topic, ""),
             self.caution,
-            alone_text(self.table, self.topic, self.now),
+            alone_text(self.table, self.topic),
+            self.offers,
+            self.costs,
+            self.held_out,
         )
 
     def list_decisions(self) -> Listing:
-        """The decisions that flip, or those nearest to a threshold; labels do not change their order."""
+        """The messages that flip, or those nearest to a threshold; labels do not change their order."""
         from engine.activation.tuning.replay import flips  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:
@@ -242,13 +271,16 @@ class TuneState:
         if self._listed == state:
             found = None
             if self._relabelled and self.moved:
-                # Decisions labelled since then move up among the flips; twice the limit still includes them.
+                # Messages labelled since then move up among the flips; twice the limit still includes them.
                 found = flips(self.table, self.topic, self.today, self.now, limit=2 * LISTED)
-            self.listing = with_current_labels(self.table, self.listing, self.saving, found)
+            self.listing = with_current_labels(
+                self.table, self.topic, self.listing, self.saving, self.learned, found
+            )
         elif self.moved:
             found = flips(self.table, self.topic, self.today, self.now, limit=LISTED)
-            self.listing = flipped(self.table, found, self.saving)
+            self.listing = flipped(self.table, self.topic, found, self.saving, self.learned)
         else:
-            self.listing = nearest(self.table, self.topic, self.now, self.saving)
+            self.listing = nearest(self.table, self.topic, self.now, self.saving, self.learned)
         self._listed, self._relabelled = state, False
+        self.listing = replace(self.listing, offers=self.offers)
         return self.listing

@@ -57,6 +57,12 @@ def threshold_text(threshold: float | None) -> str:
     return "never" if threshold is None else score(threshold) if threshold > 0 else "0"
 
 
-def thresholds_text(thresholds: Thresholds) -> str:
-    """``gate .25, active never``."""
-    return f"gate {threshold_text(thresholds.gate)}, active {threshold_text(thresholds.activate)}"
+def thresholds_text(thresholds: Thresholds, offers: bool = False) -> str:
+    """``gate .25, active never``, or ``offered .25, active never``."""
+    gate, active = threshold_text(thresholds.gate), threshold_text(thresholds.activate)
+    return f"{gate_word(offers)} {gate}, active {active}"
+
+
+def gate_word(offers: bool) -> str:
+    """The name of the lower threshold: from it on a topic is offered to the agent, or the gate is asked."""
+    return "offered" if offers else "gate"

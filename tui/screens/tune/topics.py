@@ -22,12 +22,12 @@ from tui.screens.tune.plot import FEW
 if TYPE_CHECKING:
     from engine.activation.tuning.replay import Figures
 
-Sorting = Literal["worst", "calls", "cost", "labels", "name"]
+Sorting = Literal["worst", "offers", "cost", "labels", "name"]
 SORTINGS: tuple[Sorting, ...] = get_args(Sorting)
-Column = Literal["rates", "f1", "calls", "cost", "labels"]
+Column = Literal["rates", "f1", "offers", "cost", "labels"]
 SORTED_BY: dict[Sorting, str] = {
     "worst": "worst first",
-    "calls": "most gate calls",
+    "offers": "most offers",
     "cost": "highest cost",
     "labels": "most labels",
     "name": "by name",
@@ -35,12 +35,12 @@ SORTED_BY: dict[Sorting, str] = {
 POOR = 0.7
 """Precision, recall and F1 below this are shown in the error colour."""
 _COLUMNS: tuple[tuple[Column, int, int], ...] = (
-    ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
+    ("rates", 10, 12), ("offers", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
 )  # fmt: skip
 """Columns besides F1: width in cells, and the minimum width of the name next to them."""
 _FIGURES: tuple[tuple[Column, str, int], ...] = (
     ("rates", "prec", 4), ("rates", "rec", 4), ("f1", "F1", 4),
-    ("calls", "gate/d", 6), ("cost", "cost/d", 7), ("labels", "labels", 7),
+    ("offers", "offers", 6), ("cost", "cost/d", 7), ("labels", "labels", 7),
 )  # fmt: skip
 """A topic's figures in order: column, heading, and width in cells."""
 
@@ -58,8 +58,10 @@ class TopicList:
     """Index into ``names``."""
     sorting: Sorting = "worst"
     query: str = ""
-    left_out: int = 0
-    """Logged decisions that the current preset cannot replay."""
+    offers: bool = True
+    """What is uncertain is offered to the agent; otherwise the gate is asked."""
+    costs: bool = False
+    """Answers of the gate cost something."""
     loading: bool = True
     problem: str = ""
 
@@ -68,10 +70,10 @@ def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -
     """The matching topics, sorted; those without the figure sorted by come last."""
     kept = [name for name in figures if query.casefold() in name.casefold()]
     keys: dict[Sorting, Callable[[Figures], tuple[float, ...]]] = {
-        "worst": lambda each: (each.f1 is None, each.f1 or 0.0, -each.labelled, -each.decisions),
-        "calls": lambda each: (-each.gate_calls_per_day, -each.decisions),
-        "cost": lambda each: (-each.cost_usd_per_day, -each.gate_calls_per_day, -each.decisions),
-        "labels": lambda each: (-each.labelled, -each.decisions),
+        "worst": lambda each: (each.f1 is None, each.f1 or 0.0, -each.labelled, -each.active),
+        "offers": lambda each: (-each.offers_per_day, -each.active),
+        "cost": lambda each: (-each.cost_usd_per_day, -each.offers_per_day, -each.active),
+        "labels": lambda each: (-each.labelled, -each.active),
         "name": lambda each: (),
     }
     return tuple(sorted(kept, key=lambda name: (*keys[sorting](figures[name]), name.casefold(), name)))
@@ -85,7 +87,7 @@ class _Columns:
     shown: frozenset[Column]
 
 
-def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
+def _plan(width: int, longest: int, sorting: Sorting, *, costs: bool) -> _Columns:
     """The columns that fit beside F1; names shrink for them, down to a minimum.
 
     The column sorted by comes first, however narrow the list is.
@@ -94,6 +96,8 @@ def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
     wanted = max(12, min(longest, 30))
     shown: set[Column] = {"f1"}
     for column, cells, minimum in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
+        if column == "cost" and not costs:
+            continue
         if room - cells < min(minimum if column != sorting else 12, wanted):
             break
         shown.add(column)
@@ -112,10 +116,10 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
     if note:
         return Drawn(tuple(note[:height]))
     longest = max((len(name) for name in view.figures), default=0)
-    plan = _plan(width, longest, view.sorting)
+    plan = _plan(width, longest, view.sorting, costs=view.costs)
     foot = _foot(view, plan, width, roles)
     room = max(1, height - 1 - len(foot))
-    lines = [_heading(plan, roles)]
+    lines = [_heading(plan, roles, view.offers)]
     if not view.names:
         lines.append(Row().gap().add("no matching topics", roles.muted))
         top = number = 0
@@ -139,15 +143,17 @@ def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if view.loading:
-        return [Row(("reading the decision log …", roles.faint))]
+        return [Row(("scoring the logged messages …", roles.faint))]
     if view.figures:
         return []
     words = "No topics yet. Each topic is a file in topics/ that defines its triggers."
     return wrap([(words, roles.muted)], width)
 
 
-def _heading(plan: _Columns, roles: Roles) -> Row:
-    heads = [(head, roles.faint) for _column, head, _cells in _FIGURES]
+def _heading(plan: _Columns, roles: Roles, offers: bool) -> Row:
+    heads = [
+        (head if offers or column != "offers" else "asks", roles.faint) for column, head, _cells in _FIGURES
+    ]
     return _columned(Row().gap().fit("topic", plan.name, roles.faint), heads, plan)
 
 
@@ -176,7 +182,7 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
     """Appends a topic's figures or the totals; dimmed if there are few labels."""
     thin = figures.labelled < FEW
 
-    calls, cost = figures.gate_calls_per_day, figures.cost_usd_per_day
+    offers, cost = figures.offers_per_day, figures.cost_usd_per_day
 
     def rate(value: float | None, plain: Style = roles.normal) -> Piece:
         style = roles.faint if value is None or thin else roles.error if value < POOR else plain
@@ -186,7 +192,7 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
         rate(figures.precision),
         rate(figures.recall),
         rate(figures.f1, roles.strong if strong else roles.normal),
-        (per_day(calls), roles.gate if calls else roles.faint),
+        (per_day(offers), roles.gate if offers else roles.faint),
         (cost_per_day(cost), roles.normal if cost else roles.faint),
         (count(figures.labelled), roles.muted),
     )
@@ -220,12 +226,9 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
     name = f"all {count(len(view.figures))}"
     rows.append(_figures(Row().gap().fit(name, plan.name, roles.normal), total, plan, roles, strong=True))
     labels = Row().gap().add(plural(total.labelled, "label"), roles.normal)
-    decisions = f" of {plural(total.decisions, 'decision')}"
-    if labels.cells + len(decisions) <= width:
-        labels.add(decisions, roles.muted)
-    left_out = f" · {count(view.left_out)} not replayed"
-    if view.left_out and labels.cells + len(left_out) <= width:
-        labels.add(left_out, roles.faint)
+    among = f" in {plural(total.messages // max(1, len(view.figures)), 'message')}"
+    if labels.cells + len(among) <= width:
+        labels.add(among, roles.muted)
     rows.append(labels)
     sources = ((total.by_person, "you"), (total.by_gate, "gate"), (total.by_use, "use"))
     parts = [f"{word} {count(number)}" for number, word in sources]
@@ -244,6 +247,7 @@ class TopicsPanel(LinesPanel):
         ("◂▸", "moved thresholds, not applied yet"),
         (".99", "dimmed: fewer than 20 labels, so the figures are unreliable"),
         ("–", "undefined: no labels, or nothing would be active"),
+        ("offers", "a day: how often the topic is offered to the agent, or the gate asked about it"),
     )
     view = TopicList()
     threshold_line = ""

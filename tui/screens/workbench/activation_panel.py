@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from textual import events
 from textual.message import Message
@@ -28,6 +30,7 @@ class ActivationPanel(LinesPanel):
         (SIGNS["dropped"], "dropped by tiers 1 and 2"),
         (SIGNS["rejected"], "rejected by the gate"),
         (SIGNS["failed"], "the gate did not answer"),
+        (".33▸", "the score before your label was learned"),
         (SIGNS["manual"], "manual only, or disabled"),
         ("│", "on the gauge: the thresholds for asking the gate and for active"),
     )
@@ -41,6 +44,7 @@ class ActivationPanel(LinesPanel):
     query_text = ""
     table = Table()
     _unfolded = False
+    _learned: Mapping[tuple[str, str], float] = MappingProxyType({})
     drawn = Drawn(())
     """The last drawing: where on the panel the table's rows are."""
 
@@ -49,7 +53,9 @@ class ActivationPanel(LinesPanel):
         near = max(NEAR_MISSES, (self.size.height - 20) // 2)
         table = tabulate(self.shown.trace, query=self.query_text, unfolded=self._unfolded, near=near)
         names = [row.topic for row in table.rows]
-        self.table = replace(table, selected=names.index(topic) if topic in names else 0)
+        key = self.shown.key
+        learned = {name: was for (of, name), was in self._learned.items() if of == key}
+        self.table = replace(table, selected=names.index(topic) if topic in names else 0, learned=learned)
 
     @property
     def selected(self) -> TopicTrace | None:
@@ -69,6 +75,13 @@ class ActivationPanel(LinesPanel):
             self._unfolded, self.drawn = False, Drawn(())
         self._tabulate(topic)
         self._changed()
+
+    def show_learned(self, key: str, topic: str, before: float) -> None:
+        """Shows the score that a topic had for a message before a label was learned."""
+        self._learned = {**self._learned, (key, topic): before}
+        if key == self.shown.key:
+            self._tabulate(self.selected.topic if self.selected is not None else "")
+            self.changed()
 
     def show_imported(self, imported: bool) -> None:
         """Says in an empty panel whether there are any conversations."""

@@ -18,7 +18,7 @@ from tui.kit.bridge import ALL_PARTS, Burst
 from tui.kit.clock import Clock
 from tui.kit.conductor import Conductor, RunLine
 from tui.kit.full_screen import FullScreen
-from tui.kit.messages import PartsRead, TraceRead, Tried
+from tui.kit.messages import Learned, PartsRead, TraceRead, Tried
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
 from tui.render.figures import plural
@@ -220,6 +220,12 @@ class WorkbenchLayout(FullScreen):
         if read.key == self.shown.key:
             text, entry = self.shown.text, self.shown.entry
             self.show_message(Shown("feed", text, entry, read.trace, read.compiled, problem=read.problem))
+
+    @on(Learned)
+    def _learned(self, learned: Learned) -> None:
+        self.activation.show_learned(learned.key, learned.topic, learned.before)
+        if learned.key == self.shown.key:
+            self.refetch()
 
     @on(Tried)
     def _tried(self, tried: Tried) -> None:

@@ -39,7 +39,7 @@ A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selec
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
     return command_of(
-        f"Label the selected topic as {word} for this message. The local gate learns from labels.",
+        f"Label the selected topic as {word} for this message. Its score and those of messages like it move.",
         lambda bench: bench.label(useful), key, title=f"Label the topic: {word}", panels=["activation"],
         footer="useful / noise", rank=22, needs=[A_TOPIC, LOGGED, WRITABLE],
     )  # fmt: skip
