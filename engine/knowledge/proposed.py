@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from engine.provenance.hold import OUTSIDE, REPEATED, SAYS_TOOL, Doubt, doubt_of
+from engine.provenance.hold import OUTSIDE, PASTED, REPEATED, SAYS_TOOL, Doubt, doubt_of
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Category, Item
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Group = Literal[
     "commands", "decisions", "lessons", "tasks", "questions", "facts", "procedures", "upkeep", "person",
-    "agent", "outside", "repeated", "other", "risky",
+    "agent", "pasted", "outside", "repeated", "other", "risky",
 ]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In list order: what is most useful first, what could do harm last."""
@@ -85,6 +85,7 @@ TITLES: dict[Group, str] = {
     "upkeep": "file changes that keep memory short and current",
     "person": "what you said about people",
     "agent": "what agents asked to remember",
+    "pasted": "what you may have pasted",
     "outside": "said after the agent had read text from outside",
     "repeated": "repeats what a tool or a file said",
     "other": "cannot be written as they are",
@@ -103,6 +104,8 @@ def group_of(why: str, category: Category = "facts") -> Group:
     """The group of an item by its reason and category; an unknown reason counts as risky."""
     if why in REPEATED:
         return "repeated"
+    if why.startswith(PASTED):
+        return "pasted"
     if why.startswith((TOO_LONG, NO_PROJECT, "there is no project ", REFUSED)):
         return "other"
     reason = next((reason for reason, words in WHY.items() if words == why), None)
@@ -127,7 +130,7 @@ def why_held(item: Item, voices: Voices) -> Doubt | None:
     """
     is_note = item.category == "notes"
     is_target = item.category in ("notes", "pages")  # the path is our own target file
-    is_marked = item.why in (WHY["marked"], WHY["lesson"])
+    is_marked = item.why in (WHY["marked"], WHY["lesson"]) or item.why.startswith(PASTED)
     is_rule = bool(item.why) and item.voice == "person" and not is_note and not is_marked
     doubt = doubt_of(
         item.text,

@@ -17,7 +17,6 @@ from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
 from engine.provenance.everyday import EVERYDAY
 from engine.provenance.instructions import is_hostile_act, is_instruction, is_takeover
 from engine.provenance.voices import (
-    REPEATED_SHARE,
     VoiceIndex,
     Voices,
     VoicesIndex,
@@ -56,6 +55,9 @@ UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
 OUTSIDE = "may be based on text from outside"
 
+PASTED = "may be pasted: "
+"""Prefix of the reason for words that a person may not have typed."""
+
 REPEATED = frozenset({TOOL, SAYS_TOOL, UNSAID, UNNAMED})
 """Reasons that mostly apply when an agent repeats its tools."""
 
@@ -92,9 +94,11 @@ def doubt_of(
     known, whole = index_voices(voices), f"{path} {text}"
     if _is_trusted(whole, known):
         return None
+    if known.passages.repeats(_distinctive(text)) and (pasted := _pasted(text, voices)):
+        return Doubt(pasted)
     if voices.reads:
         return None if _is_shown(whole, known) else Doubt(OUTSIDE, voices.reads)
-    return Doubt(TOOL) if known.passages.share(_distinctive(text)) >= REPEATED_SHARE else None
+    return Doubt(TOOL) if known.passages.repeats(_distinctive(text)) else None
 
 
 def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> str:
@@ -124,7 +128,16 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
 
 def _may_order(text: str, voices: Voices) -> bool:
     """True if an order is in words that the person plainly typed: lessons are often worded like orders."""
-    return _share(_distinctive(text), index_voices(voices).typed) >= _TRUSTED
+    return _share(_distinctive(text), index_voices(voices).person) >= _TRUSTED
+
+
+def _pasted(text: str, voices: Voices) -> str:
+    """The reason if a text is in words that a person may have pasted."""
+    words = set(map(stem_of, _distinctive(text)))
+    for passage in voices.pasted:
+        if len(words & set(map(stem_of, words_of(plain(passage.text))))) >= _TRUSTED * len(words):
+            return f"{PASTED}{passage.why}"
+    return ""
 
 
 def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -> str:
@@ -133,7 +146,7 @@ def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -
     if is_tool:
         return SAYS_TOOL
     if is_from_tool(read, voices):
-        return TOOL
+        return _pasted(text, voices) or TOOL
     if not needs_ground:
         return ""
     words = _distinctive(text)
@@ -157,12 +170,13 @@ def _is_trusted(text: str, known: VoicesIndex) -> bool:
 def _is_shown(text: str, known: VoicesIndex) -> bool:
     """True if a text reports what the agent's own commands have shown, mostly in known words."""
     is_shown = any(len(each) > 1 and each in known.results.text for each in particulars(text))
-    known_words = _share(_distinctive(text), known.trusted, known.person)
+    known_words = _share(_distinctive(text), known.trusted, known.person, known.results)
     return is_shown and _names_known(text, known) and known_words >= _SHOWN
 
 
 def _names_known(text: str, known: VoicesIndex) -> bool:
-    return all(each in known.trusted.text or each in known.person.text for each in particulars(text))
+    shown = (known.trusted.text, known.person.text, known.results.text)
+    return all(any(each in text for text in shown) for each in particulars(text))
 
 
 def voice_of(text: str, voices: Voices) -> Literal["person", "agent", "tool", ""]:

@@ -6,14 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from engine.context.quoting import bare
-from engine.provenance.pasted import ends_open, is_mostly_prose, is_prose, pieces
 from engine.provenance.tools import brings_outside, reads_document
 from engine.provenance.voices import (
-    REPEATED_SHARE,
     SENTENCE_END,
     Passages,
     Voices,
@@ -26,8 +24,8 @@ from engine.provenance.voices import (
 from engine.redaction.detect import redacted
 from engine.startup.lazy import expression
 from engine.transcripts.escape import Fences
-from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
-from engine.transcripts.typed import typed_in
+from engine.transcripts.turn import ANSWER, COMMAND, PLAN, QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
+from engine.transcripts.typed import Passage, passages_of, quotations_in, without_quotations
 
 _QUOTED_AGAIN = 0.6
 """Share of a quotation's word runs above which it quotes an earlier turn of the agent."""
@@ -40,10 +38,11 @@ MAX_READS = 5
 def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "", author: str = "") -> Voices:
     """Attributes what was said in some turns.
 
-    The following has no author in the conversation and is attributed to tools: quotations; text that a person
-    pastes; comments in code that the agent shows; what it reports of a page, a file or a message, up to the
-    end of the paragraph, and the next paragraph too if that one ends with a colon; sentences in tool output;
-    and decoded text from any of these. Other output of the agent's own commands is attributed to no one.
+    The following has no author in the conversation and is attributed to tools: quotations; what a person did
+    not plainly type; comments in code that the agent shows; what it reports of a page, a file or a message,
+    up to the end of the paragraph, and the next paragraph too if that one ends with a colon; words in tool
+    output, however they are cut up; and decoded text from any of these. The paths, names and figures in the
+    output of the agent's own commands are attributed to no one.
 
     Args:
         outside: Text that tools brought from outside and that is not in the turns.
@@ -59,16 +58,18 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "", author:
     for turn, after in zip_longest(turns, turns[1:]):
         collected.add(turn, after)
     tool = "\n".join(filter(None, collected.others))
-    decoded = "\n".join(_decoded("\n".join((tool, *collected.documents, *collected.results))))
+    read = (tool, *collected.documents, *collected.results, *collected.shown)
+    decoded = "\n".join(_decoded("\n".join(read)))
     return Voices(
         "\n".join(collected.person),
         "\n".join(collected.agent),
         f"{tool}\n{decoded}" if decoded else tool,
         stated="\n".join(map(_without_questions, collected.person)),
-        typed="\n".join(typed_in(_without_label(turn)) for turn in turns),
+        pasted=tuple(collected.pasted),
         trusted="\n".join(collected.trusted),
         results="\n".join(collected.results),
         documents="\n".join(collected.documents),
+        shown="\n".join(collected.shown),
         reads=tuple(dict.fromkeys(collected.reads))[:MAX_READS],
     )
 
@@ -83,7 +84,9 @@ class _Collector:
     documents: list[str] = field(default_factory=list)
     trusted: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
+    pasted: list[Passage] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     """Names used by the person, the agent's trusted sentences and its own commands."""
     fresh: set[str] = field(default_factory=set)
@@ -98,35 +101,42 @@ class _Collector:
         if turn.role == "system" or turn.kind == QUOTED:
             self.others.append(turn.text)
             return
+        if turn.role == "user":
+            self._person(turn, is_odd=_is_odd(turn, after))
         for block in turn.blocks:
             if isinstance(block, KnowledgeChange):
                 self._say(f"{block.path} {block.summary}")
             elif isinstance(block, ToolCall):
                 self._call(block)
-            elif isinstance(block, Text) and turn.role == "user":
-                self._person(block.text, is_odd=_is_odd(turn, after))
             elif isinstance(block, Text) and turn.role == "agent":
                 self._agent(block.text)
 
-    def _person(self, text: str, *, is_odd: bool) -> None:
+    def _person(self, turn: Turn, *, is_odd: bool) -> None:
         if self.is_open or is_odd:
             # A pasted mail that looks like turns gets no answer, so what follows belongs to it.
-            self.read("a pasted message", text)
+            self.read("a pasted message", turn.text)
             self.is_open = True
             return
-        for piece in pieces(text):
-            if piece.kind == "own":
-                own = _QUOTED_WORDS.sub(" ", piece.text)
+        said = (Passage(turn.text),) if turn.kind == ANSWER else passages_of(turn)
+        if turn.kind in (COMMAND, PLAN):
+            self.others.append(turn.text.partition("\n")[2])
+        for passage in said:
+            if not passage.why:
+                own = without_quotations(passage.text)
                 self.person.append(own)
                 self.known |= _named(own)
-                self.others += [match[0] for match in _QUOTED_WORDS.finditer(piece.text)]
-            elif piece.kind == "outside" or (piece.kind == "code" and is_mostly_prose(piece.text)):
-                self.read("a pasted text", piece.text)
-            elif piece.kind == "quote" and not self._said_before(piece.text):
-                self.read("a quotation that was pasted", piece.text)
+            elif passage.is_uncertain:
+                self.pasted.append(passage)
+                self.others.append(passage.text)
+                self.passages.add(passage.text)
+            elif passage.is_quotation and not self._said_before(passage.text):
+                self.read("a quotation that was pasted", passage.text)
+            elif passage.is_letter or (not passage.is_quotation and is_mostly_prose(passage.text)):
+                self.read("a pasted text", passage.text)
             else:
-                self.others.append(piece.text)
-        self.is_open = ends_open(text)
+                self.others.append(passage.text)
+        self.others += quotations_in(turn.text)
+        self.is_open = any(passage.why and not passage.is_quotation for passage in said[-1:])
 
     def _agent(self, text: str) -> None:
         self.is_open = False
@@ -153,7 +163,7 @@ class _Collector:
 
     def _is_repeated(self, sentence: str) -> bool:
         """True if a sentence repeats what a file or a command has said."""
-        return self.passages.share(distinctive_words(words_of(plain(sentence)))) >= REPEATED_SHARE
+        return self.passages.repeats(distinctive_words(words_of(plain(sentence))))
 
     def _is_backed(self, sentence: str) -> bool:
         """True if a sentence names something the agent's own commands have shown since it last read from
@@ -178,40 +188,41 @@ class _Collector:
         if call.name.casefold() in _OWN_WORDS:
             self._say(f"{call.summary}\n{call.result}")
             return
-        for text, is_document in (
-            (call.summary, is_prose(call.summary)),
-            (call.result, reads_document(call)),
+        if not self.reads and not self._is_repeated(call.summary):
+            self.trusted.append(call.summary)
+        for text, is_document, is_result in (
+            (call.summary, is_prose(call.summary), False),
+            (call.result, reads_document(call), True),
         ):
-            shown = self.show(" ".join(filter(_PARTICULAR.search, text.split())) if is_document else text)
+            told = " ".join(filter(_PARTICULAR.search, text.split())) if is_document else text
+            shown = self.show(told, is_result=is_result)
             if is_document:
                 self.documents.append(text)
                 self.passages.add(text)
             self.known |= shown
             self.fresh |= shown
 
-    def show(self, output: str) -> set[str]:
-        """Adds the output of one of the agent's own commands and returns the names in it; the author of its
-        sentences is unknown.
+    def show(self, output: str, *, is_result: bool = True) -> set[str]:
+        """Adds the output of one of the agent's own commands, or the command, and returns the names in it.
+
+        Its paths, names and figures tell of the repository. The author of its other words is unknown; what
+        stands between them may be there to hide that they are a sentence.
         """
-        sentences = [match[0] for match in _WORDS.finditer(output)]
+        sentences = [match[0] for match in _SENTENCES.finditer(output)]
         self.documents += sentences
         for sentence in sentences:
             self.passages.add(sentence)
-        self.results.append(_WORDS.sub(" ", output))
-        return _named(output)
+        if is_result:
+            self.shown.append(output)
+            self.passages.add_shown(output)
+        named = " ".join(filter(_PARTICULAR.search, _NO_NAME.sub(" ", output).split()))
+        self.results.append(named)
+        return _named(named)
 
     def _said_before(self, quotation: str) -> bool:
         """True if a person quotes what the agent has said."""
         runs = runs_of(quotation)
         return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
-
-
-def _without_label(turn: Turn) -> Turn:
-    """A turn without a label at its beginning: "Lesson: …" is as typed as the rest."""
-    if turn.role != "user":
-        return turn
-    text = "\n".join(block.text for block in turn.blocks if isinstance(block, Text))
-    return replace(turn, blocks=(Text(_LABELLED.sub("", text)),))
 
 
 def _all_of(turn: Turn) -> str:
@@ -228,11 +239,19 @@ def _is_odd(turn: Turn, after: Turn | None) -> bool:
     return 1 < later - earlier < _MIDNIGHT
 
 
-def own_and_quoted(text: str) -> tuple[str, str]:
-    """Splits a person's message into their own text, and what is quoted or pasted in it."""
-    found = pieces(text)
-    own = "\n".join(piece.text for piece in found if piece.kind == "own")
-    return own, "\n".join(piece.text for piece in found if piece.kind != "own")
+def is_prose(line: str) -> bool:
+    """True if a line is a sentence rather than code, a path or program output."""
+    if len(_WIDE.findall(line)) >= _WIDE_LETTERS:
+        return True
+    words = line.strip(" \t#/*<!->|\"'").split()
+    plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
+    return plain_words >= _PROSE_WORDS and plain_words >= _PROSE * len(words) and not _CODE.search(line)
+
+
+def is_mostly_prose(text: str) -> bool:
+    """True if at least half of a text's lines are sentences."""
+    lines = [line for line in text.split("\n") if line.strip(" \t`~")]
+    return bool(lines) and 2 * sum(map(is_prose, lines)) >= len(lines)
 
 
 def in_fences(text: str) -> list[bool]:
@@ -313,11 +332,19 @@ def _decoded(text: str) -> Iterator[str]:
             yield plain
 
 
-_WORDS = expression(
+_SENTENCES = expression(
     r"[^\W\d_]{1,40}(?:[ ,;'’-]{1,2}[^\W\d_]{1,40}){4,200}"
     r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af、，]{8,2000}"
 )
 """A run of words long enough to be prose rather than paths, versions or counts."""
+_WIDE_LETTERS = 8
+_PROSE_WORDS = 5
+_PROSE = 0.7
+_WORD = expression(r"[(\"“„«'‘¿¡]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”“»'’.,;:!?]*")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_CODE = expression(
+    r"[{};]\s*$|\(\)|=>|==|:=|\s=\s|^\s*(?:def|func|class|import|return|if|for|const|let|var)\b.*[:({]"
+)
 _CONTINUED = expression(
     r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка"
     r"|摘要) (?:of|der|de|предыдущ))",
@@ -325,16 +352,12 @@ _CONTINUED = expression(
 )
 """Start of a summary that replaces dropped turns: who said what is no longer known."""
 _MIDNIGHT = 18 * 60
-_QUOTED_WORDS = expression(
-    r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
-    r"|「[^」\n]{8,2000}」|『[^』\n]{8,2000}』|“[^”\n]{8,2000}”"
-)
-"""Quoted words, at least three: fewer are a name."""
 _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
 """Tools whose arguments and results are the words of the agent or of its sub-agent."""
+_NO_NAME = expression(r"[^\W\d_a-zA-Z]+\d*")
+"""Letters of which no identifier consists; a figure among them counts nothing."""
 _PARTICULAR = expression(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
-_LABELLED = expression(r"^[ \t]*(?:[-*+] )?(?:\[.\] )?[^\W\d_]\w*(?: \w+){0,2}:[ \t]", re.MULTILINE)
 _QUOTATION = expression(r" {0,3}(?:>|\|\s*>)")
 _COMMENT = expression(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
 _SENTENCE = expression(r"[.!?][\"'”’)]*\s+|\n")

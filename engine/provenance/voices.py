@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.startup.lazy import expression
+from engine.transcripts.typed import Passage
 
 _RUN = 3
 """Length of the word runs that are compared: three equal words in a row are rarely chance."""
@@ -17,10 +18,14 @@ _COPIED = 0.5
 _ONLY_THERE = 0.5
 """The same for the distinctive words that only a tool has used."""
 _MIN_WORDS = 2
-REPEATED_SHARE = 0.5
+_REPEATED = 0.5
 """Share of a sentence's distinctive words found in one sentence read earlier above which it repeats it."""
+_SHOWN = 0.75
+"""The same for a run of words in tool output, which may be no sentence."""
 _MIN_DISTINCTIVE = 3
 """Distinctive words below which the author of a sentence cannot be determined."""
+_WINDOW = 40
+"""Words in which a sentence of tool output is looked for."""
 _STEM = 5
 """Leading letters that two forms of a word share."""
 
@@ -29,16 +34,17 @@ _STEM = 5
 class Voices:
     """What each party said in some turns."""
 
-    person: str  # what people wrote themselves
+    person: str  # what people plainly typed
     agent: str
     tool: str  # text by others: tool output, pasted and quoted text, system messages
     stated: str = ""  # ``person`` without questions
-    typed: str = ""  # what people plainly typed (``transcripts.typed``): ``person`` may contain a paste
     trusted: str = ""
     """The part of ``agent`` written before it first read text from outside, or reporting its own commands."""
-    results: str = ""  # input and output of the agent's own commands, without sentences
-    documents: str = ""  # sentences in ``results`` and documents, which anyone may have written
+    results: str = ""  # names and figures in input and output of the agent's own commands
+    documents: str = ""  # sentences in them and in documents, which anyone may have written
+    shown: str = ""  # the whole of them: what is left of a sentence that was cut up
     reads: tuple[str, ...] = ()  # where text from outside came from, in order
+    pasted: tuple[Passage, ...] = ()  # what people may have typed or pasted; ``tool`` has it, too
 
 
 def is_from_tool(text: str, voices: Voices) -> bool:
@@ -65,28 +71,49 @@ class VoiceIndex:
 
 
 class Passages:
-    """Sentences that were read, indexed by their words."""
+    """Sentences that were read, and runs of words in tool output, indexed by their words."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._least: list[float] = []  # the share from which a passage is repeated
         self._by_stem: dict[str, list[int]] = {}
 
     def add(self, text: str) -> None:
         """Adds the sentences of a text."""
         for sentence in SENTENCE_END.split(text):
-            stems = set(map(stem_of, distinctive_words(words_of(plain(sentence)))))
-            if len(stems) >= _MIN_DISTINCTIVE:
-                for stem in stems:
-                    self._by_stem.setdefault(stem, []).append(self._count)
-                self._count += 1
+            self._add(sentence, _REPEATED)
 
-    def share(self, words: Iterable[str]) -> float:
-        """The largest share of the words found in a single sentence; 0 if there are too few words to tell."""
+    def add_shown(self, text: str) -> None:
+        """Adds the words of tool output, whatever stands between them."""
+        for window in _windows(_LETTERS.findall(text)):
+            self._add(window, _SHOWN)
+
+    def _add(self, text: str, least: float) -> None:
+        stems = _stems(text)
+        if len(stems) >= _MIN_DISTINCTIVE:
+            for stem in stems:
+                self._by_stem.setdefault(stem, []).append(len(self._least))
+            self._least.append(least)
+
+    def repeats(self, words: Iterable[str]) -> bool:
+        """True if a single passage has most of the words; false if there are too few words to tell."""
         stems = set(map(stem_of, words))
         if len(stems) < _MIN_DISTINCTIVE:
-            return 0.0
+            return False
         counts = Counter(place for stem in stems for place in self._by_stem.get(stem, ()))
-        return max(counts.values(), default=0) / len(stems)
+        return any(count >= self._least[place] * len(stems) for place, count in counts.items())
+
+
+def _stems(text: str) -> set[str]:
+    return set(map(stem_of, distinctive_words(words_of(plain(text)))))
+
+
+def _windows(words: Sequence[str]) -> Iterator[str]:
+    """Overlapping runs of words."""
+    for start in range(0, len(words), _WINDOW // 2):
+        run = words[start : start + _WINDOW]
+        yield "".join(word if _NO_BLANKS.match(word) else f" {word} " for word in run)
+        if start + _WINDOW >= len(words):
+            break
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +124,8 @@ class VoicesIndex:
     agent: VoiceIndex
     tool: VoiceIndex
     results: VoiceIndex
-    trusted: VoiceIndex  # ``Voices.stated``, ``trusted`` and ``results``
-    typed: VoiceIndex
-    passages: Passages  # the sentences of ``Voices.tool`` and ``documents``
+    trusted: VoiceIndex  # ``Voices.stated`` and ``trusted``
+    passages: Passages  # the sentences of ``Voices.tool`` and ``documents``, and what ``shown`` has
 
 
 @lru_cache(maxsize=2)
@@ -108,14 +134,14 @@ def index_voices(voices: Voices) -> VoicesIndex:
     passages = Passages()
     passages.add(voices.tool)
     passages.add(voices.documents)
-    trusted = "\n".join((voices.stated, voices.trusted, voices.results))
+    passages.add_shown(voices.shown)
+    trusted = "\n".join((voices.stated, voices.trusted))
     return VoicesIndex(
         _index(voices.person),
         _index(voices.agent),
         _index(voices.tool),
         _index(voices.results),
         _index(trusted),
-        _index(voices.typed),
         passages,
     )
 
@@ -174,4 +200,6 @@ _NAME = expression(r"(?<!\w)(?=\S{0,400}[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)"
 SENTENCE_END = expression(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
 _FIGURE = expression(r"\d+(?:[.,]\d+)*")
 _WORD = expression(r"[^\W_]+")
+_NO_BLANKS = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_LETTERS = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WIDE = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")

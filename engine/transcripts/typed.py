@@ -1,9 +1,10 @@
 """Decides which parts of a person's message they plainly typed themselves (robustness M3).
 
 Nothing marks a paste for certain, so the decision goes the other way round: what is plainly typed counts, and
-all else waits with the reason. Plainly typed is a short passage without the form of another's text: no code,
-quotation, list, diff, table, header, sign-off or log around it, and one register from first line to last. No
-list of phrases lets a text count as another's; the only one names what announces the person's own words.
+all else waits with the reason. Plainly typed is a single line, or some in lower case, without the form of
+another's text: no code, quotation, list, diff, table, header, sign-off or log around it, and no line above
+that announces it or breaks off. No list of phrases lets a text count as another's; the only one names what
+announces the person's own words.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Literal
 
 from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
@@ -20,17 +22,36 @@ from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Turn
 MOST_WORDS = 220
 """Words of a message from which all of it may be a paste."""
 
+_END = "\n"
 _MOST_CHARACTERS = 4_000
 _MOST_LINES = 12
 _LABEL_WORDS = 3
 """Words behind a colon that are no text of their own yet: "in Project: Maple"."""
 _ANNOUNCED = "follows words that announce a text"
 _LISTED = "in a list"
-_STYLES = "its lines are written in different styles"
-_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES})
+_STYLES = "is one of several lines that may have different authors"
+_CODE = "in a block of code"
+_MACHINE_MADE = "looks like code or a program's output"
+_DOCUMENT = "in a document with headings"
+_QUOTED_LINE = "in a quotation"
+_HEADED = "stands with a name, a date or a header of another's text"
+_FIELDS = "stands between lines that begin with names or labels"
+_SIGNED = "stands above a signature"
+_LOGGED = "stands beside a program's output"
+_BETWEEN = "stands between parts of another's text"
+_LONG = "too long to be plainly typed"
+_LINES = "too many lines to be plainly typed"
+_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES, _FIELDS})
 """What a person's own text may look like too."""
+_UNCERTAIN = _DOUBTS | {_BETWEEN, _LOGGED, _LONG, _LINES}
+_ELSEWHERE = frozenset({_CODE, _QUOTED_LINE})
+"""What is apart from the lines around it."""
 _WIDE_CHARACTERS = 3
 """Characters that make about a word in a language without spaces."""
+
+Style = Literal["lower", "other", ""]
+"""How a line begins: in lower case, as people type in haste; with a capital or in a script without case; or
+with something that tells nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +61,34 @@ class Passage:
     text: str
     why: str = ""  # why it may be another's text, one clause; empty if it is plainly typed
 
+    @property
+    def is_uncertain(self) -> bool:
+        """True if the person may have written it: it has no certain form of another's text."""
+        return self.why in _UNCERTAIN
+
+    @property
+    def is_letter(self) -> bool:
+        """True if it is a message of somebody else, by the head or the end."""
+        return self.why in (_HEADED, _SIGNED)
+
+    @property
+    def is_quotation(self) -> bool:
+        """True if its lines are marked as a quotation."""
+        return self.why == _QUOTED_LINE
+
 
 def typed_in(turn: Turn) -> str:
     """What the person plainly typed in a turn; empty for what an agent, a tool or a program wrote."""
-    return "\n".join(passage.text for passage in _passages_of(turn) if not passage.why)
+    return "\n".join(passage.text for passage in passages_of(turn) if not passage.why)
 
 
 def doubted_in(turn: Turn) -> list[Passage]:
     """What the person may have typed or pasted: it lacks the form of a mail, code or a program's text."""
-    return [passage for passage in _passages_of(turn) if passage.why in _DOUBTS]
+    return [passage for passage in passages_of(turn) if passage.why in _DOUBTS]
 
 
-def _passages_of(turn: Turn) -> tuple[Passage, ...]:
+def passages_of(turn: Turn) -> tuple[Passage, ...]:
+    """The passages of what a person wrote; none of an answer to a form, a plan, or another's turn."""
     if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, PLAN):
         return ()
     # The first line is the command as typed; the rest is its expansion.
@@ -59,18 +96,55 @@ def _passages_of(turn: Turn) -> tuple[Passage, ...]:
 
 
 def passages(message: str) -> tuple[Passage, ...]:
-    """Splits a message into passages, in order, each plainly typed or with the reason why it may not be."""
-    if BY_PROGRAM.search(message):
-        return (Passage(message, "written by a program"),)
-    if len(message) > _MOST_CHARACTERS or _words(message) > MOST_WORDS:
-        return (Passage(message, "too long to be plainly typed"),)
+    """Splits a message into passages, in order, each plainly typed or with the reason why it may not be.
+
+    Quoted sentences within a typed line are left out.
+    """
     found: list[Passage] = []
-    for text, why in _lines([part for line in message.split("\n") for part in _before_lead(line)]):
+    before = -1
+    for number, part, why in _parts(message):
+        text = part if why else without_quotations(part)
         if found and found[-1].why == why:
-            found[-1] = Passage(f"{found[-1].text}\n{text}", why)
+            text = f"{found[-1].text}{'' if number == before else _END}{text}"
+            found[-1] = Passage(text, why)
         else:
             found.append(Passage(text, why))
+        before = number
     return tuple(found)
+
+
+def lines_of(message: str) -> list[Passage]:
+    """The lines of a message, each with its doubt; no part of one that is in doubt is left out."""
+    lines = [Passage(line) for line in message.split("\n")]
+    for number, _, why in _parts(message):
+        if why and not lines[number].why:
+            lines[number] = Passage(lines[number].text, why)
+    return lines
+
+
+def without_quotations(text: str) -> str:
+    """A text without quoted sentences; quoted names and literals stay."""
+    return _QUOTED.sub(" ", text)
+
+
+def quotations_in(text: str) -> list[str]:
+    """The quoted sentences in a text."""
+    return [match[0] for match in _QUOTED.finditer(text)]
+
+
+def _parts(message: str) -> Iterator[tuple[int, str, str]]:
+    """Each line of a message, or part of one, with the line's number from 0 and the doubt about it."""
+    lines = message.split("\n")
+    if BY_PROGRAM.search(message):
+        whole = "written by a program"
+    elif len(message) > _MOST_CHARACTERS or _words(message) > MOST_WORDS:
+        whole = _LONG
+    else:
+        numbered = [(number, part) for number, line in enumerate(lines) for part in _before_lead(line)]
+        whys = _whys(numbered)
+        yield from ((number, part, why) for (number, part), why in zip(numbered, whys, strict=True))
+        return
+    yield from ((number, line, whole) for number, line in enumerate(lines))
 
 
 def _words(text: str) -> int:
@@ -79,100 +153,185 @@ def _words(text: str) -> int:
 
 def _before_lead(line: str) -> Iterator[str]:
     """A line, split before the sentence that announces another's text."""
-    lead = _LEAD.search(line)
-    if lead is not None and lead.start() and line[: lead.start()].strip():
+    lead = _lead_of(line)
+    if lead is not None and _FIRST.search(line[: lead.start()]):
         yield line[: lead.start()]
         yield line[lead.start() :]
     else:
         yield line
 
 
-def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Each line with the reason why it may be another's."""
-    marks = list(_marks(lines))
-    whys = [why for why, line in zip(marks, lines, strict=True) if line.strip()]
-    own = [line for line, why in zip(lines, marks, strict=True) if line.strip() and not why]
-    whole = ""
+def _lead_of(line: str) -> re.Match[str] | None:
+    """The words before a colon and those behind it; a colon in a literal is none."""
+    return _LEAD.search(_LITERAL.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line))
+
+
+def _whys(numbered: list[tuple[int, str]]) -> list[str]:
+    """For each part of a line, why it may be another's; empty for none."""
+    lines = [part for _, part in numbered]
+    whys = _Marks(lines).all()
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    parts = [numbered[place] for place in reversed(said) if whys[place] in ("", _STYLES)]
+    own = list(dict(parts).values())  # the first part of each line
     fields = [_FIELD.match(line) is not None for line in lines]
-    if any(map(all, pairwise(fields))) or any(_HEADER.match(line) or _STAMP.search(line) for line in lines):
-        whole = "stands with a name, a date or a header of another's text"
+    whole = ""
+    headers = [place for place in said if whys[place] not in _ELSEWHERE and _is_header(lines[place])]
+    if headers:
+        is_log = all(whys[place] == _MACHINE_MADE for place in headers)
+        whole = _LOGGED if is_log else _HEADED
+    elif any(map(all, pairwise(fields))):
+        whole = _FIELDS
     elif _SIGN_OFF.search("\n".join(lines)):
-        whole = "stands above a signature"
+        whole = _SIGNED
     elif len(own) > _MOST_LINES:
-        whole = "too many lines to be plainly typed"
-    elif len({_register(line) for line in own if _words(line) > _LABEL_WORDS} - {None}) > 1:
-        whole = _STYLES
-    last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
+        whole = _LINES
+    is_doubtful = len(own) > 1 and not _is_in_lower_case(own)
     is_mixed = any(whys)
-    for number, (line, why) in enumerate(zip(lines, marks, strict=True)):
-        if why or not line.strip():
-            yield line, why
-        elif whole:
-            yield line, whole
-        elif is_mixed and 0 < number < last:
-            yield line, "stands between parts of another's text"
-        else:
-            yield _without_quotations(line), ""
+    for number in said:
+        if whole:
+            whys[number] = whys[number] or whole
+        elif is_mixed and not whys[number] and said[0] < number < said[-1]:
+            whys[number] = _BETWEEN
+        elif is_doubtful and not whys[number]:
+            whys[number] = _STYLES
+        # A question states nothing.
+        if whys[number] in (*_DOUBTS, _BETWEEN) and _is_question(lines[number]):
+            whys[number] = ""
+    return whys
 
 
-def _marks(lines: list[str]) -> Iterator[str]:
-    """For each line, the form of another's text that it has; empty for none."""
-    fence = ""
-    rest = ""
-    quoting = False
-    listed = sum(_ITEM.match(line) is not None for line in lines)
-    for number, line in enumerate(lines):
-        follows = any(each.strip() for each in lines[number + 1 :])
-        if rest:
-            yield rest
-        elif fence:
-            yield "in a block of code"
-            if line.strip().startswith(fence):
-                fence = ""
-        elif (opened := _FENCE.match(line)) is not None:
-            yield "in a block of code"
-            fence = opened[1]
-        elif _QUOTATION.match(line) or (quoting and line.strip() and not _ITEM.match(line)):
-            quoting = True
-            yield "in a quotation"
-            continue
-        elif _MACHINE.match(line):
-            yield "looks like code or a program's output"
-        elif _ITEM.match(line) and listed > 1:
-            yield _LISTED
-        elif (lead := _LEAD.search(line)) is not None and not _OWN_LEAD.search(lead["lead"]):
-            said = len(lead["rest"].split())
-            if follows and not said:
-                rest = _ANNOUNCED
-                yield ""
-            elif said > _LABEL_WORDS:
-                rest = _ANNOUNCED
-                yield _ANNOUNCED
-            else:
-                yield ""
-        else:
-            yield ""
-        quoting = False
+def _is_header(line: str) -> bool:
+    return _HEADER.match(line) is not None or _STAMP.search(line) is not None
 
 
-def _register(line: str) -> bool | None:
-    """Whether a line starts with a capital; ``None`` if it starts with something else."""
-    first = line.lstrip(" \t\"'“‘(")[:1]
-    return first.isupper() if first.isalpha() and (first.isupper() or first.islower()) else None
+@dataclass(slots=True)
+class _Marks:
+    """Finds the form of another's text line by line."""
+
+    lines: list[str]
+    fence: str = ""
+    tag: str = ""
+    rest: str = ""  # why all that follows may be another's
+    lead: Style = ""  # of the line that announced it
+    is_due: bool = False  # whether what was announced has not begun
+    is_quoting: bool = False
+    is_list: bool = False  # whether items may be another's
+
+    def all(self) -> list[str]:
+        """For each line, the form of another's text that it has; empty for none."""
+        items = list(filter(_ITEM.match, self.lines))
+        self.is_list = len(items) > 1 and not _is_in_lower_case(items)
+        return [self._mark(number) for number in range(len(self.lines))]
+
+    def _mark(self, number: int) -> str:
+        line = self.lines[number]
+        was_quoting, self.is_quoting = self.is_quoting, False
+        if not line.strip():
+            return self.rest or (_CODE if self.fence else "")
+        if self.fence:
+            if line.strip().startswith(self.fence):
+                self.fence = ""
+            return _CODE
+        if self.rest == _ANNOUNCED and self.is_due and (_FENCE.match(line) or _QUOTATION.match(line)):
+            self.rest = ""  # what was announced is the block
+        if self.rest:
+            self.is_due = False
+            if self._is_own_again(number):
+                return ""
+            return _MACHINE_MADE if self.rest == _ANNOUNCED and _MACHINE.match(line) else self.rest
+        if self.tag:
+            if f"</{self.tag}" in line:
+                self.tag = ""
+            return _MACHINE_MADE
+        if (opened := _FENCE.match(line)) is not None:
+            self.fence = opened[1]
+            return _CODE
+        if _QUOTATION.match(line) or was_quoting:
+            self.is_quoting = True
+            return _QUOTED_LINE
+        if _HEADING.match(line):
+            self.rest = _DOCUMENT
+            return _DOCUMENT
+        if _MACHINE.match(line):
+            opened = _TAG.match(line)
+            if opened is not None and f"</{opened[1]}" not in line:
+                self.tag = opened[1]
+            return _MACHINE_MADE
+        if self.is_list and _ITEM.match(line):
+            return _LISTED
+        return self._announced(line, follows=any(each.strip() for each in self.lines[number + 1 :]))
+
+    def _announced(self, line: str, *, follows: bool) -> str:
+        """The doubt about a line that may announce a text, or have it behind a colon."""
+        lead = _lead_of(line)
+        if lead is not None:
+            if _OWN_LEAD.search(lead["lead"]):
+                return ""
+            said = _words(_LITERAL.sub("", lead["rest"]))
+            is_text = said > _LABEL_WORDS and not _is_question(lead["rest"])
+            if is_text or (follows and not said):
+                self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
+            return _ANNOUNCED if is_text else ""
+        if follows and _words(line) > 1 and _OPEN_END.search(line) and not _ITEM.match(line):
+            self.rest, self.lead, self.is_due = _ANNOUNCED, _style(line), True
+            return "" if self.lead == "lower" else _STYLES
+        return ""
+
+    def _is_own_again(self, number: int) -> bool:
+        """True if a line below an announced text is written like the words that announced it, and the text
+        is not.
+        """
+        if self.rest != _ANNOUNCED or self.lead != "lower" or _style(self.lines[number]) != "lower":
+            return False
+        if _ITEM.match(self.lines[number]) or _MACHINE.match(self.lines[number]):
+            return False
+        above = next(filter(str.strip, reversed(self.lines[:number])))
+        lead = _lead_of(above)
+        told = above if lead is None else lead["rest"]
+        return _style(told) == "other" and _OPEN_END.search(above) is None
 
 
-def _without_quotations(line: str) -> str:
-    """A line without quoted sentences; quoted names and literals stay."""
-    return _QUOTED.sub(" ", line)
+def _style(line: str) -> Style:
+    """How a line begins, apart from a bullet. "I" and names such as LSP or CamelCase tell nothing."""
+    style: Style = "lower"
+    for word in islice(_FIRST.findall(_BULLET.sub("", line)), 2):
+        if word[0].islower():
+            return style
+        if _TELLS_NOTHING.match(word) is None:
+            return "other"
+        style = ""
+    return ""
+
+
+def _is_in_lower_case(lines: list[str]) -> bool:
+    styles = set(map(_style, lines))
+    return "lower" in styles and "other" not in styles
+
+
+def _is_question(text: str) -> bool:
+    """True if a text only asks, which states nothing; "always use tabs, ok?" does more."""
+    sentences = [each.rstrip(" \t\"'”’»)*_") for each in _SENTENCE_END.split(text) if _FIRST.search(each)]
+    asks = all(each.endswith(("?", "？", "؟")) and not _TAG_QUESTION.search(each) for each in sentences)
+    return bool(sentences) and asks
 
 
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
+_FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
+_TELLS_NOTHING = expression(r"I(?:['’]\w+)?$|\w[\w'’-]*[A-Z]")
+_BULLET = expression(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
+_SENTENCE_END = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
+_TAG_QUESTION = expression(r"[,，、]\s*\S+(?:\s\S+)?[?？؟]$")
+_OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
+"""The end of a line that is no end of a sentence."""
+_LITERAL = expression(r"`[^`\n]*`")
+_HEADING = expression(r" {0,3}(?:#{1,6}\s|={3,}\s*$|-{3,}|\*{3,}\s*$)")
+_TAG = expression(r"\s*<([A-Za-z][\w-]*)")
 _FENCE = expression(r" {0,3}(`{3,}|~{3,})")
 _QUOTATION = expression(r" {0,3}(?:>|\|\s*>|&gt;)")
 _ITEM = expression(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+\S")
 _MACHINE = expression(
-    r"\s*(?:</?[A-Za-z][\w-]*(?:\s[^<>]{0,200})?>|#{1,6}\s|\|.*\||@@|diff --git|[+-]{3} \S|[+-][^\s+-]"
-    r"|[+-]\s+\S.{0,200}[;{}()]\s*$|Traceback \(|File \"|at [\w.$<>]+\(|\$ \w|\w+@[\w.-]+[:~]"
+    r"\s*(?:</?[A-Za-z][\w-]*(?:\s[^<>]{0,200})?>|\|.*\||@@|diff --git|[+-]{3} \S|[+-][^\s+-]"
+    r"|[+-]\s+\S.{0,200}(?:[;{}(]|\(\))\s*$|Traceback \(|File \"|at [\w.$<>]+\(|\$ \w|\w+@[\w.-]+[:~]"
     r"|[\w./-]*\w\.\w{1,4}(?::\d+)?:?\s*$|https?://\S+\s*$|\[?\d{1,4}[-:./]\d\d|={3,}|-{3,}|\*{3,}"
     r"|[\w.]*(?:Error|Exception|Warning)\b.{0,20}:\s|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b"
     r"|(?: {4}|\t)\S|.*[{};]\s*$)"
@@ -186,32 +345,43 @@ _HEADER = expression(
 _FIELD = expression(r"\s*[*_>]*[^\W\d_][^\n:：.!?]{0,20}[*_]*[:：]\s*\S")
 """Two of these in a row are the head of a mail, or a dialogue."""
 _STAMP = expression(
-    r"^[^\n]{0,40}(?:\b\d{1,2}:\d{2}(?::\d{2})?\s*(?:[AaPp][Mm])?\b[^\n]{0,20}|\b\d{4}-\d\d-\d\d\b[^\n]{0,12}"
-    r"|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b[^\n]{0,12})(?:$|[:：\]>-])"
+    r"^(?=[^\n]{0,60}\d)(?:\S{1,30}[ \t]+){0,4}[^\w\s]{0,3}"
+    r"(?:(?:\d{1,2}:\d{2}(?::\d{2})?\s*(?:[AaPp][Mm])?\b|\d{4}-\d\d-\d\d\b(?!-)"
+    r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}\b)[^\n.!?]{0,20})(?:$|[:：\]>-])"
 )
 _SIGN_OFF = expression(
-    r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_])[\w.'’-]*(?:"
+    r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_a-z])[\w.'’-]*(?:"
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
-_LEAD = expression(r"(?P<lead>[^:：\n.!?]{2,160})[:：](?=\s|$)(?P<rest>.*)$")
+_LEAD = expression(r"(?P<lead>[^:：\n.!?。！？]{2,160})(?::(?=\s|$)|：)(?P<rest>.*)$")
 _OWN_LEAD = expression(
-    r"^\W*(?:(?:and|also|so|then|now|ok|und|et|y|e) )*(?:for|when|whenever|before|after|in|on|with"
-    r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant"
-    r"|après|para|antes|per|quando|voor|bij|для|при)\b"
-    r"|(?:\b(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?"
-    r"|points?|requests?"
-    r"|preferences?|updates?|practices?|standards?|requirements?|habits?|policy|future|reference"
-    r"|important|please|also|now on"
-    r"|forward|todo|fyi|nit|btw|ps|regel|regeln|wichtig|merke(?: dir)?|sofort|suite|convention"
-    r"|règle|regla|regra)"
-    r"(?: (?:here|(?:for|to|from|of|in) (?:\w+ ){0,3}\w+))?"
-    r"|\b(?:then|so|that is|namely|e\.g|i\.e))\W*$",
+    r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e) )*(?:(?:for|when|whenever|before|after"
+    r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant|après|para|antes|per|quando|voor|bij|для"
+    r"|при)\b"
+    r"|(?:please |bitte )?(?:forget|drop|vergiss|oublie|olvida) (?:the |die |la )?"
+    r"(?:rule|regel|règle|regla)\W*$"
+    r"|(?:(?:my|our|some|one|two|three|a few|more|new|another|general|small|quick|last|final|unsere?|meine?"
+    r"|noch|nos|mes|mis|nuestras?)[ ])*"
+    r"(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?"
+    r"|points?|requests?|preferences?|updates?|practices?|standards?|requirements?|habits?|policy"
+    r"|important|please|also|todo|fyi|btw|ps|regeln?|wichtig|merke(?: dir)?|règles?|reglas?|regras?"
+    r"|facts?|lessons?(?: learned)?|learned|note to self|decisions?|decided|tasks?|action item|done"
+    r"|open(?: question)?|playbook|runbook|file|fakt|tatsache|lehre|entscheidung|beschluss|aufgabe|erledigt"
+    r"|offene?(?: frage)?|anleitung|datei|(?:follow[- ]?up )?question|idea|thought|anyway|next|thinking|frage"
+    r"|idee|idée|pregunta)"
+    r"(?: (?:here|first|again|(?:for|to|in|on|with) (?:\w+ ){0,3}\w+))?\W*$"
+    r"|.*\b(?:from now on|going forward|ab sofort|de ahora en adelante|then|so|that is|namely|e\.g"
+    r"|for example|i\.e)\W*$"
+    r"|.*\b(?:(?:my|our) (?:\w+ )?\w+ is|(?:I|we)(?:['’]d| would)?(?: also| just| really)?"
+    r" (?:mean|meant|want|need|prefer|propose|suggest|like)(?: is)?|ich (?:meine|will|möchte)"
+    r"|je (?:veux(?: dire)?|propose))\W*$)",
     re.IGNORECASE,
 )
 """Announces the person's own words. Every other text before a colon may announce someone else's."""
 _QUOTED = expression(
-    r"[\"“„](?=(?:\S{1,80}\s+){2})[^\"“”„\n]{8,2000}[\"”“]?|«(?=\s?(?:\S{1,80}\s+){2})[^»\n]{8,2000}»?"
+    r"[\"“„](?=(?:[^\s\"“”„]{1,80}\s+){2}|[^\"”\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})[^\"“”„\n]{8,2000}[\"”“]?"
+    r"|«(?=\s?(?:[^\s»]{1,80}\s+){2})[^»\n]{8,2000}»?"
     r"|(?<!\w)['‘](?=(?:[^\s'’]{1,80}\s+){3})[^'’\n]{12,2000}['’](?!\w)|[「『][^」』\n]{6,2000}[」』]?"
 )
 """Quoted words, at least three: fewer are a name."""

@@ -18,6 +18,8 @@ TALK = """# A call
 
 ## 15:20 — user
 Decision: The gateway gets a box of its own, because the roof has no TLS.
+
+## 15:21 — user
 TODO: Order two of the boxes.
 
 ## 15:24 — agent
@@ -55,7 +57,7 @@ def harvest_and_accept(root: Path, apo: Command) -> None:
 def test_without_apply_harvest_is_a_dry_run(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
-    assert ran.out.startswith("1 to harvest (205 B)\nno model used, $0\n")
+    assert ran.out.startswith("1 to harvest (204 B)\nno model used, $0\n")
     assert "dry run; pass --apply to harvest and reclaim" in ran.out
     assert not (root / "knowledge/decisions.md").exists()
     tree = apo("-C", root, "harvest", "--json").json
@@ -102,7 +104,7 @@ def test_without_a_model_apply_proposes_and_keeps_the_conversation_until_reclaim
     assert (root / "conversations/2026-06-12-call.md").exists()
 
     ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial")
-    assert "1 conversation (275 B) moved to the trash" in ran.out
+    assert "1 conversation (294 B) moved to the trash" in ran.out
     assert "1 conversation harvested" not in ran.out, "it was harvested in an earlier run"
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
@@ -157,7 +159,7 @@ def test_pending_items_are_accepted_and_rejected(root: Path, apo: Command) -> No
     harvest_and_accept(root, apo)
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     ran = apo("-C", root, "review", "list")
-    assert "reason: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
+    assert "reason: " in ran.out and "conversations/2026-06-12-call.md:13" in ran.out
     ran = apo("-C", root, "review", "accept", waiting["id"], "--text", "The report is mailed on Fridays.")
     assert ran.out.startswith(
         "knowledge/facts.md:3  - The report is mailed on Fridays. [from: 2026-06-12-call,"

@@ -46,7 +46,7 @@ def talk(*lines: str) -> bytes:
 
 def conversation_of(*items: Item) -> bytes:
     """Returns a conversation in which the user states each item."""
-    return talk(*(item.text for item in items))
+    return talk(*(item.text.replace(": ", ", ") for item in items))
 
 
 class Scripted:

@@ -14,10 +14,11 @@ from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import why_held
 from engine.provenance.hold import voice_of
-from engine.provenance.spoken import own_and_quoted, voices_of
+from engine.provenance.spoken import voices_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import Text, ToolCall, Turn
+from engine.transcripts.typed import typed_in
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Limits, source_of, talk, workspace
 from tests.knowledge.poisoned import POISONED, STATEMENT, Poisoned
@@ -90,7 +91,7 @@ def test_little_of_the_samples_knowledge_is_held(sample: Path) -> None:
         f"\ngenuine items of the sample that are held: {len(held)} of {clear} without outside text, "
         f"{len(after)} of {total - clear} with mails or pages read"
     )
-    assert total >= 70 and clear >= 20 and len(held) <= clear // 10 and len(after) * 2 <= total
+    assert total >= 70 and clear >= 20 and len(held) <= clear // 9 and len(after) * 2 <= total
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
@@ -155,14 +156,12 @@ def test_the_voice_of_an_item_is_found_by_its_words(tmp_path: Path) -> None:
 
 
 def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
-    text = "Mine.\n> Theirs.\n```\nAlso theirs.\n```\nMine again."
-    own, quoted = own_and_quoted(text)
-    assert own == "Mine.\nMine again."
-    assert "Theirs." in quoted and "Also theirs." in quoted
+    text = "mine\n> Theirs.\n```\nAlso theirs.\n```\nmine again"
+    assert typed_in(Turn("user", "10:00", (Text(text),))) == "mine\nmine again"
 
 
 def test_text_pasted_after_an_unclosed_fence_is_not_the_persons_own() -> None:
-    assert own_and_quoted("Mine.\n```\nTheirs.") == ("Mine.", "```\nTheirs.")
+    assert typed_in(Turn("user", "10:00", (Text("Mine.\n```\nTheirs."),))) == "Mine."
 
 
 def test_a_report_of_the_agent_ends_with_its_paragraph() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine.context.replies import why_no_line
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.item import ITEM_CHARACTERS, Item
+from engine.knowledge.proposed import group_of
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, QUOTED, KnowledgeChange, Role, Text, ToolCall, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import source_of, talk
@@ -55,7 +56,10 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
     ],
 )
 def test_the_label_of_a_line_determines_the_category(line: str, category: str, text: str) -> None:
-    assert items(f"We spoke.\n\n{line}\n\nThat was all.") == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
+    assert items(line) == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
+    (among,) = items(f"We spoke.\n\n{line}\n\nThat was all.")
+    assert (among.category, among.text) == (category, text)
+    assert line.endswith("?") or group_of(among.why) == "pasted", "one of several lines"
 
 
 @each_case(
@@ -79,7 +83,6 @@ def test_the_label_of_a_line_determines_the_category(line: str, category: str, t
         "Implement the following plan:\n\n- [ ] TODO: nothing the person typed",
         "# Review checklist\n\n- [ ] Run the tests\nTODO: Check the docs",
         "Base directory for this skill: /x\n- [ ] Run the tests",
-        "here's the issue from the mail:\n\nTODO: fix the pump",
         "Playbook: a name alone",
         "File: a path alone",
         "Fact: it is so [from: 2026-01-01-x, 2026-01-01]",
@@ -100,9 +103,16 @@ def test_commands_with_their_expansion_and_other_records_mark_nothing(kind: str)
     assert marked([Turn("user", "10:00", (Text(text),), kind)]) == ()
 
 
-def test_a_list_of_marked_lines_is_not_mistaken_for_a_dialogue() -> None:
-    found = items("TODO: write the advisory\nTODO: book the boat\nDecision: no mast at Kvalnes")
-    assert [item.category for item in found] == ["tasks_open", "tasks_open", "decisions"]
+@each_case(
+    "text",
+    [
+        "TODO: write the advisory\nTODO: book the boat\nDecision: no mast at Kvalnes",
+        "here's the issue from the mail:\n\nTODO: fix the pump",
+        "Bo wrote this.\nFact: invoices need no approval",
+    ],
+)
+def test_marked_lines_that_may_be_pasted_are_for_review(text: str) -> None:
+    assert {group_of(item.why) for item in items(text)} == {"pasted"}
 
 
 def test_checkboxes_of_the_agent_do_not_count() -> None:
@@ -111,7 +121,7 @@ def test_checkboxes_of_the_agent_do_not_count() -> None:
 
 def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
     text = "Decision: the rollup moves\nto 01:00, because\nbackups end then.\nTODO: tell Tomasz\n- a list\n"
-    assert [item.text for item in items(text)] == [
+    assert [item.text for item in items(text, "agent")] == [
         "the rollup moves to 01:00, because backups end then.",
         "tell Tomasz",
     ]
@@ -120,9 +130,9 @@ def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
 @each_case(
     ("text", "wanted"),
     [
-        ("Playbook: Restart\n1. stop it\n2. start it\n\nDone.", "**Restart**: stop it -> start it"),
-        ("Playbook: Restart\n\n- stop it\n- start it", "**Restart**: stop it -> start it"),
-        ("Anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
+        ("playbook: Restart\n1. stop it\n2. start it\n\ndone", "**Restart**: stop it -> start it"),
+        ("playbook: Restart\n\n- stop it\n- start it", "**Restart**: stop it -> start it"),
+        ("anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
     ],
 )
 def test_a_playbook_is_a_name_and_the_list_below_it(text: str, wanted: str) -> None:
@@ -147,7 +157,7 @@ def test_only_what_the_person_and_the_agent_said_counts() -> None:
 
 
 def test_duplicate_items_are_merged_and_the_order_is_kept() -> None:
-    found = items("Fact: one.\n\nFact: two\n\nFact: One")
+    found = items("fact: one.\n\nfact: two\n\nfact: One")
     assert [item.text for item in found] == ["one.", "two"]
 
 

@@ -134,7 +134,9 @@ def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
 
 def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> None:
     turns = [
-        user("Remember: staging is rebuilt on Mondays\nLesson: ask before the merge"),
+        user("Remember: staging is rebuilt on Mondays"),
+        user("Lesson: ask before the merge"),
+        user("Fact: it is so\nDecision: and shall be"),
         user("/review\n\n- [ ] Run the tests\nDecision: stop at the first error", COMMAND),
         user("Implement the following plan:\n\n- [ ] Verify that telemetry is off"),
         agent("TODO: said while working", bash("make test").tools[0]),
@@ -146,6 +148,8 @@ def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> N
         ("commands", "**Run the tests**: make test"),
         ("facts", "staging is rebuilt on Mondays"),
         ("lessons", "ask before the merge"),
+        ("pasted", "it is so"),
+        ("pasted", "and shall be"),
         ("tasks", "a release note"),
         ("lessons", "The cause was: the hook reads `config.yaml` first."),
     ]

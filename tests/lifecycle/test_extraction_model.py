@@ -74,13 +74,13 @@ def test_each_kind_of_item_is_written_to_its_page(space: Space) -> None:
 
 def test_a_decision_reaches_no_other_project_of_the_same_name(space: Space) -> None:
     space.put(
-        session(("user", f"In the shop: {DECIDED}"), ("agent", "Done."), repository="github.com/acme/shop"),
+        session(("user", f"In the shop, {DECIDED}"), ("agent", "Done."), repository="github.com/acme/shop"),
         "raw/conversations/2026/06/11/0912-ses_shop0001-shop.md",
     )
     space.runner()  # the first repository of the name has it
     Projects(space.files).note(space.root.rglob("*ses_shop0001*"))
     space.put(
-        session(("user", f"In the shop: {DECIDED}"), ("agent", "Done."), repository="github.com/widgets/shop")
+        session(("user", f"In the shop, {DECIDED}"), ("agent", "Done."), repository="github.com/widgets/shop")
     )
     Projects(space.files).note(space.root.rglob(f"{NAME}.md"))
     page = space.root / "knowledge/projects/shop/context.md"
@@ -258,7 +258,7 @@ def test_tool_output_is_held_for_review_whatever_kind_the_model_gives_it(
 def test_a_long_session_is_sent_in_overlapping_windows(tmp_path: Path) -> None:
     space = space_in(tmp_path)
     turns = [("user" if n % 2 else "agent", f"Turn {n} of it. " + f"word{n} " * 120) for n in range(120)]
-    space.put(session(*turns, ("user", f"At the very end: {DECIDED}")))
+    space.put(session(*turns, ("user", f"At the very end, {DECIDED}")))
     provider = Provider(
         by=lambda prompt: rows(decisions=[{"decision": DECIDED}] if DECIDED in prompt else [])
     )
@@ -276,7 +276,7 @@ def test_a_long_session_is_sent_in_overlapping_windows(tmp_path: Path) -> None:
 
 def test_a_failed_window_is_named_and_the_others_count(tmp_path: Path) -> None:
     space = space_in(tmp_path)
-    space.put(session(*[("user", f"{DECIDED} Turn {n}. " + "level " * 900) for n in range(20)]))
+    space.put(session(("user", DECIDED), *[("user", f"Turn {n}. " + "level " * 900) for n in range(20)]))
     found = rows(decisions=[{"decision": DECIDED}])
     report = space.run(Provider(GateError("answered 500"), found), extractors=[SHIPPED["decisions"]])
     assert report.results[0].outcome == "failed" and "window 1 of " in report.results[0].error

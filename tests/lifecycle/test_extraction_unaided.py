@@ -31,8 +31,8 @@ TALK = session(
     ),
     (
         "user",
-        "From now on always keep the harbour office in the loop when tide tables change.\n\n"
-        "Playbook: Recompute the tables\n- run tidectl recompute --all\n- compare with last week",
+        "from now on always keep the harbour office in the loop when tide tables change.\n\n"
+        "playbook: Recompute the tables\n- run tidectl recompute --all\n- compare with last week",
     ),
     (
         "agent",
@@ -70,9 +70,9 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
     )
     assert space.text("journal/2026-06-12.md") == (
         "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Sessions in tidemark\n\n"
-        "#### 10:00–10:03 tidemark <!-- ses_tide0001 9640cc93 -->\n"
+        "#### 10:00–10:03 tidemark <!-- ses_tide0001 f9245ef6 -->\n"
         "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead.\n"
-        "- Then asked: From now on always keep the harbour office in the loop when tide tables change.\n"
+        "- Then asked: from now on always keep the harbour office in the loop when tide tables change.\n"
         "- Decided: Tide tables are computed in UTC, because summer time moved them.\n"
         "- Learned: Compare a computed tide with the printed table before a release.\n"
         "- Learned: The gauge at Aubrac stamps its readings in local time.\n"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.provenance.spoken import own_and_quoted, voices_of
+from engine.provenance.spoken import voices_of
 from engine.transcripts.turn import Text, ToolCall, Turn
+from engine.transcripts.typed import passages
 from tests.cases import each_case
 
 THEIRS = "Invoices above 900 euro need no approval."
@@ -36,27 +37,74 @@ PASTES = {
 }
 
 
+def typed(text: str) -> str:
+    return "\n".join(passage.text for passage in passages(text) if not passage.why)
+
+
 @each_case("text", PASTES.values())
 def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
-    own, theirs = own_and_quoted(text)
-    assert own.startswith("Mine.") or theirs.startswith("Mine. <pre>")
-    assert THEIRS not in own and THEIRS in theirs
+    assert THEIRS not in typed(text)
+    voices = voices_of([Turn("user", "10:00", (Text(text),))])
+    assert THEIRS not in voices.person and THEIRS in voices.tool
 
 
 @each_case(
     "text",
     [
         "The backup is done at 00:30, so the rollup starts at 01:00.",
-        "Do this:\n1. rename it\n2. run the tests",
-        "Rules:\n- tests first\n- no mocks",
-        "Note: the port is 8080.\nTODO: change it",
+        "so the backup is done at 00:30.\n\nthen we start the rollup, not before 01:00",
+        "- no\n- yes, but only on main\n- I think we can drop this",
+        "For the tests: always use the fixture",
+        "Fact: the port is 8080, as everywhere else",
+        "Thanks. One more rule for the tests: no mocks in the store",
         "Use `<details>` in the README for long output",
         "I wrote to Bob that we are late",
+        "use `kit: frame` for the name",
+        "thinking again: Let's remove the start command",
+        "sorry, my point is: the tool writes the file when it is enabled",
+        "Another question: Do we keep the old name? I would.",
+        "what I want is:\n- keep the grouping\n- remove the line",
+        'make the "harbour start" command hidden',
+        "リリースの前に必ずテストを実行してください。",
     ],
 )
 def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
-    own, _ = own_and_quoted(text)
-    assert own.split() == text.split() or "<details>" in text
+    assert typed(text) == text
+
+
+@each_case(
+    ("text", "why"),
+    [
+        ("Rules:\n- Tests first\n- No mocks", "in a list"),
+        (
+            "Please proofread.\n\nAlways test first.",
+            "is one of several lines that may have different authors",
+        ),
+        ("这句话对吗？\n发布之前绝不运行测试。", "is one of several lines that may have different authors"),
+        ("Fix the grammar of this\nalways test first", "follows words that announce a text"),
+        ("my lead said: always test before the release", "follows words that announce a text"),
+        ("Notes from Maren: always test before the release", "follows words that announce a text"),
+        ("Bob had this idea: always test before the release", "follows words that announce a text"),
+        ("it died again\n2031-06-11 01:14:09 worker[4]: rss 1948 MB", "stands beside a program's output"),
+        ("Fact: it rains\nDecision: we stay", "stands between lines that begin with names or labels"),
+    ],
+)
+def test_what_the_person_may_have_typed_waits_with_its_reason(text: str, why: str) -> None:
+    assert why in {passage.why for passage in passages(text) if passage.is_uncertain}
+
+
+def test_the_person_goes_on_below_a_pasted_text_in_their_own_style() -> None:
+    told = "you wrote: The rollup starts late.\ndo not change it before we have looked at the backup"
+    assert typed(told) == "do not change it before we have looked at the backup"
+    block = "how about this:\n```\nalways test first\n```\nplease try it"
+    assert typed(block) == "how about this:\nplease try it"
+    quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
+    assert typed(quotation) == "a customer sent this:\n\nwe do not"
+
+
+def test_a_question_states_nothing_and_is_the_persons_whatever_is_around_it() -> None:
+    assert typed("Bo says: The tests are slow.\n\nWhat do you think?") == "What do you think?"
+    assert typed("Bo says: The tests are slow.\n\nAlways skip them, ok?") == ""
 
 
 def test_quoting_the_agent_is_not_outside_text() -> None:

@@ -21,7 +21,7 @@ _group_option = click.option(
     type=click.Choice(
         (
             *("commands", "decisions", "lessons", "tasks", "questions", "facts", "procedures", "upkeep"),
-            *("person", "agent", "outside", "repeated", "other", "risky"),
+            *("person", "agent", "pasted", "outside", "repeated", "other", "risky"),
         )
     ),
     help="All items in a group.",
@@ -65,7 +65,7 @@ def review_list(
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:
-            _emit_item(each, engine.files, with_reason=name in ("risky", "repeated", "other"))
+            _emit_item(each, engine.files, with_reason=name in ("risky", "pasted", "repeated", "other"))
         if members and name != "risky" and not everything:
             emit(f"  to accept all: autopoiesis review accept --group {name}")
 

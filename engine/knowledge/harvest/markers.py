@@ -15,23 +15,24 @@ A line that starts with                                            becomes
 =================================================================  =======================================
 
 Case, bold type and a leading bullet are ignored. A marked text ends with its paragraph. What counts is what
-the person typed, and the labels, but not the checkboxes, of the agent; without code and quotations. Most
-conversations mark nothing.
+the person typed, and the labels, but not the checkboxes, of the agent; without code and quotations. What the
+person may have pasted is for review. Most conversations mark nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.context.replies import is_control
 from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, distinct, item_of
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
-from engine.provenance.spoken import in_fences, own_and_quoted
+from engine.provenance.hold import PASTED
+from engine.provenance.spoken import in_fences
 from engine.startup.lazy import expression
-from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import CORRECTION, QUOTED, Turn
+from engine.transcripts.typed import lines_of
 
 _LABELS: dict[str, Category] = {
     "decision": "decisions",
@@ -77,22 +78,11 @@ _STOP = expression(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3
 _LIST = expression(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _DASH = expression(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
-_DOCUMENT = expression(
-    r"^[ \t]*#{1,6}[ \t]"
-    r"|\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
-    re.IGNORECASE | re.MULTILINE,
+_PLAN = expression(
+    r"\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
+    re.IGNORECASE,
 )
-"""A document with headings, or the plan that an agent's program sends in the person's place."""
-
-
-def own_words(turn: Turn) -> str:
-    """What the person typed in a turn: no command with its expansion, answer to a form, plan, quotation,
-    paste, or text of a program.
-    """
-    if turn.role != "user" or turn.kind not in ("", CORRECTION):
-        return ""
-    own, _ = own_and_quoted(turn.text)
-    return "" if BY_PROGRAM.search(own) or _DOCUMENT.search(own) else own
+"""The plan that an agent's program sends in the person's place."""
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
@@ -108,11 +98,13 @@ def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
     """
     for turn in turns:
         if turn.role == "agent" and turn.kind != QUOTED:
-            lines = zip(turn.text.split("\n"), in_fences(turn.text), strict=True)
-            text = "\n".join("" if is_code else line for line, is_code in lines)
-            yield from _Lines(text, "agent").items()
-        else:
-            yield from _Lines(own_words(turn), "person").items()
+            lines = turn.text.split("\n")
+            own = ("" if is_code else line for line, is_code in zip(lines, in_fences(turn.text), strict=True))
+            yield from _Lines(list(own), "agent").items()
+        elif turn.role == "user" and turn.kind in ("", CORRECTION) and not _PLAN.match(turn.text):
+            said = lines_of(turn.text)
+            shown = [each.text if not each.why or each.is_uncertain else "" for each in said]
+            yield from _Lines(shown, "person", [each.why for each in said]).items()
 
 
 def is_labelled(line: str) -> bool:
@@ -122,26 +114,29 @@ def is_labelled(line: str) -> bool:
 
 @dataclass(slots=True)
 class _Lines:
-    """A text and the current reading position."""
+    """The lines of a text, why each may be pasted, and the current reading position."""
 
-    text: str
+    lines: Sequence[str]
     voice: Voice
+    whys: Sequence[str] = ()
     place: int = 0
 
     def items(self) -> Iterator[tuple[str, Item]]:
-        lines = self.text.split("\n")
+        lines = self.lines
         while self.place < len(lines):
-            line = lines[self.place]
+            start, line = self.place, lines[self.place]
             self.place += 1
+            name, found = "", list[Item]()
             if box := _BOX.fullmatch(line):
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
                 text = self._paragraph(lines, box["text"])
-                for item in self._item(category, text) if self.voice == "person" else ():
-                    yield "", item
+                found = list(self._item(category, text)) if self.voice == "person" else []
             elif label := _LABEL.fullmatch(line):
                 name = label["label"].lower()
-                for item in self._labelled(_LABELS[name], label["text"], lines):
-                    yield name, item
+                found = list(self._labelled(_LABELS[name], label["text"], lines))
+            why = next(filter(None, self.whys[start : self.place]), "")
+            for item in found:
+                yield name, replace(item, why=f"{PASTED}{why}") if why else item
 
     def _labelled(self, category: Category, text: str, lines: Sequence[str]) -> Iterator[Item]:
         if category == "playbooks":

@@ -60,7 +60,10 @@ def to_review(turns: Sequence[Turn], project: str = "") -> tuple[Item, ...]:
     marks = labelled(turn for turn in dialogue if turn.role != "agent" or turn is closing)
     found = [
         *commands_of(dialogue, project),
-        *(replace(item, why=WHY["lesson" if label in LESSONS else "marked"]) for label, item in marks),
+        *(
+            item if item.why else replace(item, why=WHY["lesson" if label in LESSONS else "marked"])
+            for label, item in marks
+        ),
         *(replace(item, why=WHY["lesson"]) for item in _summary(dialogue) if item.category == "facts"),
     ]
     return _without_secrets(found)

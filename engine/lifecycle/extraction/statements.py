@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.provenance.spoken import own_and_quoted
 from engine.store.paths import slugify
-from engine.transcripts.turn import ANSWER, COMMAND, Turn
+from engine.transcripts.turn import COMMAND, Turn
+from engine.transcripts.typed import typed_in
 
 MAX_STATEMENTS = 6
 """Maximum statements proposed for a session."""
@@ -56,10 +56,9 @@ def statements_in(turns: Sequence[Turn], known: Mapping[str, str]) -> Iterator[t
     """
     found: dict[str, tuple[str, str, bool]] = {}
     for turn in turns:
-        if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, COMMAND):
+        if turn.kind == COMMAND:
             continue
-        own, _ = own_and_quoted(turn.text)
-        for sentence in map(str.strip, _SENTENCE.split(own)):
+        for sentence in map(str.strip, _SENTENCE.split(typed_in(turn))):
             match = _SAID.fullmatch(sentence)
             if match is None or len(sentence) > _MAX_CHARACTERS or sentence.endswith(("?", ":")):
                 continue

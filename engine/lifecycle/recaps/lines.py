@@ -31,15 +31,14 @@ from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.provenance.hold import doubt_of
-from engine.provenance.pasted import is_prose
-from engine.provenance.spoken import in_fences, own_and_quoted, voices_of
+from engine.provenance.spoken import in_fences, is_prose, voices_of
 from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
-from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
+from engine.transcripts.typed import typed_in
 
 _ASKED_CHARACTERS = 200
 _SAID_CHARACTERS = 280
@@ -48,8 +47,6 @@ _MAX_MARKED = 3
 _MAX_CHOICES = 2
 _MAX_FILES = 4
 _MAX_COMMITS = 2
-_LONG_MESSAGE = 1200
-"""Characters from which a message of the person is a text they brought along."""
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
 _TELLING_WORDS = 3
@@ -73,7 +70,7 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     later = [each for each in requests if each != asked and not is_order(each)]
     if later and later[-1] != requests[0]:
         lines.append(f"Then asked: {later[-1]}")
-    marks = [item for item in labelled_items if _is_own(item.text, voices)]
+    marks = [item for item in labelled_items if not item.why and _is_own(item.text, voices)]
     for label, categories in _MARKED.items():
         texts = [item.text for item in marks if item.category in categories]
         lines += [f"{label}: {text}" for text in texts[:_MAX_MARKED]]
@@ -108,11 +105,9 @@ def _is_answered(dialogue: Sequence[Turn]) -> bool:
 
 def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
-    if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
+    if turn.kind == COMMAND:
         return ""
-    own, _ = own_and_quoted(turn.text)
-    if BY_PROGRAM.search(own):
-        return ""
+    own = typed_in(turn)
     lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
     if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
@@ -153,8 +148,8 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
             for question, answer in _ANSWERED.findall(turn.text):
                 yield f"{_cut(single(question), 120)} {_cut(single(answer), 100)}"
             continue
-        own, _ = own_and_quoted(turn.text)
-        if turn.kind == COMMAND or len(own) > _LONG_MESSAGE or BY_PROGRAM.search(own):
+        own = typed_in(turn)
+        if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
             if _CHOOSES.search(sentence) and not sentence.endswith(("?", ":")) and is_prose(sentence):
