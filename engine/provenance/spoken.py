@@ -136,7 +136,7 @@ class _Collector:
             else:
                 self.others.append(passage.text)
         self.others += quotations_in(turn.text)
-        self.is_open = any(passage.why and not passage.is_quotation for passage in said[-1:])
+        self.is_open = bool(said) and said[-1].may_go_on(in_lines="\n" in turn.text.strip())
 
     def _agent(self, text: str) -> None:
         self.is_open = False

@@ -2,9 +2,11 @@
 
 Nothing marks a paste for certain, so the decision goes the other way round: what is plainly typed counts, and
 all else waits with the reason. Plainly typed is a single line, or some in lower case, without the form of
-another's text: no code, quotation, list, diff, table, header, sign-off or log around it, and no line above
-that announces it or breaks off. No list of phrases lets a text count as another's; the only one names what
-announces the person's own words.
+another's text: no code, quotation, diff, table, header, sign-off, log or list with capitals around it, no
+name or title by itself, and no line that announces it, breaks off or asks about it. A request and a sentence
+below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
+corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
+own words.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ _MOST_CHARACTERS = 4_000
 _MOST_LINES = 12
 _LABEL_WORDS = 3
 """Words behind a colon that are no text of their own yet: "in Project: Maple"."""
+_NAME_WORDS = 2
 _ANNOUNCED = "follows words that announce a text"
 _LISTED = "in a list"
 _STYLES = "is one of several lines that may have different authors"
@@ -75,6 +78,15 @@ class Passage:
     def is_quotation(self) -> bool:
         """True if its lines are marked as a quotation."""
         return self.why == _QUOTED_LINE
+
+    def may_go_on(self, *, in_lines: bool) -> bool:
+        """True if the next message may belong to it, being the last of a message; ``in_lines`` of several.
+
+        A single line under a name, as in the notes of a call, has an end.
+        """
+        if self.is_uncertain:
+            return in_lines and self.why == _ANNOUNCED
+        return bool(self.why) and not self.is_quotation
 
 
 def typed_in(turn: Turn) -> str:
@@ -142,7 +154,11 @@ def _parts(message: str) -> Iterator[tuple[int, str, str]]:
     else:
         numbered = [(number, part) for number, line in enumerate(lines) for part in _before_lead(line)]
         whys = _whys(numbered)
-        yield from ((number, part, why) for (number, part), why in zip(numbered, whys, strict=True))
+        for (number, part), why in zip(numbered, whys, strict=True):
+            # A question states nothing.
+            asks = why in (*_DOUBTS, _BETWEEN)
+            for sentence in _SENTENCE_GAP.split(part) if asks else (part,):
+                yield number, sentence, "" if asks and _is_question(sentence) else why
         return
     yield from ((number, line, whole) for number, line in enumerate(lines))
 
@@ -185,19 +201,60 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
         whole = _SIGNED
     elif len(own) > _MOST_LINES:
         whole = _LINES
-    is_doubtful = len(own) > 1 and not _is_in_lower_case(own)
-    is_mixed = any(whys)
+    # A question above or below a text may be about it.
+    ends = (lines[place] for place in said[:1] + said[-1:])
+    asks = any(_is_question(line) and not _ITEM.match(line) for line in ends)
+    listed = set() if asks else set(_typed_items(lines))
+    plain = [line for line in own if line not in listed]
+    is_doubtful = len(plain) > 1 and not _is_in_lower_case(plain)
+    if len({numbered[place][0] for place in said}) > 1:
+        titles = plain if len(plain) > 1 else []
+        made = [whys[place] in (_MACHINE_MADE, _DOCUMENT) for place in said]
+        is_doubtful |= asks or any(map(_may_be_name, [*titles, lines[said[-1]]])) or _has_one_alone(made)
+    is_mixed = any(why not in ("", *_ELSEWHERE) for why in whys)
     for number in said:
         if whole:
             whys[number] = whys[number] or whole
+        elif lines[number] in listed:
+            continue
         elif is_mixed and not whys[number] and said[0] < number < said[-1]:
             whys[number] = _BETWEEN
         elif is_doubtful and not whys[number]:
             whys[number] = _STYLES
-        # A question states nothing.
-        if whys[number] in (*_DOUBTS, _BETWEEN) and _is_question(lines[number]):
-            whys[number] = ""
     return whys
+
+
+def _may_be_name(line: str) -> bool:
+    """True if a line may be the name or title of a person, a file or a text."""
+    is_short = _words(line) <= _NAME_WORDS and _OPEN_END.search(line) is not None
+    return is_short and not _ITEM.match(line) and not _has_own_lead(line)
+
+
+def _has_own_lead(line: str) -> bool:
+    lead = _lead_of(line)
+    return lead is not None and _OWN_LEAD.search(lead["lead"]) is not None
+
+
+def _has_one_alone(marks: list[bool]) -> bool:
+    """True if a mark has none beside it, as a path above a text has, but not a line of a log."""
+    around = [False, *marks, False]
+    return any(around[place : place + 3] == [False, True, False] for place in range(len(marks)))
+
+
+def _typed_items(lines: list[str]) -> list[str]:
+    """The items of a list that the person may have typed: several, in lower case, no diff, and not below what
+    may be the name of a person or a file.
+    """
+    items = list(filter(_ITEM.match, lines))
+    is_diff = any(item.lstrip().startswith("+") for item in items)
+    if len(items) < 2 or is_diff or not _is_in_lower_case(items):
+        return []
+    above = next(filter(str.strip, reversed(lines[: lines.index(items[0])])), "")
+    if not above or _has_own_lead(above):
+        return items
+    is_name = _words(above) <= _LABEL_WORDS or _MACHINE.match(above) is not None
+    breaks_off = _lead_of(above) is None and _style(above) == "other" and _OPEN_END.search(above) is not None
+    return [] if is_name or breaks_off else items
 
 
 def _is_header(line: str) -> bool:
@@ -216,11 +273,12 @@ class _Marks:
     is_due: bool = False  # whether what was announced has not begun
     is_quoting: bool = False
     is_list: bool = False  # whether items may be another's
+    is_typed_list: bool = False  # whether items may be the person's
 
     def all(self) -> list[str]:
         """For each line, the form of another's text that it has; empty for none."""
-        items = list(filter(_ITEM.match, self.lines))
-        self.is_list = len(items) > 1 and not _is_in_lower_case(items)
+        self.is_typed_list = bool(_typed_items(self.lines))
+        self.is_list = not self.is_typed_list and sum(map(bool, map(_ITEM.match, self.lines))) > 1
         return [self._mark(number) for number in range(len(self.lines))]
 
     def _mark(self, number: int) -> str:
@@ -232,7 +290,7 @@ class _Marks:
             if line.strip().startswith(self.fence):
                 self.fence = ""
             return _CODE
-        if self.rest == _ANNOUNCED and self.is_due and (_FENCE.match(line) or _QUOTATION.match(line)):
+        if self.rest == _ANNOUNCED and self.is_due and self._is_block(line):
             self.rest = ""  # what was announced is the block
         if self.rest:
             self.is_due = False
@@ -256,10 +314,20 @@ class _Marks:
             opened = _TAG.match(line)
             if opened is not None and f"</{opened[1]}" not in line:
                 self.tag = opened[1]
+            if line.rstrip().endswith((":", "：")) and self._follows(number):
+                self.rest, self.lead, self.is_due = _ANNOUNCED, "", True  # a file's name
             return _MACHINE_MADE
         if self.is_list and _ITEM.match(line):
             return _LISTED
-        return self._announced(line, follows=any(each.strip() for each in self.lines[number + 1 :]))
+        return self._announced(line, follows=self._follows(number))
+
+    def _is_block(self, line: str) -> bool:
+        """True if a block of code, a quotation or a list that the person may have typed begins at a line."""
+        is_typed = self.is_typed_list and _ITEM.match(line)
+        return bool(is_typed or _FENCE.match(line) or _QUOTATION.match(line))
+
+    def _follows(self, number: int) -> bool:
+        return any(each.strip() for each in self.lines[number + 1 :])
 
     def _announced(self, line: str, *, follows: bool) -> str:
         """The doubt about a line that may announce a text, or have it behind a colon."""
@@ -294,7 +362,11 @@ class _Marks:
 def _style(line: str) -> Style:
     """How a line begins, apart from a bullet. "I" and names such as LSP or CamelCase tell nothing."""
     style: Style = "lower"
-    for word in islice(_FIRST.findall(_BULLET.sub("", line)), 2):
+    line = _BULLET.sub("", line)
+    lead = _lead_of(line)
+    if lead is not None and len(lead["lead"].split()) <= _LABEL_WORDS < _words(lead["rest"]):
+        line = lead["rest"]  # a label tells nothing
+    for word in islice(_FIRST.findall(line), 2):
         if word[0].islower():
             return style
         if _TELLS_NOTHING.match(word) is None:
@@ -320,6 +392,7 @@ _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
 _TELLS_NOTHING = expression(r"I(?:['’]\w+)?$|\w[\w'’-]*[A-Z]")
 _BULLET = expression(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _SENTENCE_END = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
+_SENTENCE_GAP = expression(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
 _TAG_QUESTION = expression(r"[,，、]\s*\S+(?:\s\S+)?[?？؟]$")
 _OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
 """The end of a line that is no end of a sentence."""
@@ -339,6 +412,7 @@ _MACHINE = expression(
 """Code, markup, a diff, a table, a path, an address or a log line."""
 _HEADER = expression(
     r"\s*[*_>]*[^\W\d_][^\n:：]{0,24}[*_]*[:：][*_]*\s+\S+@\S+"
+    r"|\s*(?:[\w.-]{1,30}>|\S+@\S+\.\w+)\s+\S"
     r"|\s*(?:\*\*)?@?[\w.-]{1,30}(?:\*\*)?\s+(?:[^\W\d_]+\s+){0,3}\d{1,3}\s*[^\W\d_]{1,10}\s+ago\b"
     r"|\s*(?:\*\*)?@[\w.-]{2,30}(?:\*\*)?\s*(?:[:：]|$|\w+ed\b)"
 )
@@ -350,11 +424,11 @@ _STAMP = expression(
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}\b)[^\n.!?]{0,20})(?:$|[:：\]>-])"
 )
 _SIGN_OFF = expression(
-    r"\n[ \t]*(?:[^\n.!?:]{1,24},\s*\n\s*|[-–—]{1,2}\s*)(?-i:[^\W\d_a-z])[\w.'’-]*(?:"
+    r"\n[ \t]*(?:(?:[^\n.!?:]{1,24},\s*\n\s*|-\s*)(?-i:[^\W\d_a-z])|(?:--|[–—])\s*[^\W\d_])[\w.'’-]*(?:"
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
-_LEAD = expression(r"(?P<lead>[^:：\n.!?。！？]{2,160})(?::(?=\s|$)|：)(?P<rest>.*)$")
+_LEAD = expression(r"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){2,160})(?::(?=\s|$)|：)(?P<rest>.*)$")
 _OWN_LEAD = expression(
     r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e) )*(?:(?:for|when|whenever|before|after"
     r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant|après|para|antes|per|quando|voor|bij|для"

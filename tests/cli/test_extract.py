@@ -10,7 +10,8 @@ from tests.cli.conftest import Command
 from tests.lifecycle.extraction_support import FROM, SESSION, session
 
 TALK = session(
-    ("user", "please look at the tide tables of Aubrac.\n\ndecision: Tide tables are computed in UTC."),
+    ("user", "Please look at the tide tables of Aubrac."),
+    ("user", "Decision: Tide tables are computed in UTC."),
     ("agent", "I look. Priya Raman is our chart lead."),
     ("user", "Priya Raman is our chart lead."),
     project="tidemark",

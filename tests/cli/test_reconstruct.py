@@ -12,12 +12,14 @@ from tests.lifecycle.extraction_support import NAME, SESSION, session
 
 PAGE = "knowledge/projects/tidemark/context.md"
 FIRST = session(
-    ("user", "Please look at the tide tables of Aubrac.\n\nDecision: Tide tables are computed in UTC."),
+    ("user", "Please look at the tide tables of Aubrac."),
+    ("user", "Decision: Tide tables are computed in UTC."),
     ("agent", "Fact: The gauge at Aubrac stamps in local time.\n\nI look."),
     project="tidemark",
 )
 SECOND = session(
-    ("user", "Please print the tables of next week.\n\nDecision: The print is made on Fridays at noon."),
+    ("user", "Please print the tables of next week."),
+    ("user", "Decision: The print is made on Fridays at noon."),
     project="tidemark",
     session="ses_tide0002",
 )

@@ -156,8 +156,8 @@ def test_the_voice_of_an_item_is_found_by_its_words(tmp_path: Path) -> None:
 
 
 def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
-    text = "mine\n> Theirs.\n```\nAlso theirs.\n```\nmine again"
-    assert typed_in(Turn("user", "10:00", (Text(text),))) == "mine\nmine again"
+    text = "this is mine\n> Theirs.\n```\nAlso theirs.\n```\nand mine again"
+    assert typed_in(Turn("user", "10:00", (Text(text),))) == "this is mine\nand mine again"
 
 
 def test_text_pasted_after_an_unclosed_fence_is_not_the_persons_own() -> None:

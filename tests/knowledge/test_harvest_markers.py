@@ -130,7 +130,7 @@ def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
 @each_case(
     ("text", "wanted"),
     [
-        ("playbook: Restart\n1. stop it\n2. start it\n\ndone", "**Restart**: stop it -> start it"),
+        ("playbook: Restart\n1. stop it\n2. start it\n\nthat is all.", "**Restart**: stop it -> start it"),
         ("playbook: Restart\n\n- stop it\n- start it", "**Restart**: stop it -> start it"),
         ("anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
     ],

@@ -26,7 +26,8 @@ from tests.lifecycle.extraction_support import FROM, NOW, SESSION, Space, sessio
 DECISION = "Tide tables are computed in UTC, because summer time moved them."
 LESSON = "Compare a computed tide with the printed table before a release."
 TALK = session(
-    ("user", f"please look at the tide tables of Aubrac.\n\ndecision: {DECISION}"),
+    ("user", "Please look at the tide tables of Aubrac."),
+    ("user", f"Decision: {DECISION}"),
     ("agent", f"Lesson: {LESSON}\n\nI look at them."),
     project="tidemark",
 )
