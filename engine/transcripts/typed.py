@@ -455,7 +455,8 @@ _OWN_LEAD = expression(
 """Announces the person's own words. Every other text before a colon may announce someone else's."""
 _QUOTED = expression(
     r"[\"“„](?=(?:[^\s\"“”„]{1,80}\s+){2}|[^\"”\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})[^\"“”„\n]{8,2000}[\"”“]?"
-    r"|«(?=\s?(?:[^\s»]{1,80}\s+){2})[^»\n]{8,2000}»?"
+    r"|”(?=(?:[^\s”]{1,80}\s+){2})[^”\n]{8,2000}”"
+    r"|«(?=\s?(?:[^\s»]{1,80}\s+){2})[^»\n]{8,2000}»?|»(?=(?:[^\s«»]{1,80}\s+){2})[^«»\n]{8,2000}[«»]"
     r"|(?<!\w)['‘](?=(?:[^\s'’]{1,80}\s+){3})[^'’\n]{12,2000}['’](?!\w)|[「『][^」』\n]{6,2000}[」』]?"
 )
 """Quoted words, at least three: fewer are a name."""
