@@ -149,6 +149,13 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|to|before|after|at|ever)\b",
         _I,
     ),
+    "stress": expression(
+        r"\b(?:emphasi[sz]e|stress|highlight|underline|insist|importance of|(?:is|it['’]s) (?:\w+ )?"
+        r"(?:important|crucial|essential|vital|imperative)(?: to (?:me|us))? (?:that (?:you|we)|to)"
+        r"|(?:important|crucial|key) (?:\w+ )?(?:aspect|practice|point|thing|part|habit|guideline)s?\b)"
+        rf".*{_GENERIC}",
+        _I,
+    ),
     "must": expression(
         rf"{_GENERIC}.{{0,40}}\b(?:must|should|shall|has to|have to|needs? to|ought to|gets?|goes?"
         r"|need|starts?|ends?)\b",
@@ -273,7 +280,10 @@ _UNREAL = expression(
 )
 """Starts a thought, an example or a report."""
 _OWN_PLAN = expression(
-    r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)", _I
+    r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)"
+    r"(?! (?:\w+ )?(?:emphasi[sz]e|stress|highlight|underline|remind|point out|mention|insist|ask|add that"
+    r"|reiterate|repeat|see|request|recommend|encourage|make (?:it )?(?:clear|sure))\b)",
+    _I,
 )
 _RECORDS = expression(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"

@@ -65,9 +65,11 @@ class Group:
 
     @property
     def wording(self) -> str:
-        """The latest statement that says that it holds on, else the clearest."""
+        """The latest statement that says that it holds on, and names what it chooses if any does; else the
+        clearest."""
         said = [each.said for each in self.occurrences]
         clear = [each.text for each in said if each.standing]
+        clear = [text for text in clear if subject_of(text).values] or clear
         text = clear[-1] if clear else max(said, key=lambda each: each.score).text if said else self.first
         line = f"{text[: LONGEST - 1]}…" if len(text) > LONGEST else text
         return line.replace("{#", "{ #")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from engine.rules.judge import Verdict, judged
 from engine.rules.subject import subject_of
@@ -60,6 +60,12 @@ _CONFIRMS = expression(
     re.IGNORECASE,
 )
 """Makes a rule of the sentence before."""
+_REFERS = expression(
+    r"(?:please |always |also |just |simply |then )*(?:start|begin|end|finish|use|add|apply|include|append"
+    r"|prefix|suffix|name|call|write|put|keep|format|mark|wrap|import)\s+(?:them|it|these|those|this|each)\b",
+    re.IGNORECASE,
+)
+"""Says what is to be done with what the sentence before names."""
 _FEWEST_OF_A_PART = 4
 """Words of a part that can stand on its own."""
 _PRONOUN = expression(r"\b(?:them|it|these|those)\b", re.IGNORECASE)
@@ -110,7 +116,7 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
     short sentence that only confirms the one before ("remember that", "always") is read together with it.
     """
     before = ""
-    for sentence in sentences_in(own):
+    for sentence in _joined(sentences_in(own)):
         parts = _parts(sentence)
         if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[0] and judged(parts[0]).is_plain:
             # "From now on" at the start holds for what follows too.
@@ -127,6 +133,23 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
         else:
             yield sentence, whole
         before = sentence
+
+
+def _joined(sentences: Iterable[str]) -> Iterator[str]:
+    """The sentences, one that announces a rule together with the next one, which says what it is."""
+    before = ""
+    for sentence in sentences:
+        both = f"{before}; {sentence}"
+        about = subject_of(sentence)
+        if before and _REFERS.match(sentence) and judged(before).says_so and judged(both).is_plain:
+            if about.values or about.targets:  # else it only says once more what stands before
+                before = both
+        else:
+            if before:
+                yield before
+            before = sentence
+    if before:
+        yield before
 
 
 def _stand_alone(verdicts: Sequence[Verdict]) -> bool:

@@ -9,8 +9,10 @@ values, or turned round, the later one holds.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from engine.rules import words
@@ -124,6 +126,8 @@ _SETTING_OUT = expression(
     r"\b(?:start|begin|continue|keep|get used to|get into the habit of)\s+(?=\w+ing\b)", re.IGNORECASE
 )
 """Says nothing of what a rule is about: "start ending your names with"."""
+_CONCEDES = expression(r"\b(?:even (?:if|though|when)|regardless|whether)\b[^.;]*", re.IGNORECASE)
+"""Says under what else a rule holds, and forbids or lifts nothing: "even if you don't need it"."""
 _INSTEAD = expression(
     r"\b(?:instead|chang\w+ my mind|switch\w*|no longer|any ?more|nicht mehr|stattdessen|en cambio"
     r"|finalement|plutôt|doch lieber)\b",
@@ -145,6 +149,7 @@ class Subject:
     changes: bool  # says that something is different from before
     many: bool  # others of its kind can hold beside it
     allows: bool  # permits what an earlier rule may have forbidden
+    kinds: frozenset[tuple[str, str]]  # a word with the one before it: ("test", "integrat")
 
 
 def stem(word: str) -> str:
@@ -171,7 +176,7 @@ def stems(text: str) -> frozenset[str]:
 @lru_cache(maxsize=8_192)
 def subject_of(text: str) -> Subject:
     """What a rule is about and what it chooses."""
-    text = _SETTING_OUT.sub("", text)
+    text = _CONCEDES.sub("", _SETTING_OUT.sub("", text)) or text
     plain = text.casefold()
     # More words than a few say something else: "not only the implementation but also …".
     off = [match["off"] for match in _CONTRAST.finditer(plain) if len(match["off"].split()) <= _FEW_REJECTED]
@@ -210,7 +215,17 @@ def subject_of(text: str) -> Subject:
         _CHANGES.search(text) is not None,
         _MANY_HOLD.search(plain) is not None,
         _ALLOWS.search(text) is not None,
+        frozenset(_kinds(without.casefold())),
     )
+
+
+def _kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Each stem with the one before it, if both say what a text is about."""
+    found = [
+        "" if word in words.SMALL or len(word) < 2 or stem(word) in words.WEAK else stem(word)
+        for word in _WORD.findall(text)
+    ]
+    yield from ((word, before) for before, word in pairwise(found) if word and before)
 
 
 def _option_stems(subject: Subject) -> frozenset[str]:
@@ -298,11 +313,26 @@ def _relation(part: str, new: str, old: str, common: frozenset[str]) -> Relation
     )
     if changes and is_moved and is_alike and not (one.is_off or one.many):
         return "replaces"
+    whole = subject_of(new)  # a clause may only say when: "when naming arguments, …"
+    mine_all, theirs_all = {*whole.values, *whole.options}, {*other.values, *other.options}
+    if mine_all and theirs_all and mine_all.isdisjoint(theirs_all):
+        return "different"
+    if _differ_in_kind(whole, other):
+        return "different"
     if bool(mine) != bool(theirs) and overlap < 1:
         return "different"
     if one.values != other.values and overlap < _SAME + 0.2:
         return "different"
     return "same" if overlap >= _SAME else "different"
+
+
+def _differ_in_kind(one: Subject, other: Subject) -> bool:
+    """Whether each names another kind of one thing: "unit tests" and "integration tests"."""
+    first, second = dict(one.kinds), dict(other.kinds)
+    return any(
+        first[thing] != second[thing] and first[thing] not in other.topic and second[thing] not in one.topic
+        for thing in first.keys() & second.keys()
+    )
 
 
 def _plain_share(one: frozenset[str], other: frozenset[str]) -> float:

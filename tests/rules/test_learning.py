@@ -56,6 +56,12 @@ def test_a_repeated_request_waits_and_no_agent_is_told_it(engine: Engine, say: S
     assert draft.text in told(engine, "open a draft PR please")
 
 
+def test_a_rule_told_again_without_its_value_keeps_it(engine: Engine, say: Say) -> None:
+    say("2031-01-07", "from now on start the names of all functions with 'f_'")
+    say("2031-01-09", "from now on start the names of all functions as agreed")
+    assert in_force(engine) == ["from now on start the names of all functions with 'f_'"]
+
+
 def test_a_plain_rule_is_in_force_at_once(engine: Engine, say: Say) -> None:
     task = "fix the parser, then run it, and from now on always add a test for every fix"
     say("2031-01-05", task, "always use tabs, never commit to main, and every function needs a docstring")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,19 @@ def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
     assert plain(text) == []
 
 
+def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly() -> None:
+    rows = [json.loads(line) for line in (Path(__file__).parent / "unseen.jsonl").read_text().splitlines()]
+    wrong = [row["text"] for row in rows if row["label"] != "standing" and judged(row["text"]).is_plain]
+    right = [row["text"] for row in rows if row["label"] == "standing" and judged(row["text"]).is_plain]
+    assert len(wrong) <= 2, wrong
+    assert len(right) >= 45, right
+
+
+def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
+    assert plain("I want to stress the importance of checking errors in all your scripts.")
+    assert plain("I want to refactor all your scripts.") == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -163,6 +177,14 @@ def test_what_to_do_about_a_failure_may_be_a_rule(text: str) -> None:
         ),
         ("from now on use tabs, never spaces", ["from now on use tabs, never spaces"]),
         ("use tabs in Makefiles. Always, in every file.", ["use tabs in Makefiles; Always, in every file"]),
+        (
+            "From now on I want another prefix for our table names. Start them with 't_', please.",
+            ["From now on I want another prefix for our table names; Start them with 't_', please"],
+        ),
+        (
+            "From now on end all module names with '_m'. Please apply this consistently.",
+            ["From now on end all module names with '_m'"],
+        ),
     ],
 )
 def test_rules_are_found_within_a_message_about_a_task(text: str, rules: list[str]) -> None:
@@ -230,6 +252,11 @@ def test_a_rule_is_ended_by_saying_that_it_is_not_needed(new: str, old: str) -> 
         ("always run the linter before you push", "always run the tests before you push"),
         ("never commit secrets", "never amend commits"),
         ("always add tests for fixes", "never add tests for prototypes"),
+        ("always write unit tests for fixes", "always write integration tests for fixes"),
+        ("keep feature branches short", "keep release branches short"),
+        ("always import the 'ab' module, even if you don't need it", "always import the 'cd' module"),
+        ("when naming constants, always end them with '_c'", "put a single digit into names of constants"),
+        ("put a single digit into all class names", "use upper case for all class names"),
     ],
 )
 def test_different_wishes_both_hold(new: str, old: str) -> None:
