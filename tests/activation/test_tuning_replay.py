@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Thresholds
-from engine.activation.tuning.replay import figures, flips, histogram, overview, total
+from engine.activation.tuning.replay import alone_text, figures, flips, histogram, overview, total
 from engine.settings.model import PolicyRow
+from engine.topics.model import Activation
 from tests.activation.support import topic
 from tests.activation.tuning_cases import (
     CALIBRATED,
@@ -233,3 +234,17 @@ def test_plotted_messages_are_those_decided_by_thresholds() -> None:
     found = histogram(table_of(decisions, (known,)), "t", 2)
     assert (found.useful, found.noise, found.fixed) == ((1, 1), (1, 1), 2)
     assert histogram(table_of([], (known,)), "t", 3).useful == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("activation", "said"),
+    [
+        ("auto", "a trigger alone activated it 1 time; with activation: gated, labels would count"),
+        ("gated", ""),
+        ("manual", "activated only by hand: the thresholds have no effect"),
+    ],
+)
+def test_what_no_threshold_changes_is_said(activation: Activation, said: str) -> None:
+    known = replace(topic("t", activation=activation), triggers=TRIGGERS)
+    logged = [decision(1, 0.1, hits=["pattern"]), decision(2, 0.9)]
+    assert alone_text(table_of(logged, [known]), "t") == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from math import log
 
@@ -15,6 +16,8 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.changes import Changes, draw_changes
 from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row
 from tui.screens.tune.listing import flipped, nearest
+from tui.screens.tune.log import LogSnapshot
+from tui.screens.tune.state import TuneState
 from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordered, per_day
 
 TODAY = Thresholds(0.25, 0.6)
@@ -268,17 +271,35 @@ def tuning_of(kinds: dict[str, Kind]) -> FakeTuning:
     return FakeTuning(decisions(kinds), [topic(name) for name in kinds], CALIBRATED)
 
 
-def test_unlabelled_decisions_come_first_nearest_to_a_threshold() -> None:
+def test_unlabelled_decisions_come_first_and_those_that_nothing_is_made_of_last() -> None:
     table = tuning_of({"deploy": Kind(30, 30, 40)}).table()
     listing = nearest(table, "deploy", TODAY, {}, {})
     assert listing.total == len(listing.items) == 100
-    far = [
-        min(abs(log(item.score / (1 - item.score) / mark * (1 - mark))) for mark in (0.25, 0.6))
-        for item in listing.items
-    ]
+    assert Thresholds(0.25, 0.6) == TODAY
+
+    def place(score: float) -> tuple[bool, float]:
+        mark = 0.25 if score < 0.25 else 0.6
+        return score < 0.25, abs(log(score / (1 - score) / mark * (1 - mark)))
+
+    places = [place(item.score) for item in listing.items]
     unlabelled = [item.useful is None for item in listing.items]
     assert unlabelled == sorted(unlabelled, reverse=True) and sum(unlabelled) == 40
-    assert far[:40] == sorted(far[:40]) and far[40:] == sorted(far[40:])
+    assert places[:40] == sorted(places[:40]) and places[40:] == sorted(places[40:])
+    assert {below for below, _ in places[:40]} == {False, True}
+
+
+def test_the_screen_opens_on_a_topic_that_can_be_tuned() -> None:
+    topics = [topic("deploy"), topic("freeze", activation="manual")]
+    kinds = {"deploy": Kind(5, 5, 5), "freeze": Kind(2, 2, 2)}
+    table = FakeTuning(decisions(kinds), topics, CALIBRATED).table()
+    log = LogSnapshot(table, overview(table), total(overview(table).values()), 0.1)
+    for asked, shown in (("freeze", "deploy"), ("deploy", "deploy")):
+        state = TuneState(asked)
+        state.take(log)
+        assert state.topic == shown
+    state.choose("freeze")
+    state.take(replace(log, table=copy(table)))
+    assert state.topic == "freeze"
 
 
 def test_the_list_is_limited_and_shows_the_total() -> None:

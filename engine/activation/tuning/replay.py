@@ -147,8 +147,13 @@ def alone_text(table: MessageTable, topic: str) -> str:
     Raises:
         KeyError: There is no such topic.
     """
-    if table.topic(topic).activation == "manual":
+    activation = table.topic(topic).activation
+    if activation == "manual":
         return "activated only by hand: the thresholds have no effect"
+    fires = int((table.fixed(topic) & (table.outcomes(topic) == ACTIVE)).sum())
+    if activation == "auto" and fires:
+        times = "1 time" if fires == 1 else f"{fires:,} times"
+        return f"a trigger alone activated it {times}; with activation: gated, labels would count"
     return ""
 
 

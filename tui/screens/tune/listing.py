@@ -41,8 +41,8 @@ def nearest(
     *,
     limit: int = LISTED,
 ) -> Listing:
-    """The messages that thresholds settle: unlabelled ones first, those nearest to a threshold in log-odds
-    first, then the newest.
+    """The messages that thresholds settle: unlabelled ones first; of them those from the lower threshold on,
+    the nearest to the upper one in log-odds first, then those below it, the nearest first.
     """
     import numpy as np  # noqa: PLC0415 — only this screen needs it
 
@@ -56,8 +56,10 @@ def nearest(
         return np.log(inside / (1 - inside))
 
     marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None] or [1.0]
-    far = np.min([np.abs(logit(table.scores[rows, column]) - logit(mark)) for mark in marks], axis=0)  # type: ignore[operator]
-    order = rows[np.lexsort((-rows, far, table.labels[rows, column] >= 0))[:limit]]
+    scores = table.scores[rows, column]
+    is_below = scores < marks[0]
+    far = np.abs(logit(scores) - logit(np.where(is_below, marks[0], marks[-1])))  # type: ignore[operator]
+    order = rows[np.lexsort((-rows, far, is_below, table.labels[rows, column] >= 0))[:limit]]
     outcomes = table.outcomes(topic, thresholds)
     items = tuple(
         _item(table, topic, row, (outcome := OUTCOMES[outcomes[row]]), outcome, "", saving, learned)

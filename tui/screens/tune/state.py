@@ -86,6 +86,7 @@ class TuneState:
         table, overview = log.table, log.overview
         if table is self.table:
             return
+        is_first = self.table is None
         self.table, self.overview, self.total, self.problem = table, overview, log.total, ""
         self.moves = {
             name: thresholds
@@ -99,6 +100,9 @@ class TuneState:
         if not relabelled:
             self._listed = None
         self.sort()
+        if is_first and self.known and table.topic(self.topic).activation == "manual":
+            # Nothing of the one it was opened for can be tuned.
+            self.choose(next((n for n in self.names if table.topic(n).activation != "manual"), self.topic))
 
     def sort(self) -> None:
         """Sorts the topics; the selected one stays selected while it is listed."""
