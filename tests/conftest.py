@@ -11,15 +11,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+
+# As in the program; before numpy is imported. With a thread for each CPU a fit takes twice as much of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from engine.activation.scorer.store import FIT_PATH
+from engine.activation.scorer import fit
+from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.scorer import CalibratedScorer
+from engine.activation.scorer.store import FIT_PATH, fingerprint
+from engine.activation.scorer.texts import TopicTexts
 from engine.engine import Engine
+from engine.pipeline import calibrated
+from engine.topics.model import Topic
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
@@ -93,6 +102,29 @@ def _fast_fsync() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: os.fstat(file if isinstance(file, int) else file.fileno()))
+        yield
+
+
+_FIT = fit.fit
+_fits: dict[str, Fitted] = {}
+
+
+class _RememberingScorer(CalibratedScorer):
+    """Fits the same texts once in a process: a fit takes a second and depends on nothing else."""
+
+    def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
+        if fit.fit is not _FIT:  # a test's own
+            return super()._fit(topics, texts)
+        key = fingerprint(texts, self._vectors.version)
+        if key not in _fits:
+            _fits[key] = super()._fit(topics, texts)
+        return _fits[key]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _remembered_fits() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrated, "CalibratedScorer", _RememberingScorer)
         yield
 
 
