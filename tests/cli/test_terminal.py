@@ -126,6 +126,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     start: Start, tmp_path: Path
 ) -> None:
     terminal = start("demo", tmp_path / "sample")
+    terminal.until(lambda text: "creating the sample workspace" in text, "what takes some seconds")
     terminal.until(
         lambda text: all(f"{number} {name}" in text for number, name in enumerate(
             ("feed", "activation", "digest", "ledger", "budget"), 1))

@@ -56,7 +56,7 @@ How did the rollout of version {day} go?
 The rollout of version {day} went through in {day} minutes; the gauge at Kattvik was slow.
 """
 QUICK = "watchers:\n  preset: spec\n"
-"""Without a fit, which takes seconds in a process of its own and is tested with the sample and with labels."""
+"""Without a fit, which takes seconds in a new process; the sample and labels are tested with one."""
 MESSAGE = "How do we deploy the rollout to the gauge at Kattvik?"
 
 
