@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
 from engine.activation.scorer import fit
@@ -169,16 +170,32 @@ def _isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
         monkeypatch.delenv(name, raising=False)
 
 
+def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that is read by all workers, made by the first that needs it."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    made = shared / name
+    with FileLock(shared / f"{name}.lock"):
+        if not made.exists():
+            # A worker that fails leaves nothing half made for the others.
+            place = factory.mktemp(name)
+            make(place)
+            place.rename(made)
+    return made
+
+
 @pytest.fixture(scope="session")
 def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in GIT_IDENTITY.items():
-            patch.setenv(name, value)
-        root = tmp_path_factory.mktemp("pristine") / "memory"
-        initialise(root, sample=True, today=SAMPLE_DAY)
-        # One pack instead of hundreds of files: it is copied for every test that changes something.
-        subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
-    return root
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in GIT_IDENTITY.items():
+                patch.setenv(name, value)
+            initialise(folder / "memory", sample=True, today=SAMPLE_DAY)
+            # One pack instead of hundreds of files: it is copied for every test that changes something.
+            subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=folder / "memory", check=True)
+
+    return _made_once(tmp_path_factory, "pristine", make) / "memory"
 
 
 Folder = list[tuple[str, os.stat_result, bytes | None]]
@@ -221,11 +238,14 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
     Without the fit each process that traces a message would load scikit-learn.
     """
-    root = tmp_path_factory.mktemp("derived") / "memory"
-    shutil.copytree(_pristine_sample, root, symlinks=True)
-    with Engine.open(root) as engine:
-        engine.refresh_index()
-        engine.trace("hello")
+
+    def make(folder: Path) -> None:
+        shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
+        with Engine.open(folder / "memory") as engine:
+            engine.refresh_index()
+            engine.trace("hello")
+
+    root = _made_once(tmp_path_factory, "derived", make) / "memory"
     return [root / "memory.db", root / FIT_PATH, *(root / "scratch").glob("s*.i*")]
 
 
