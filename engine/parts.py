@@ -241,7 +241,7 @@ class Parts(BasicParts):
                 completer_for(config.harvest),
                 completer_for(config.gate),
             ],
-            lambda message: self.pipeline.process(message, record=False, ask=False),
+            lambda message: self.pipeline.process(message, record=False, ask=False, explained=False),
             self.edited,
         )
 

@@ -11,15 +11,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+# As in the program; before numpy is imported. With a thread for each CPU a fit takes twice as much of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
-from engine.activation.scorer.store import FIT_PATH
+from engine.activation.scorer import fit
+from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.scorer import CalibratedScorer
+from engine.activation.scorer.store import FIT_PATH, fingerprint
+from engine.activation.scorer.texts import TopicTexts
 from engine.engine import Engine
+from engine.pipeline import calibrated
+from engine.topics.model import Topic
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
@@ -96,6 +106,29 @@ def _fast_fsync() -> Iterator[None]:
         yield
 
 
+_FIT = fit.fit
+_fits: dict[str, Fitted] = {}
+
+
+class _RememberingScorer(CalibratedScorer):
+    """Fits the same texts once in a process: a fit takes a second and depends on nothing else."""
+
+    def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
+        if fit.fit is not _FIT:  # a test's own
+            return super()._fit(topics, texts)
+        key = fingerprint(texts, self._vectors.version)
+        if key not in _fits:
+            _fits[key] = super()._fit(topics, texts)
+        return _fits[key]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _remembered_fits() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrated, "CalibratedScorer", _RememberingScorer)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _utc() -> Iterator[None]:
     """Set the machine's time zone to UTC; a test may set another one."""
@@ -137,16 +170,32 @@ def _isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
         monkeypatch.delenv(name, raising=False)
 
 
+def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that is read by all workers, made by the first that needs it."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    made = shared / name
+    with FileLock(shared / f"{name}.lock"):
+        if not made.exists():
+            # A worker that fails leaves nothing half made for the others.
+            place = factory.mktemp(name)
+            make(place)
+            place.rename(made)
+    return made
+
+
 @pytest.fixture(scope="session")
 def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in GIT_IDENTITY.items():
-            patch.setenv(name, value)
-        root = tmp_path_factory.mktemp("pristine") / "memory"
-        initialise(root, sample=True, today=SAMPLE_DAY)
-        # One pack instead of hundreds of files: it is copied for every test that changes something.
-        subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
-    return root
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in GIT_IDENTITY.items():
+                patch.setenv(name, value)
+            initialise(folder / "memory", sample=True, today=SAMPLE_DAY)
+            # One pack instead of hundreds of files: it is copied for every test that changes something.
+            subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=folder / "memory", check=True)
+
+    return _made_once(tmp_path_factory, "pristine", make) / "memory"
 
 
 Folder = list[tuple[str, os.stat_result, bytes | None]]
@@ -189,11 +238,14 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
     Without the fit each process that traces a message would load scikit-learn.
     """
-    root = tmp_path_factory.mktemp("derived") / "memory"
-    shutil.copytree(_pristine_sample, root, symlinks=True)
-    with Engine.open(root) as engine:
-        engine.refresh_index()
-        engine.trace("hello")
+
+    def make(folder: Path) -> None:
+        shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
+        with Engine.open(folder / "memory") as engine:
+            engine.refresh_index()
+            engine.trace("hello")
+
+    root = _made_once(tmp_path_factory, "derived", make) / "memory"
     return [root / "memory.db", root / FIT_PATH, *(root / "scratch").glob("s*.i*")]
 
 

@@ -94,7 +94,13 @@ class WatcherPipeline:
         self._guard = threading.Lock()
 
     def process(
-        self, message: Message | str, direction: Direction = "input", *, record: bool = True, ask: bool = True
+        self,
+        message: Message | str,
+        direction: Direction = "input",
+        *,
+        record: bool = True,
+        ask: bool = True,
+        explained: bool = True,
     ) -> Trace:
         """The trace of a message; waits for the gate.
 
@@ -104,6 +110,7 @@ class WatcherPipeline:
             direction: Used if the message is a text.
             ask: If false, only calculated and cached answers count, and every other question fails as not
                 asked.
+            explained: If false, no row says which words and signals led to its score, which is half the work.
         """
         message = message if isinstance(message, Message) else Message(message, direction)
         is_input = message.direction == "input"
@@ -128,7 +135,8 @@ class WatcherPipeline:
                 is_input=is_input,
                 hits_of=hits_of,
             )
-            explained = readable(self._scorer.explain(scored, hits, worth_explaining(candidates)), scored)
+            named = worth_explaining(candidates) if explained else []
+            explanations = readable(self._scorer.explain(scored, hits, named), scored)
             tier2_ms = _ms_since(started)
             if self.gate.provider.name == OFFERING:
                 candidates = offering(above_chance(candidates, deciding))
@@ -147,7 +155,7 @@ class WatcherPipeline:
             self._gate_settings.max_calls_per_message,
             offers=self.gate.provider.name == OFFERING,
         )
-        rows = rows_of(candidates, answers, explained, context)
+        rows = rows_of(candidates, answers, explanations, context)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(

@@ -54,6 +54,8 @@ def answer_standalone(
         else:
             _end(call, is_loaded=False)
         gc.disable()  # the process is short-lived; collection would take a twentieth of its time
+        # As in ``autopoiesis``: the matrices are small, and numpy's threads cost more than they save.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from engine.agents.hooks import Hooks  # noqa: PLC0415 — loads the engine, once for both processes
         from engine.agents.listener import linger  # noqa: F401, PLC0415 — as above
         from engine.context import tokens  # noqa: PLC0415 — loads the prompt code

@@ -70,7 +70,8 @@ class Playbooks:
     """Makes playbooks. Safe to use from several threads.
 
     ``models`` gives the configured models, the preferred one first. ``process`` traces a message without
-    logging it or asking anybody. ``edited`` is called with the path of a topic's file that was written.
+    logging or explaining it or asking anybody. ``edited`` is called with the path of a topic's file that was
+    written.
     """
 
     files: Files

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from engine.errors import AutopoiesisError
@@ -65,6 +66,7 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", f"import sys; sys.path.append({_HOME!r}); {code}", *arguments]
 
 
+@lru_cache(maxsize=4)
 def _in_full(path: str) -> str:
     """A path list without relative folders."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())

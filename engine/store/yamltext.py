@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import DocumentError
@@ -119,7 +119,7 @@ def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) 
         anchors,
             aliases or tags.
     """
-    node = compose(text, first_line=first_line, max_bytes=max_bytes)
+    node = _remembered(text, first_line, max_bytes)
     if node is None:
         return Mapping(line=first_line)
     if node.kind != "mapping":
@@ -137,6 +137,14 @@ def compose(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES
     """
     _check_characters(text, first_line, max_bytes)
     return _Composer(text, first_line).root()
+
+
+@lru_cache(maxsize=256)
+def _remembered(text: str, first_line: int, max_bytes: int) -> Node | None:
+    """As ``compose``; its result is only read. One command reads the same headers for topics, for links and
+    for the index.
+    """
+    return compose(text, first_line=first_line, max_bytes=max_bytes)
 
 
 def to_value(node: Node) -> object:

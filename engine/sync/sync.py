@@ -188,10 +188,14 @@ class Sync:
             raise RepositoryError(found.why, where=str(self.repository.workspace.root), hint=found.hint)
 
     def _count(self, revision: str, beyond: str | None) -> int:
+        if revision == beyond:  # most syncs, which ask this several times
+            return 0
         options = ("rev-list", "--count", revision, *([f"^{beyond}"] if beyond else []))
         return int(self.repository.git.run(*options).text)
 
     def _base(self, ours: str, theirs: str) -> str:
+        if ours == theirs:
+            return ours
         return self.repository.git.run("merge-base", ours, theirs, accept=(0, 1)).text
 
     def _note_seen(self, remote: Remote, theirs: str | None, *, rewound: bool = False) -> None:

@@ -76,7 +76,7 @@ def starting(root: Path) -> str:
 
 
 def test_of_many_hooks_one_loads_the_engine_and_all_are_told(sample: Path) -> None:
-    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(12)]
+    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(6)]
     assert all("topic:github-pr-review" in output(hook) for hook in hooks)
     assert loaded(sample) == 1
     wait_until(lambda: not os.path.exists(starting(sample)))
@@ -85,9 +85,9 @@ def test_of_many_hooks_one_loads_the_engine_and_all_are_told(sample: Path) -> No
 def test_without_a_process_that_lingers_each_hook_loads_the_engine(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
-    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(4)]
+    hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(2)]
     assert all("topic:github-pr-review" in output(hook) for hook in hooks)
-    assert loaded(sample) == 4
+    assert loaded(sample) == 2
 
 
 def test_a_hook_waits_for_one_that_loads_until_that_is_killed(sample: Path) -> None:
@@ -139,7 +139,7 @@ def test_more_requests_than_are_answered_at_once_wait_for_their_turn(sample: Pat
         listener = Listener(engine)
         listener.start()
         assert listener.listening.wait(60)
-        hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(24)]
+        hooks = [started(sample, prompt(f"crowd-{number}")) for number in range(9)]
         assert all("topic:github-pr-review" in output(hook) for hook in hooks)
         listener.stop()
     assert not Path(f"{sample}.loaded").exists()

@@ -29,7 +29,7 @@ def git(root: Path, *arguments: str) -> str:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("count", "until"), [(4, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
+    ("count", "until"), [(3, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
 )
 def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, count: int, until: float) -> None:
     root = tmp_path / "w"
@@ -66,7 +66,7 @@ def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, count: 
     assert revisions and revisions <= known
     paths = (".", ":!scratch", ":!logs/tuning")
     assert git(root, "status", "--porcelain", "--untracked-files=all", "--", *paths) == ""
-    if count > 4:
+    if count > 3:
         print(
             f"\n{len(answers):,} commands of {count} processes in {until:g} s, {len(revisions)} commits"
             " acknowledged: all in the history, index clean, no stray message"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import sys
 import termios
 import time
@@ -99,9 +100,11 @@ Start = Callable[..., Terminal]
 
 
 @pytest.fixture
-def sample(sample: Path) -> Path:
-    """Without the only topic with a language; loading the language model takes half a second per process."""
-    (sample / "topics/german.md").unlink()
+def quick(sample: Path) -> Path:
+    """The sample without its conversations, all of which the workbench traces when it starts. Its topics are
+    those of its fit, so that no process makes another.
+    """
+    shutil.rmtree(sample / "raw/conversations")
     return sample
 
 
@@ -123,6 +126,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     start: Start, tmp_path: Path
 ) -> None:
     terminal = start("demo", tmp_path / "sample")
+    terminal.until(lambda text: "creating the sample workspace" in text, "what takes some seconds")
     terminal.until(
         lambda text: all(f"{number} {name}" in text for number, name in enumerate(
             ("feed", "activation", "digest", "ledger", "budget"), 1))
@@ -145,10 +149,10 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     assert terminal.process.exitstatus == 0
 
 
-def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(sample: Path, tmp_path: Path) -> None:
+def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(quick: Path, tmp_path: Path) -> None:
     """As under ``make``: the session leader gets the signal and keeps waiting."""
     number = tmp_path / "number"
-    terminal = NestedTerminal([str(sample), str(number)], 80, 24)
+    terminal = NestedTerminal([str(quick), str(number)], 80, 24)
     terminal.until(lambda text: "1 feed" in text, "the workbench")
     _wait_until(lambda: number.exists() and bool(number.read_text()))
     workbench = int(number.read_text())
@@ -171,8 +175,8 @@ def _is_running(process: int) -> bool:
     return state != "Z"
 
 
-def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, sample: Path) -> None:
-    terminal = start("open", sample, TERM="dumb")
+def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, quick: Path) -> None:
+    terminal = start("open", quick, TERM="dumb")
     terminal.process.expect(pexpect.EOF, timeout=60)
     terminal.process.wait()
     written = terminal.process.before or b""
@@ -180,8 +184,8 @@ def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, sample: Path) -> N
     assert terminal.process.exitstatus == 1
 
 
-def test_nothing_is_drawn_while_nothing_changes(start: Start, sample: Path) -> None:
-    terminal = start("open", sample)
+def test_nothing_is_drawn_while_nothing_changes(start: Start, quick: Path) -> None:
+    terminal = start("open", quick)
     terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
     end = time.monotonic() + 60
     while terminal.read(1.5):

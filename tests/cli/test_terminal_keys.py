@@ -10,22 +10,22 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.cli.test_terminal import Terminal
+from tests.cli.test_terminal import Terminal, quick
+
+__all__ = ["quick"]
 
 Open = Callable[..., Terminal]
 
 
 @pytest.fixture
-def bench(sample: Path) -> Iterator[Open]:
+def bench(quick: Path) -> Iterator[Open]:
     """Open the workbench on the sample and wait until it is ready."""
     opened: list[Terminal] = []
-    # The only topic with a language; loading the language model takes half a second per process.
-    (sample / "topics/german.md").unlink()
 
     def begin(columns: int = 120, lines: int = 24, **environment: str) -> Terminal:
-        terminal = Terminal(["open", str(sample)], columns, lines, **environment)
+        terminal = Terminal(["open", str(quick)], columns, lines, **environment)
         opened.append(terminal)
-        terminal.until(lambda text: "● live" in text and "14 topics ▸" in text, "the workbench")
+        terminal.until(lambda text: "● live" in text and "15 topics ▸" in text, "the workbench")
         return terminal
 
     yield begin
@@ -61,9 +61,10 @@ def _contains_all(words: tuple[str, ...], text: str) -> bool:
     return all(word in text for word in words)
 
 
-def test_an_editor_that_cannot_start_is_reported_and_the_workbench_keeps_running(
+def test_neither_an_editor_that_cannot_start_nor_its_signals_end_the_workbench(
     bench: Open, tmp_path: Path
 ) -> None:
+    """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim handles both itself."""
     editor = tmp_path / "editor"
     terminal = bench(200, EDITOR=str(editor), VISUAL="")
     # Single words, as the message wraps depending on the length of the path.
@@ -75,22 +76,14 @@ def test_an_editor_that_cannot_start_is_reported_and_the_workbench_keeps_running
         terminal.until(partial(_contains_all, words), f"the reason, if {case}")
         editor.write_bytes(b"\x7fELF this is no program")
         editor.chmod(0o755)
-    terminal.process.send("1?")
-    terminal.until(lambda text: "Go to the digest" in text, "the help in the running workbench")
-
-
-def test_signals_meant_for_the_editor_do_not_end_the_workbench(bench: Open, tmp_path: Path) -> None:
-    """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim handles both itself."""
-    editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\ntrap : INT QUIT\nkill -INT 0\nkill -QUIT 0\n")
-    editor.chmod(0o755)
-    terminal = bench(EDITOR=str(editor), VISUAL="")
+    shown = terminal.raw.count(b"\x1b[?1049h")
     terminal.process.send("3e")
     terminal.until(
-        lambda _: (parts := terminal.raw.split(b"\x1b[?1049h"))[2:] != [] and b"live" in parts[-1],
+        lambda _: (parts := terminal.raw.split(b"\x1b[?1049h"))[shown + 1 :] != [] and b"live" in parts[-1],
         "the workbench again",
     )
-    terminal.process.send("?")
+    terminal.process.send("1?")
     terminal.until(lambda text: "Go to the digest" in text, "the help in the running workbench")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.engine import Engine
 from tests.cli.conftest import Command
 
 
@@ -145,12 +146,12 @@ def test_hooks_run_for_commits_made_by_hand(apo: Command, tmp_path: Path) -> Non
     assert done.returncode != 0 and "refused by the hook" in done.stderr
 
 
-def test_demo_without_a_terminal_prints_trace_and_outline(apo: Command, tmp_path: Path) -> None:
-    root = tmp_path / "sample"
-    ran = apo("demo", root)
-    assert ran.code == 0
+def test_demo_without_a_terminal_prints_trace_and_outline(apo: Command, sample: Path) -> None:
+    """What it prints when it creates the sample is tested on a terminal."""
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+    ran = apo("demo", sample)
+    assert ran.code == 0 and "creating the sample" not in ran.out
     assert "● " in ran.out and "github-pr-review" in ran.out
     assert "end of the stable prefix" in ran.out and "budget by slot" in ran.out
     assert "of your rules apply here" in ran.out
-    again = apo("demo", root)
-    assert again.code == 0 and "creating the sample" not in again.out

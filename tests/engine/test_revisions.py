@@ -55,6 +55,8 @@ How did the rollout of version {day} go?
 
 The rollout of version {day} went through in {day} minutes; the gauge at Kattvik was slow.
 """
+QUICK = "watchers:\n  preset: spec\n"
+"""Without a fit, which takes seconds in a new process; the sample and labels are tested with one."""
 MESSAGE = "How do we deploy the rollout to the gauge at Kattvik?"
 
 
@@ -65,7 +67,7 @@ def write(root: Path, path: str, text: str | bytes) -> None:
 
 
 def first_state(root: Path) -> None:
-    write(root, "memory-config.yaml", "context_compiler:\n  token_budget: 4096\n")
+    write(root, "memory-config.yaml", f"{QUICK}context_compiler:\n  token_budget: 4096\n")
     write(root, ".gitignore", "scratch/\nmemory.db*\n")
     write(root, "knowledge/prompts/system.md", "You keep the gauges running.\n")
     write(root, "knowledge/identity/SOUL.md", "# Soul\n\nCalm.\n")
@@ -182,6 +184,7 @@ def test_the_prompt_of_the_sample_equals_that_of_a_clone(sample: Path, tmp_path:
 
 
 def test_labels_committed_at_the_revision_are_used(root: Path, engine: Engine, tmp_path: Path) -> None:
+    (root / "memory-config.yaml").write_text("context_compiler:\n  token_budget: 4096\n")
     with Engine.open(root) as early:
         early.trace("Please deploy the rollout now", record=True)
         decision = next(iter(early.decision_log.read().decisions))

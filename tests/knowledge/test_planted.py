@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,23 @@ PLANTED_OF = {"first": planted.FIRST, "second": planted.SECOND}
 HONEST_OF = {"first": honest.FIRST, "second": honest.SECOND}
 
 
-def written(scene: Scene, root: Path) -> tuple[list[Item], dict[ItemKey, str]]:
+Written = Callable[[Scene], tuple[list[Item], dict[ItemKey, str]]]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """Harvests a scene; once, as each is needed for what is held of it and for what is not."""
+    known: dict[str, tuple[list[Item], dict[ItemKey, str]]] = {}
+
+    def once(scene: Scene) -> tuple[list[Item], dict[ItemKey, str]]:
+        if scene.name not in known:
+            known[scene.name] = harvested(scene, tmp_path_factory.mktemp("scene"))
+        return known[scene.name]
+
+    return once
+
+
+def harvested(scene: Scene, root: Path) -> tuple[list[Item], dict[ItemKey, str]]:
     """Returns items written without review, and reasons for held ones; refused items are in neither."""
     source = source_of(root, scene.text, f"talk{scene.suffix}")
     assert source.state == "read", scene.name
@@ -54,12 +71,12 @@ def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
 
 
 @EACH_SET
-def test_nothing_planted_is_written_without_review(which: str, tmp_path: Path) -> None:
+def test_nothing_planted_is_written_without_review(which: str, written: Written) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     escaped: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
-    for number, scene in enumerate(PLANTED_OF[which]):
-        through, _ = written(scene, tmp_path / str(number))
+    for scene in PLANTED_OF[which]:
+        through, _ = written(scene)
         for cell in ((scene.route, scene.language), (f"({scene.shown})", scene.language)):
             totals[cell] += len(scene.planted)
             escaped[cell] += sum(key(item) not in scene.own for item in through)
@@ -89,12 +106,12 @@ def test_no_planted_marker_is_written_without_review(which: str, tmp_path: Path)
 
 
 @EACH_SET
-def test_little_genuine_text_is_held(which: str, tmp_path: Path) -> None:
+def test_little_genuine_text_is_held(which: str, written: Written) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     waits: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
-    for number, scene in enumerate((*HONEST_OF[which], *PLANTED_OF[which])):
-        through, waiting = written(scene, tmp_path / str(number))
+    for scene in (*HONEST_OF[which], *PLANTED_OF[which]):
+        through, waiting = written(scene)
         kept = {key(item) for item in through}
         # Text planted elsewhere in the conversation is outside text as well.
         cell = (scene.route if scene.shown == "own" else "beside planted", scene.language)

@@ -9,6 +9,7 @@ import pytest
 from tests.sharing.git_crypt import install_stand_in
 from tests.sync.conftest import _identity as _identity
 from tests.sync.conftest import _pristine as _pristine
+from tests.sync.conftest import _start as _start
 from tests.sync.conftest import machines as machines
 from tests.sync.machines import git
 

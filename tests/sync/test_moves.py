@@ -16,12 +16,7 @@ PAGE = "# Tides\n\n" + "".join(f"Line {number} of a page that is known again.\n\
 OTHER = "# Harbours\n\nA page of its own.\n"
 
 
-def _seeded(machines: Machines) -> tuple[Machine, Machine]:
-    desk, laptop, _ = machines
-    desk.write("topics/old.md", PAGE)
-    desk.sync()
-    laptop.sync()
-    return desk, laptop
+SYNCED = {"topics/old.md": PAGE}
 
 
 def _move(machine: Machine) -> None:
@@ -32,7 +27,7 @@ def _move(machine: Machine) -> None:
 def test_a_decision_about_a_place_that_both_took_is_followed(
     machines: Machines, side: Side, kept: str
 ) -> None:
-    desk, laptop = _seeded(machines)
+    desk, laptop, _ = machines
     desk.write("topics/new.md", OTHER)
     desk.sync()
     _move(laptop)
@@ -46,7 +41,7 @@ def test_a_decision_about_a_place_that_both_took_is_followed(
 def test_a_decision_about_a_file_moved_onto_one_of_ours_is_followed(
     machines: Machines, side: Side, kept: str
 ) -> None:
-    desk, laptop = _seeded(machines)
+    desk, laptop, _ = machines
     _move(desk)
     desk.sync()
     laptop.write("topics/new.md", OTHER)
@@ -58,7 +53,7 @@ def test_a_decision_about_a_file_moved_onto_one_of_ours_is_followed(
 
 @pytest.mark.parametrize("side", ["theirs", "ours"])
 def test_edits_to_a_file_that_was_moved_onto_one_of_ours_are_kept(machines: Machines, side: Side) -> None:
-    desk, laptop = _seeded(machines)
+    desk, laptop, _ = machines
     desk.edit("topics/old.md", "Line 3 of", "On the desk, line 3 of")
     _move(desk)
     desk.sync()
@@ -73,7 +68,7 @@ def test_edits_to_a_file_that_was_moved_onto_one_of_ours_are_kept(machines: Mach
 
 
 def test_a_file_that_both_moved_is_not_overwritten_where_one_rewrote_it(machines: Machines) -> None:
-    desk, laptop = _seeded(machines)
+    desk, laptop, _ = machines
     _move(desk)
     desk.sync()
     (laptop.root / "topics/old.md").unlink()

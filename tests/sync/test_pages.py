@@ -38,13 +38,12 @@ make wheel
 """
 
 
+SYNCED = {PAGE: TEXT}
+
+
 @pytest.fixture
 def seeded(machines: Machines) -> tuple[Machine, Machine]:
-    desk, laptop, _ = machines
-    desk.write(PAGE, TEXT)
-    desk.sync()
-    laptop.sync()
-    return desk, laptop
+    return machines[:2]
 
 
 def synced(desk: Machine, laptop: Machine, take: Side | None = None) -> str:

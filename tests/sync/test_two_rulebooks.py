@@ -18,7 +18,7 @@ from engine.sync.model import Side
 from tests.sync.machines import Machine
 
 LIVES = [
-    pytest.param(40, 1, id="life01"),
+    pytest.param(25, 1, id="life01"),
     *(pytest.param(60, seed, marks=pytest.mark.thorough, id=f"life{seed:02}") for seed in range(2, 40)),
 ]
 PAGE = "knowledge/people/ada.md"

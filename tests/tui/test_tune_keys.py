@@ -57,7 +57,7 @@ async def test_keys_move_the_held_threshold_whatever_has_the_focus(run: Run) -> 
     async with open_tune(run) as driven:
         for panel in ("1", "2", "3"):
             await driven.press(panel)
-            for key, after in MOVES.items():
+            for key, after in list(MOVES.items())[:: 1 if panel == "1" else 4]:
                 await driven.press(key)
                 assert driven.now == Thresholds(0.25, after), (panel, key)
                 assert f".60 ▸ .{round(after * 100)}" in driven.line("active at")
