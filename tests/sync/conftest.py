@@ -34,7 +34,7 @@ def _start(_pristine: Path, request: pytest.FixtureRequest) -> Path:
     files: dict[str, str] = getattr(request.module, "SYNCED", {})
     if not files:
         return _pristine / "pristine"
-    place = _pristine / request.module.__name__
+    place = _pristine / str(request.module.__name__)
     with _one_identity():
         desk, laptop, _ = copied(_pristine / "pristine", place)
         for path, text in files.items():
