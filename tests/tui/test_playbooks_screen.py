@@ -76,8 +76,9 @@ async def test_the_past_is_played_in_the_background(run: Run, engine: FakeEngine
     async with run((120, 40)) as workbench:
         driven = PlaybooksDriven(workbench.app, workbench.pilot, workbench.engine)
         await driven.send("P")
-        await driven.until(lambda: "playing your past: 100 of 200 messages" in driven.text)
-        assert "code-review" in driven.text
+        await driven.until(
+            lambda: "playing your past: 100 of 200 messages" in driven.text and "code-review" in driven.text
+        )
         engine.blocked["replay_all"].set()
         await driven.settle()
         assert "playing" not in driven.text
