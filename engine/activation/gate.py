@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import (
-    BatchGate,
     GateProvider,
     GateQuestion,
     InstantGate,
@@ -41,7 +40,6 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._instant = provider if isinstance(provider, InstantGate) else None
-        self._batch_size = provider.batch_size if isinstance(provider, BatchGate) else 1
         self._settings = settings
         self._cache = cache if provider.identity else None
         self._loop: LoopThread | None = None
@@ -74,9 +72,8 @@ class Gate:
             "failed", provider.name, provider.model, reason="not asked: the message is not live"
         )
         outcomes = self._immediate(questions)
-        for call in self._calls(questions, outcomes):
-            for index in call:
-                outcomes[index] = unknown
+        for index in self._asked(questions, outcomes):
+            outcomes[index] = unknown
         return tuple(outcomes)
 
     async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
@@ -89,17 +86,16 @@ class Gate:
             The outcomes; ``None`` for a question beyond the number of calls that a message may cost.
         """
         outcomes = self._immediate(questions)
-        calls = self._calls(questions, outcomes)
-        if calls:
+        places = self._asked(questions, outcomes)
+        if places:
             from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — imports asyncio
 
-            asked = [[questions[index] for index in call] for call in calls]
+            asked = [questions[index] for index in places]
             answers = await ask_all(
                 self.provider, asked, deadline=self.deadline, concurrency=self._settings.concurrency
             )
-            for call, answered in zip(calls, answers, strict=True):
-                for index, answer in zip(call, answered, strict=True):
-                    outcomes[index] = answer
+            for index, answer in zip(places, answers, strict=True):
+                outcomes[index] = answer
             await in_thread(self._remember, asked, answers)
         return tuple(outcomes)
 
@@ -110,8 +106,8 @@ class Gate:
         open and nothing outlasts the deadline.
         """
         outcomes = self._immediate(questions)
-        calls = self._calls(questions, outcomes)
-        if not calls:
+        places = self._asked(questions, outcomes)
+        if not places:
             return tuple(outcomes)
         from engine.providers.loop import LoopThread  # noqa: PLC0415 — imports asyncio
 
@@ -125,9 +121,8 @@ class Gate:
         failed = timed_out(self.provider, self.deadline)
         if self._loop is not loop:
             failed = replace(failed, reason="cancelled: the gate was closed", latency_ms=0.0)
-        for call in calls:
-            for index in call:
-                outcomes[index] = failed
+        for index in places:
+            outcomes[index] = failed
         return tuple(outcomes)
 
     def close(self) -> None:
@@ -138,27 +133,22 @@ class Gate:
             # A provider that holds connections closes those of the loop.
             loop.close(getattr(self.provider, "aclose", None))
 
-    def _calls(
-        self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]
-    ) -> list[list[int]]:
-        """The indexes of the questions to ask, one list for each call."""
+    def _asked(self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]) -> list[int]:
+        """The indexes of the questions to ask, in order."""
         open_ = [index for index, outcome in enumerate(outcomes) if outcome is None]
-        room = self._settings.max_calls_per_message * self._batch_size
+        room = self._settings.max_calls_per_message
         if len(open_) > room:
             open_.sort(key=lambda index: (questions[index].distance, questions[index].topic))
             open_ = sorted(open_[:room])
-        return [open_[start : start + self._batch_size] for start in range(0, len(open_), self._batch_size)]
+        return open_
 
-    def _remember(
-        self, calls: Sequence[Sequence[GateQuestion]], answers: Sequence[Sequence[GateOutcome]]
-    ) -> None:
+    def _remember(self, asked: Sequence[GateQuestion], answers: Sequence[GateOutcome]) -> None:
         if self._cache is not None:
             identity = self.provider.identity
             self._cache.put(
                 [
                     (question_key(question, identity), outcome)
-                    for call, answered in zip(calls, answers, strict=True)
-                    for question, outcome in zip(call, answered, strict=True)
+                    for question, outcome in zip(asked, answers, strict=True)
                     if outcome.answer != "failed"
                 ]
             )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -77,26 +76,6 @@ class InstantGate(GateProvider, Protocol):
 
     def decide(self, question: GateQuestion) -> GateOutcome:
         """The same answer as ``ask``."""
-        ...
-
-
-@runtime_checkable
-class BatchGate(GateProvider, Protocol):
-    """A provider that answers several questions about one message in one call.
-
-    Attributes:
-        batch_size: Maximum number of questions in one call.
-    """
-
-    @property
-    def batch_size(self) -> int: ...
-
-    async def ask_batch(self, questions: Sequence[GateQuestion], *, timeout: float) -> Sequence[GateOutcome]:
-        """The outcome of every question, in order; the cost of the call is shared among them.
-
-        Raises:
-            GateError: There is no answer.
-        """
         ...
 
 

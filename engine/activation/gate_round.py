@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from engine.activation.gate_question import BatchGate, GateProvider, GateQuestion, timed_out
+from engine.activation.gate_question import GateProvider, GateQuestion, timed_out
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
@@ -20,32 +20,27 @@ in_thread = asyncio.to_thread
 
 async def ask_all(
     provider: GateProvider,
-    calls: Sequence[Sequence[GateQuestion]],
+    questions: Sequence[GateQuestion],
     *,
     deadline: float,
     concurrency: int,
-) -> tuple[tuple[GateOutcome, ...], ...]:
-    """Makes every call, at most ``concurrency`` at a time, within ``deadline`` seconds in all.
-
-    Args:
-        calls: The questions of each call; more than one only for a provider that takes several.
-
-    Returns:
-        The outcomes of each call. A call that fails has failed for every question in it.
+) -> tuple[GateOutcome, ...]:
+    """The outcome of each question, asked at most ``concurrency`` at a time, within ``deadline`` seconds in
+    all.
     """
     ends = time.monotonic() + deadline
     places = asyncio.Semaphore(concurrency)
-    latencies = [deadline * 1000] * len(calls)
+    latencies = [deadline * 1000] * len(questions)
 
-    async def one(index: int, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+    async def one(index: int, question: GateQuestion) -> GateOutcome:
         async with places:
             started = time.monotonic()
             try:
-                return await _answers(provider, questions, timeout=max(0.001, ends - started))
+                return await provider.ask(question, timeout=max(0.001, ends - started))
             finally:
                 latencies[index] = (time.monotonic() - started) * 1000
 
-    tasks = [asyncio.ensure_future(one(index, questions)) for index, questions in enumerate(calls)]
+    tasks = [asyncio.ensure_future(one(index, question)) for index, question in enumerate(questions)]
     try:
         await asyncio.wait(tasks, timeout=deadline)
     except asyncio.CancelledError:
@@ -54,44 +49,28 @@ async def ask_all(
     late = [task for task in tasks if not task.done()]
     await _cancel(late)
     return tuple(
-        tuple(
-            replace(outcome, latency_ms=latency)
-            for outcome in _outcomes(task, task in late, provider, deadline, len(questions))
-        )
-        for task, questions, latency in zip(tasks, calls, latencies, strict=True)
+        replace(_outcome(task, task in late, provider, deadline), latency_ms=latency)
+        for task, latency in zip(tasks, latencies, strict=True)
     )
 
 
-async def _answers(
-    provider: GateProvider, questions: Sequence[GateQuestion], *, timeout: float
-) -> tuple[GateOutcome, ...]:
-    if isinstance(provider, BatchGate):
-        return tuple(await provider.ask_batch(questions, timeout=timeout))
-    (question,) = questions
-    return (await provider.ask(question, timeout=timeout),)
-
-
-async def _cancel(tasks: Collection[asyncio.Task[tuple[GateOutcome, ...]]]) -> None:
+async def _cancel(tasks: Collection[asyncio.Task[GateOutcome]]) -> None:
     for task in tasks:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks, timeout=_GRACE)
 
 
-def _outcomes(
-    task: asyncio.Task[tuple[GateOutcome, ...]],
-    late: bool,
-    provider: GateProvider,
-    deadline: float,
-    count: int,
-) -> tuple[GateOutcome, ...]:
+def _outcome(
+    task: asyncio.Task[GateOutcome], late: bool, provider: GateProvider, deadline: float
+) -> GateOutcome:
     if late or task.cancelled() or not task.done():
         if task.done() and not task.cancelled():
             task.exception()  # retrieved, or the loop would log it as never retrieved
-        return (timed_out(provider, deadline),) * count
+        return timed_out(provider, deadline)
     error = task.exception()
     if error is None:
         return task.result()
     # A foreign error may quote its input, including a key, so only its type is reported.
     reason = str(error) if isinstance(error, AutopoiesisError) else f"unexpected {type(error).__name__}"
-    return (GateOutcome("failed", provider.name, provider.model, reason=reason),) * count
+    return GateOutcome("failed", provider.name, provider.model, reason=reason)

@@ -97,10 +97,6 @@ def gate_provider(
     if completer is None:
         raise GateError(f"unknown gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
-    if settings.mode == "list":
-        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — for a question only
-
-        return ListGate(completer, max_tokens=settings.max_tokens, spending=spending)
     from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — for a question only
 
     return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)

@@ -153,15 +153,12 @@ class GateSettings(Settings):
     if they do; ``local`` decides by the score alone; ``ask`` asks you; ``anthropic``, ``openai`` (or any
     compatible server) and ``gemini`` are called over the network with the key from the environment;
     ``claude-code`` runs the ``claude`` command with its login."""
-    mode: Literal["each", "list"] = "each"
-    """``each``: one question per topic. ``list``: one question about up to ten topics, which costs a single
-    call and lets the model compare the topics. ``local`` and ``ask`` always answer one by one."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the gate's model")
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: the provider's own."""
     max_tokens: Annotated[int, Limits(ge=1, le=64)] = 1
-    """Maximum tokens of an answer; raised if a model requires more or a list needs it."""
+    """Maximum tokens of an answer; raised if a model requires more."""
     max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = acting(2, "")
     """Maximum calls per message: the least certain topics are asked about, the others are decided by their
     score. Cached answers and ``local`` are free. With the ``calibrated`` preset, .2 to .35 topics per message

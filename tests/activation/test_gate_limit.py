@@ -14,7 +14,6 @@ from engine.activation.decisions import DecisionLog
 from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_limit import distance, unasked
-from engine.activation.gate_list import ListGate
 from engine.activation.gate_local import AgentGate, LocalGate
 from engine.activation.gate_question import GateProvider, GateQuestion
 from engine.activation.pipeline import WatcherPipeline
@@ -25,7 +24,6 @@ from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
-from tests.activation.test_gate_model import Model, replied
 from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
@@ -161,13 +159,6 @@ def test_the_local_gate_is_asked_about_every_candidate() -> None:
         "lowest": "rejected",
     }
     assert [row.gate.probability for row in trace.rows if row.gate] == [0.55, 0.41, 0.25, 0.21]
-
-
-def test_a_list_counts_as_one_call() -> None:
-    model = Model(replied("1, 3"))
-    trace = watching(ListGate(model), max_calls_per_message=1).process("hello")
-    assert len(model.asked) == 1 and trace.funnel.asked == 4
-    assert set(trace.active) == {"sure", "high", "low"}, "numbered in the order of the topics"
 
 
 def test_past_messages_are_decided_under_the_same_limit(tmp_path: Path) -> None:

@@ -371,7 +371,6 @@ def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:
         "import sys\n"
         "import engine.activation.pipeline, engine.activation.decisions, engine.activation.gate_local\n"
         "import engine.activation.gate_cache, engine.activation.gate_model, engine.activation.gate_ask\n"
-        "import engine.activation.gate_list\n"
         f"print(sorted({heavy} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -115,15 +115,6 @@ def test_a_reply_with_an_unknown_model_name_is_charged_as_the_requested_model(ti
         bills.allow(service)
 
 
-def test_a_list_call_is_recorded_once_for_several_topics(sample: Path, model: Model) -> None:
-    model.replies = [replied("none")]
-    with opened(sample, "  mode: list\n") as engine:
-        trace = asked(engine)
-        topics = {row.topic for row in trace.rows if row.gate is not None}
-        (record,) = engine.costs.log.records()
-    assert len(topics) > 1 and set(record.topics) == topics
-
-
 def test_a_cached_answer_costs_nothing(sample: Path, model: Model) -> None:
     with opened(sample) as engine:
         asked(engine)

@@ -83,7 +83,7 @@ def lines_changed(before: str, after: str) -> list[str]:
             ["-   provider: local      # no key needed", "+   provider: ask      # no key needed"],
         ),
         ("gate.model", "haiku", ["-   model: 'opus'", "+   model: 'haiku'"]),
-        ("gate.mode", "list", ["+   mode: list"]),
+        ("gate.on_failure", "activate", ["+   on_failure: activate"]),
         ("gate.model", None, ["-   model: 'opus'"]),
         ("gate.model", "", ["-   model: 'opus'"]),
         (
@@ -164,10 +164,10 @@ def test_setting_and_unsetting_restores_every_byte(tmp_path: Path, data: bytes) 
 
 
 def test_a_group_keeps_its_comments_when_its_last_setting_is_removed(tmp_path: Path) -> None:
-    data = b"chat:\n  # mine\n  model: m # this one\ngate:\n  mode: list\n"
+    data = b"chat:\n  # mine\n  model: m # this one\ngate:\n  on_failure: activate\n"
     after = content_after_change(tmp_path, data, "chat.model", None)
-    assert b"# mine" in after and b"# this one" in after and b"gate:\n  mode: list\n" in after
-    assert load(after) == load(b"gate:\n  mode: list\n")
+    assert b"# mine" in after and b"# this one" in after and b"gate:\n  on_failure: activate\n" in after
+    assert load(after) == load(b"gate:\n  on_failure: activate\n")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ LOCAL = frozenset(
         "search.embedding_dimensions",
         "search.embedding_deadline_s",
         "watchers",
-        "gate.mode",
         "gate.max_tokens",
         "gate.deadline_s",
         "gate.ask_deadline_s",

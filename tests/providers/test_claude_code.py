@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from engine.activation.gate import Gate
-from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
 from engine.activation.gate_question import GateQuestion
 from engine.errors import GateError
@@ -251,17 +250,6 @@ async def test_a_nested_call_is_refused(claude: Install, monkeypatch: pytest.Mon
     with pytest.raises(GateError, match="called from within one of our own calls"):
         await complete(ClaudeCode(purpose=GATE))
     assert not (log / "started").exists()
-
-
-@pytest.mark.parametrize(("reply", "answers"), [("1", ["yes", "no"]), ("none", ["no", "no"])])
-def test_the_list_gate_works_from_the_gates_thread(claude: Install, reply: str, answers: list[str]) -> None:
-    claude(printing(YES.replace('"YES"', f'"{reply}"')))
-    gate = Gate(ListGate(ClaudeCode(purpose=GATE)), GateSettings(provider="claude-code", mode="list"))
-    questions = [GateQuestion("review this", name, "about", f"Name: {name}") for name in ("a", "b")]
-    outcomes = [outcome for outcome in gate.ask_and_wait(questions) if outcome]
-    gate.close()
-    assert [outcome.answer for outcome in outcomes] == answers
-    assert sum(outcome.cost_usd for outcome in outcomes) == pytest.approx(0.0012)
 
 
 def test_the_command_has_its_own_deadline(claude: Install) -> None:

@@ -9,13 +9,12 @@ import pytest
 
 from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
-from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import TfidfScorer
 from engine.activation.trace import TopicTrace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
-from tests.activation.support import PlainMatcher, Topics, pattern, pr_topic, topic, workspace_files
+from tests.activation.support import PlainMatcher, Topics, pr_topic, topic, workspace_files
 from tests.providers.conftest import KEY, Service, json_response
 
 
@@ -48,34 +47,6 @@ def test_the_reply_of_the_model_decides(
     row = first_row(pipeline_with_gate)
     assert row.verdict == verdict
     assert row.gate is not None and row.gate.provider == service.name and row.gate.latency_ms > 0
-
-
-@pytest.mark.parametrize(
-    ("reply", "verdicts"),
-    [
-        ("2", {"github-pr-review": "rejected", "tests": "active"}),
-        ("none", {"github-pr-review": "rejected", "tests": "rejected"}),
-        ("Both of them.", {"github-pr-review": "failed", "tests": "failed"}),
-    ],
-)
-def test_one_call_decides_about_several_topics(
-    service: Service, tmp_path: Path, reply: str, verdicts: dict[str, str]
-) -> None:
-    service.respond_with(json_response(service.reply(reply)))
-    settings = GateSettings(mode="list", deadline_s=20)
-    gate = Gate(ListGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
-    watchers = WatcherSettings(preset="spec", nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
-    tests = topic("tests", "How tests are written.", priority="high", triggers=(pattern("tests?"),))
-    source = Topics((pr_topic(), tests))
-    pipeline = WatcherPipeline(source, PlainMatcher(), TfidfScorer(), gate, watchers, settings)
-    for _ in range(2):
-        trace = pipeline.process("review the test")
-        assert {row.topic: row.verdict for row in trace.rows} == verdicts
-    pipeline.close()
-    assert len(service.bodies) == (2 if reply == "Both of them." else 1)
-    system, prompt = service.texts(service.bodies[0])
-    assert "numbered" in system and "Name: github-pr-review" in prompt and "Name: tests" in prompt
-    assert service.temperature(service.bodies[0]) == 0
 
 
 def test_the_same_message_is_sent_to_the_gate_once(
