@@ -32,6 +32,8 @@ tokens: 9 in trace 4bf92f{x26} span {x16}
 "secretsScanned": 4, "commit": "{x40}"
 "token_hash": "{x64}"
 "passwordResetId": "{uuid}"
+--- PASS: TestFindCheckpoint/find_first_task_result (0.00s)
+All tests pass: `mise run test:ci`
 "credential_id":"{uuid}","tokens":4,"etag":"W/{w24}"
 "token_id": "tok{d6}-{uuid}"
 "storageKey": "{uuid}"
