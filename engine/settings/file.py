@@ -38,6 +38,8 @@ MOVED = {
     "lifecycle.commit_interval_minutes": "git.commit_interval_minutes",
 }
 """Settings that have moved to another group; the old name is still read."""
+GONE = frozenset({"gate.mode"})
+"""Settings of earlier builds that no other one replaces."""
 
 _VERSION = 1
 """Of how ``load`` reads a file, apart from the definitions. A cache with another version is ignored."""
@@ -157,7 +159,7 @@ def _unknown(
         if key in known:
             continue
         name = ".".join((*above, key))
-        near = difflib.get_close_matches(key, known, n=1)
+        near = difflib.get_close_matches(key, known, n=1) if name not in GONE else []
         problems.append(
             Problem(
                 path=path,

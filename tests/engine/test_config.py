@@ -217,3 +217,8 @@ def test_an_unknown_setting_that_appears_while_the_engine_runs_is_reported(engin
     assert engine.config == before
     (new,) = set(engine.problems()) - set(known)
     assert (new.what, new.hint) == ("unknown setting gaet", "did you mean gate?")
+
+
+def test_a_setting_that_is_gone_is_to_be_removed_not_respelled() -> None:
+    (problem,) = load(b"gate:\n  mode: each\n")[1]
+    assert (problem.line, problem.what, problem.hint) == (2, "unknown setting gate.mode", "remove it")

@@ -61,7 +61,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "- no\n- yes, but only on main\n- I think we can drop this",
         "How about this logic for a checkpoint:\n- create a folder if there is none\n- else count up",
         "Let's change two more options.\n1. drop the flag\n2. return the raw file",
-        "I get an error in ~/work/harbour.io, and there is nothing to commit",
+        "I get an error in ~/src/harbour.io, and there is nothing to commit",
         "For the tests: always use the fixture",
         "Fact: the port is 8080, as everywhere else",
         "Thanks. One more rule for the tests: no mocks in the store",
