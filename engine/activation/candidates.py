@@ -21,7 +21,7 @@ OFFERING = "agent"
 """The gate that answers nothing: it has the agent told of what may apply."""
 OFFERED = 2
 """Maximum number of topics that an agent is told of with one message."""
-ABOVE_CHANCE = 1.8
+ABOVE_CHANCE = 1.6
 """Times the probability of a topic taken at random that one without a hit needs to have any effect."""
 LIKELY = 0.5
 """Probability from which it has one however few topics there are."""

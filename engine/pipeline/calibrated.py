@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.labelled import LabelledMessages
 from engine.activation.patterns import PatternMatcher
+from engine.activation.scorer.evidence import directness_of
 from engine.activation.scorer.scorer import CalibratedScorer, Fired
 from engine.activation.scorer.store import FitStore
 from engine.activation.trace import Message
@@ -30,9 +31,10 @@ def calibrated_scorer(
     def matching(topics: Sequence[Topic]) -> Fired:
         matcher = PatternMatcher(topics, settings)
 
-        def fired(text: str) -> Collection[str]:
+        def fired(text: str) -> Mapping[str, float]:
             found = matcher.match(Message(text))
-            return [name for name, hits in found.items() if not all(hit.negated for hit in hits)]
+            meant = {name: [hit for hit in hits if not hit.negated] for name, hits in found.items()}
+            return {name: directness_of(text, hits) for name, hits in meant.items() if hits}
 
         return fired
 

@@ -27,9 +27,9 @@ Preset = Literal["calibrated", "spec"]
 
 _TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
     "calibrated": {
-        "critical": PolicyRow(activate=0.25, gate=0.05, matched=0.0),
-        "high": PolicyRow(activate=0.28, gate=0.08),
-        "medium": PolicyRow(activate=0.32, gate=0.1),
+        "critical": PolicyRow(activate=0.22, gate=0.05, matched=0.0),
+        "high": PolicyRow(activate=0.25, gate=0.08),
+        "medium": PolicyRow(activate=0.28, gate=0.1),
         "low": PolicyRow(activate=0.4, gate=0.2),
     },
     "spec": {

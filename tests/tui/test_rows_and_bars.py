@@ -85,6 +85,6 @@ def test_the_rows_of_an_explanation_add_up_to_the_score() -> None:
     lines = [line.text.split() for line in signal_table(row, PROBABILITY, 60, PLAIN)[-2:]]
     ends = {name: float(number.replace("−", "-")) for name, number in lines}
     assert ends["sum"] == pytest.approx(math.log(0.04 / 0.96), abs=0.01)
-    assert ends["base"] + sum(weights.values()) == pytest.approx(ends["sum"], abs=0.01)
+    assert ends["rest"] + sum(weights.values()) == pytest.approx(ends["sum"], abs=0.01)
     _for, against = for_and_against(row, 60, PLAIN)
-    assert "base −8.7" in "".join(line.text for line in against[1])
+    assert "rest −8.7" in "".join(line.text for line in against[1])

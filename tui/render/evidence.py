@@ -64,10 +64,9 @@ def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str
     return zones
 
 
-def base(row: TopicTrace) -> float | None:
-    """A topic's log-odds without any signal; with the contributions, they sum up to those of the score.
-
-    ``None`` if there are no contributions, or the score was rounded to 0 or 1.
+def rest(row: TopicTrace) -> float | None:
+    """What the contributions lack of the log-odds of a topic's score: those too small to be listed, and
+    rounding. ``None`` if there are no contributions, or the score was rounded to 0 or 1.
     """
     if not row.contributions or not 0 < row.score < 1:
         return None
@@ -113,10 +112,12 @@ def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> li
             line.fit(format_weight(weight, 2), 6, roles.normal, "right").gap(2)
             line.extend(_signed_bar(weight, list(weights.values()), size, _tone(name, weight, roles), roles))
         rows.append(line)
-    start = base(row)
-    if start is not None:
+    left = rest(row)
+    if left is not None:
         before = gauge + 1 if gauge else 0
-        for name, number in (("base", start), ("sum", start + sum(weights.values()))):
+        for name, number in (("rest", left), ("sum", left + sum(weights.values()))):
+            if name == "rest" and abs(number) < _RELEVANT:
+                continue
             line = Row().fit(name, column, roles.faint).gap(before + 7)
             rows.append(line.fit(format_weight(number, 2), 6, roles.normal, "right"))
     return rows
@@ -151,9 +152,9 @@ def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str
                     (f"{first_line(each.signal)} ", roles.muted), (format_weight(each.weight), roles.normal)
                 )
                 cells.append(cell.gap().add(FILL * length, tone))
-        start = base(row)
-        if start is not None and start * sign > 0:
-            cells.append(Row(("base ", roles.muted), (format_weight(start), roles.normal)))
+        left = rest(row)
+        if left is not None and left * sign >= _RELEVANT:
+            cells.append(Row(("rest ", roles.muted), (format_weight(left), roles.normal)))
         if cells:
             blocks.append((label, flow(cells, width)))
     return blocks

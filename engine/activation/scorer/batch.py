@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from scipy import sparse
 
-from engine.activation.scorer.evidence import LEAST_LOGIT, weight_of
+from engine.activation.scorer.evidence import LEAST_LOGIT, directness_of, weight_of
 from engine.activation.scorer.fitted import MEANING_SHARE, PARTS_SHARE, Fitted, places_in, trigger_code
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
@@ -124,10 +124,9 @@ class CalibratedBatch:
         for start in range(0, len(messages), _AT_ONCE):
             some = messages[start : start + _AT_ONCE]
             read = [self._read[text] for text, _ in some]
-            fired = [numpy.array([*map(trigger_code, hits)], dtype=numpy.uint32) for _, hits in some]
             words = _values([(of.words, of.word_counts) for of, _ in read], fitted)
             parts = _values([(of.parts, of.part_counts) for of, _ in read], fitted) * PARTS_SHARE
-            hit = _values([(codes, None) for codes in fired], fitted)
+            hit = _hits(some, fitted)
             meaning = numpy.stack([vector for _, vector in read]) @ fitted.vectors
             terms = ((words + parts + hit) @ weights).toarray()
             totals[start : start + _AT_ONCE] = fitted.base + MEANING_SHARE * meaning + terms
@@ -152,18 +151,29 @@ def without(topics: Sequence[TopicTexts], messages: Iterable[str]) -> tuple[Topi
     )
 
 
-def _values(rows: Sequence[tuple[Codes, Floats | None]], fitted: Fitted) -> Any:
-    """The values of the terms of texts, as in ``fitted.values_of``, as a sparse matrix; 1 without counts."""
+def _values(rows: Sequence[tuple[Codes, Floats]], fitted: Fitted) -> Any:
+    """The values of the terms of texts, as in ``fitted.values_of``, as a sparse matrix."""
     codes = numpy.concatenate([codes for codes, _ in rows])
     places, known = places_in(fitted.codes, codes)
     of_row = numpy.repeat(numpy.arange(len(rows)), [len(codes) for codes, _ in rows])[known]
-    values = numpy.ones(len(places), dtype=numpy.float32)
-    if rows and rows[0][1] is not None:
-        counts = numpy.concatenate([counts for _, counts in rows if counts is not None])[known]
-        values = (1 + numpy.log(counts)) * fitted.idf[places]
-        lengths = numpy.sqrt(numpy.bincount(of_row, weights=values**2, minlength=len(rows)))
-        values = (values / lengths[of_row]).astype(numpy.float32)
+    counts = numpy.concatenate([counts for _, counts in rows])[known]
+    values = (1 + numpy.log(counts)) * fitted.idf[places]
+    lengths = numpy.sqrt(numpy.bincount(of_row, weights=values**2, minlength=len(rows)))
+    values = (values / lengths[of_row]).astype(numpy.float32)
     return sparse.csr_matrix((values, (of_row, places)), shape=(len(rows), len(fitted.codes)))
+
+
+def _hits(messages: Sequence[tuple[str, Hits]], fitted: Fitted) -> Any:
+    """The values of the triggers that fired, as a sparse matrix."""
+    fired = [
+        (row, trigger_code(name), directness_of(text, hits))
+        for row, (text, found) in enumerate(messages)
+        for name, hits in found.items()
+    ]
+    rows, codes, values = (numpy.array([each[of] for each in fired]) for of in range(3))
+    places, known = places_in(fitted.codes, codes.astype(numpy.uint32))
+    shape = (len(messages), len(fitted.codes))
+    return sparse.csr_matrix((values[known], (rows[known], places)), shape=shape, dtype=numpy.float32)
 
 
 def _shares(totals: Floats, messages: Sequence[tuple[str, Hits]], known: Known) -> Floats:
@@ -174,9 +184,10 @@ def _shares(totals: Floats, messages: Sequence[tuple[str, Hits]], known: Known) 
         before, words = totals[row].copy(), content_words(text) if names else frozenset()
         for name in names:
             place = known.places[name]
+            taught = float(known.fitted.taught[place])
             rest = numpy.logaddexp.reduce(numpy.delete(before, place))
             lifted = max(before[place], rest + LEAST_LOGIT)
-            totals[row, place] = lifted + weight_of(known.topics[name], hits[name], words)
+            totals[row, place] = lifted + weight_of(known.topics[name], hits[name], words, taught)
     shares = numpy.exp(totals - totals.max(axis=1, keepdims=True))
     found: Floats = (shares / shares.sum(axis=1, keepdims=True)).astype(numpy.float32)
     return found

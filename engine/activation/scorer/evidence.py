@@ -2,14 +2,16 @@
 
 The regression learns from examples and labels how far each trigger can be trusted, and has no opinion without
 them. So a hit also counts by itself: a short message that consists of it, or a strong kind of hit, activates.
+The more messages a topic was taught with, the less that counts, since the regression then knows better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.signals import content_words, kind_of
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.activation.trace import TriggerHit
@@ -21,15 +23,43 @@ KINDS = {"word": 2.0, "mark": 3.0, "whole": 4.2}
 """Log-odds of the strongest hit: a word or phrase; a name or code; a property of the whole message."""
 COVERING = 1.5
 """Log-odds of hits that cover every content word of the message."""
+FEW, MANY = 5, 20
+"""Up to so many messages taught the hits count in full, from so many on only what the regression learnt."""
+HEAD_WORDS = 5
+"""Words before a hit in its clause, at most, for the clause to be about it: "please deploy the app"."""
+IN_PASSING = 0.5
+"""Value of a trigger that is only mentioned later in a clause: "the page that came up after the deploy"."""
+
+_CLAUSE_END = expression(r"[.!?\n,;:—()\"“。！？，、；：]")
+_BEFORE = 200
 
 
-def weight_of(topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str]) -> float:
+def weight_of(
+    topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str], taught: float
+) -> float:
     """The log-odds that a topic's hits add.
 
     Args:
         message_words: ``content_words`` of the message.
+        taught: The number of messages that the topic was fitted with.
     """
     # Only hits in the message's direction are passed, so a trigger for the output has fired on output.
     strongest = max(KINDS[kind_of(topic, hit, "output")] for hit in hits)
     covered = frozenset[str]().union(*(content_words(hit.matched) for hit in hits))
-    return strongest + (COVERING if message_words <= covered else 0.0)
+    share = min(1.0, max(0.0, (MANY - taught) / (MANY - FEW)))
+    return share * (strongest + (COVERING if message_words <= covered else 0.0))
+
+
+def directness_of(text: str, hits: Iterable[TriggerHit]) -> float:
+    """How much a topic's hits are what a message is about: 1, or ``IN_PASSING``.
+
+    A request names its matter near the start of a clause, a report somewhere in it.
+    """
+    return 1.0 if any(_is_direct(text, hit.start) for hit in hits) else IN_PASSING
+
+
+def _is_direct(text: str, start: int) -> bool:
+    if start < 0:
+        return True
+    clause = _CLAUSE_END.split(text[max(0, start - _BEFORE) : start])[-1]
+    return len(clause.split()) <= HEAD_WORDS

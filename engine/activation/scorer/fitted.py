@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ class Fitted:
     weights: Floats  # float32
     vectors: Floats  # float32 ``[D, T + 1]``
     base: Floats  # float32 ``[T + 1]``
+    taught: Floats  # float32 ``[T]``: how many examples and useful messages each topic was fitted with
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
@@ -67,12 +68,12 @@ class Parts:
         return total
 
 
-def parts_of_message(terms: Terms, vector: Floats, triggers: Iterable[str], fitted: Fitted) -> Parts:
+def parts_of_message(terms: Terms, vector: Floats, triggers: Mapping[str, float], fitted: Fitted) -> Parts:
     """The parts of the log-odds of a message.
 
     Args:
         vector: Its embedding, float32 ``[D]``.
-        triggers: The topics whose triggers fired.
+        triggers: The topics whose triggers fired, with ``directness_of`` their hits.
     """
     fired = numpy.array([trigger_code(name) for name in triggers], dtype=numpy.uint32)
     words = values_of(terms.words, terms.word_counts, fitted)
@@ -82,7 +83,7 @@ def parts_of_message(terms: Terms, vector: Floats, triggers: Iterable[str], fitt
         summed(terms.words, words, fitted),
         summed(terms.parts, letters, fitted),
         MEANING_SHARE * (vector @ fitted.vectors),
-        summed(fired, numpy.ones(len(fired), dtype=numpy.float32), fitted),
+        summed(fired, numpy.array([*triggers.values()], dtype=numpy.float32), fitted),
     )
 
 

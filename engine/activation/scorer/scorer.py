@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.evidence import LEAST_LOGIT, weight_of
+from engine.activation.scorer.evidence import LEAST_LOGIT, directness_of, weight_of
 from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.known import Known
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-Fired = Callable[[str], Collection[str]]
-"""Returns the topics whose triggers fire on a text."""
+Fired = Callable[[str], Mapping[str, float]]
+"""Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
 
 BASE, OTHERS, TRIGGER = "base", "other topics", "trigger"
 SIGNALS = {"words": "words", "letters": "letters", "vectors": "vectors"}
@@ -228,7 +228,8 @@ class CalibratedScorer:
         if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
             return last
         vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
-        parts = parts_of_message(terms_of(words_of(text)), vector, sorted(hits), known.fitted)
+        fired = {name: directness_of(text, hits[name]) for name in sorted(hits)}
+        parts = parts_of_message(terms_of(words_of(text)), vector, fired, known.fitted)
         total = parts.total.astype(numpy.float64)
         names = [name for name in known.topics if name not in known.places]
         totals = dict(zip((*known.fitted.names, None), total.tolist(), strict=True))
@@ -239,7 +240,9 @@ class CalibratedScorer:
         for name in hits.keys() & known.topics.keys():
             rest = _sum_of(of for other, of in before.items() if other != name)
             lifted = max(before[name], rest + LEAST_LOGIT)
-            totals[name] = lifted + weight_of(known.topics[name], hits[name], words)
+            place = known.places.get(name)
+            taught = 0.0 if place is None else float(known.fitted.taught[place])
+            totals[name] = lifted + weight_of(known.topics[name], hits[name], words, taught)
             added[name] = totals[name] - before[name]
         self._last = last = _Last(text, dict(hits), known.fitted, parts, added, _logits(totals))
         return last
@@ -254,6 +257,7 @@ NO_FIT = Fitted(
     weights=numpy.zeros(0, dtype=numpy.float32),
     vectors=numpy.zeros((0, 1), dtype=numpy.float32),
     base=numpy.zeros(1, dtype=numpy.float32),
+    taught=numpy.zeros(0, dtype=numpy.float32),
 )
 """The fit of no topic."""
 

@@ -33,7 +33,7 @@ LOCK_NAME = "scratch/.fit.lock"
 """Held by a process that fits."""
 _LIMIT = 1024**3
 _LOCK_WAIT_S = 1.0
-_FORM = 3
+_FORM = 4
 """Version of the fit; others are ignored."""
 _SUM = 9
 _ALIGNED = 16
@@ -172,6 +172,7 @@ def _is_sound(fitted: Fitted, dimensions: int) -> bool:
         "weights": (weights,),
         "vectors": (dimensions, classes),
         "base": (classes,),
+        "taught": (classes - 1,),
     }
     kinds = {"codes": "uint32", "offsets": "int32", "classes": "int32"}
     for field, shape in shapes.items():

@@ -23,9 +23,9 @@ ROWS_LIMIT = 4_000
 """Maximum number of rows of all topics; with more, each topic has fewer examples."""
 ABOUT_LIMIT = 1_000
 """Maximum number of characters of instructions."""
-WRITTEN, OPENED, LABELLED, NOTHING = 0.5, 0.25, 2.0, 1.0
-"""Weights of rows: what a topic's file says, a message on which the agent opened it, one that a person
-labelled, one that asks for nothing."""
+WRITTEN, OPENED, LABELLED = 0.5, 0.25, 1.0
+"""Weights of rows: what a topic's file says or this package says to ask for nothing, a message on which the
+agent opened the topic, one that a person labelled."""
 
 _SEPARATORS = expression(r"[-_./]+")
 _NOTHING_FILE = Path(__file__).parent / "data" / "nothing.txt"
@@ -84,7 +84,7 @@ def texts_of(topic: Topic, labelled: Labelled | None = None) -> TopicTexts:
 
 def rows_of(topics: Sequence[TopicTexts]) -> list[Row]:
     """What speaks for each topic, and what asks for nothing, in order."""
-    found = [Row(text, None, NOTHING) for text in nothing()]
+    found = [Row(text, None, WRITTEN) for text in nothing()]
     limit = max(2, min(EXAMPLES_LIMIT, ROWS_LIMIT // max(1, len(topics)) - 2))
     for index, topic in enumerate(topics):
         found.append(Row(topic.label, index, WRITTEN))

@@ -59,7 +59,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
 def test_the_matching_topic_is_the_most_probable() -> None:
     of = probabilities(make_scorer(), "please give me my money back")
-    assert of["refund"] > 0.4 > 0.15 > max(of["deploy"], of["holiday"])
+    assert of["refund"] > 0.3 > 0.15 > max(of["deploy"], of["holiday"])
 
 
 @each_case("text", ["thanks", "ok", "yes please", "sounds good", "tell me a joke", "zzz qqq"])
@@ -124,14 +124,14 @@ def test_what_is_known_of_a_trigger_comes_from_the_texts_it_fires_on() -> None:
     """One that fires on what other topics are asked for counts for less."""
 
     def score(fires_on: Sequence[str]) -> float:
-        found = make_scorer(matching=lambda _: lambda text: ["refund"] if text in fires_on else [])
+        found = make_scorer(matching=lambda _: lambda text: {"refund": 1.0} if text in fires_on else {})
         return probabilities(found, "the new version and the money", {"refund": MONEY})["refund"]
 
     assert score(REFUND) > score(DEPLOY)
 
 
 def test_the_parts_of_an_explanation_add_up_to_the_score() -> None:
-    found = make_scorer(matching=lambda _: lambda text: ["refund"] if "money" in text else [])
+    found = make_scorer(matching=lambda _: lambda text: {"refund": 1.0} if "money" in text else {})
     for text, hits in (("can i have my money back", {"refund": MONEY}), ("deploy it to the holiday", {})):
         of = probabilities(found, text, hits)
         for name, explained in found.explain(text, hits, [*of]).items():
