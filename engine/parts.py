@@ -242,6 +242,7 @@ class Parts(BasicParts):
                 completer_for(config.gate),
             ],
             lambda message: self.pipeline.process(message, record=False, ask=False, explained=False),
+            lambda: self.tuning.unlearnt(),
             self.edited,
         )
 

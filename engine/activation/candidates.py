@@ -21,7 +21,7 @@ OFFERING = "agent"
 """The gate that answers nothing: it has the agent told of what may apply."""
 OFFERED = 2
 """Maximum number of topics that an agent is told of with one message."""
-ABOVE_CHANCE = 1.6
+ABOVE_CHANCE = 1.2
 """Times the probability of a topic taken at random that one without a hit needs to have any effect."""
 LIKELY = 0.5
 """Probability from which it has one however few topics there are."""
@@ -109,11 +109,19 @@ def above_chance(candidates: Sequence[Candidate], deciding: str) -> tuple[Candid
     """
     least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1)) if deciding == CALIBRATED else 0.0
     return tuple(
-        replace(each, step=replace(each.step, kind="drop", rule=NEAR_CHANCE))
+        replace(each, step=_near_chance(each.step, least))
         if not each.hits and each.score < least and _is_by_score(each.step)
         else each
         for each in candidates
     )
+
+
+def _near_chance(step: Step, least: float) -> Step:
+    """The topic dropped, with the thresholds that hold for it."""
+    gate_at, activate_at = (
+        None if mark is None else max(mark, least) for mark in (step.gate_at, step.activate_at)
+    )
+    return replace(step, kind="drop", rule=NEAR_CHANCE, gate_at=gate_at, activate_at=activate_at)
 
 
 def _is_by_score(step: Step) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -56,22 +57,36 @@ class PastRow:
     day: str  # ``YYYY-MM-DD``, UTC
     message: str
     score: float  # tier 2, 0 to 1
-    threshold: float
+    fires_at: float | None  # the score from which it would have fired; ``None`` if at none
     fired: bool
     hits: tuple[str, ...]  # what its triggers matched
     useful: bool | None = None  # the person's label
+    fired_unlearnt: bool | None = None
+    """Whether it would have fired by a fit that has not learnt this label; ``None`` if none was learnt."""
+
+    @property
+    def fired_unseen(self) -> bool:
+        """Whether it would have fired, judged by a fit that knows nothing of the label."""
+        return self.fired if self.fired_unlearnt is None else self.fired_unlearnt
+
+    @property
+    def doubt(self) -> float:
+        """Log-odds between its score and that from which it fires; the nearer, the more a label tells."""
+        return abs(_log_odds(self.score) - _log_odds(self.fires_at if self.fires_at is not None else 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a playbook would have done in the past. Precision and recall are those of the labels so far."""
+    """What a playbook would have done in the past.
+
+    Precision and recall are those of the labels so far; each message is judged as if its label were unknown.
+    """
 
     topic: str
     messages: int  # played
     left_out: int  # older ones, not played
-    rows: tuple[
-        PastRow, ...
-    ]  # it would have fired, or nearly, or it is labelled; unlabelled first, then by doubt
+    rows: tuple[PastRow, ...]
+    """It would have fired, or nearly, or is labelled; unlabelled ones first, of these the most doubtful."""
 
     def labelled_as(self, name: str, useful: bool | None) -> Replay:
         """With the label of one row, in its place."""
@@ -91,12 +106,12 @@ class Replay:
         """Of the labelled messages on which it fired, the share that it was right for; ``None`` if there are
         none.
         """
-        return _share([row.useful for row in self.rows if row.fired and row.useful is not None])
+        return _share([row.useful for row in self.rows if row.fired_unseen and row.useful is not None])
 
     @property
     def recall(self) -> float | None:
         """Of the messages that it is right for by their labels, the share on which it fired; likewise."""
-        return _share([row.fired for row in self.rows if row.useful])
+        return _share([row.fired_unseen for row in self.rows if row.useful])
 
 
 def asked(
@@ -141,13 +156,20 @@ def replays(
     progress: Progress = silent,
     *,
     left_out: int = 0,
+    unlearnt: Callable[[], Mapping[tuple[str, str], bool]] = dict,
 ) -> dict[str, Replay]:
-    """Plays messages to some playbooks as they are now; nothing is logged and nobody is asked."""
+    """Plays messages to some playbooks as they are now; nothing is logged and nobody is asked.
+
+    Args:
+        unlearnt: Returns for topic and message hash of each label whether the topic is active by a fit
+            without it. Called if there is a label.
+    """
     labels = {
         (decision.topic, decision.message_hash): decision.label[0]
         for decision in log.read().decisions
         if decision.label[1] == "person"
     }
+    fired = unlearnt() if labels else {}
     rows: dict[str, list[PastRow]] = {topic: [] for topic in topics}
     for number, each in enumerate(messages):
         progress(number, len(messages))
@@ -157,9 +179,11 @@ def replays(
         for row in trace.rows:
             useful = labels.get((row.topic, whole_hash))
             if row.topic in rows and (row.active or useful is not None or row.topic in worth):
-                rows[row.topic].append(
-                    _row(each, row, decision_id(each.message, whole_hash, row.topic), useful)
-                )
+                name = decision_id(each.message, whole_hash, row.topic)
+                found = _row(each, row, name, useful)
+                if useful is not None:
+                    found = replace(found, fired_unlearnt=fired.get((row.topic, whole_hash)))
+                rows[row.topic].append(found)
     progress(len(messages), len(messages))
     return {topic: Replay(topic, len(messages), left_out, _ordered(found)) for topic, found in rows.items()}
 
@@ -168,7 +192,7 @@ def _row(asked: Asked, row: TopicTrace, name: str, useful: bool | None) -> PastR
     message, hits = asked.message, tuple(dict.fromkeys(hit.matched for hit in row.hits))
     return PastRow(
         name, asked.key, asked.path, asked.line, message.at.date().isoformat(), message.text,
-        row.score, row.threshold, row.active, hits, useful,
+        row.score, row.activate_at, row.active, hits, useful,
     )  # fmt: skip
 
 
@@ -176,9 +200,13 @@ def _ordered(rows: list[PastRow]) -> tuple[PastRow, ...]:
     known = [row for row in rows if row.useful is not None]
     fired = [row for row in rows if row.fired and row.useful is None]
     near = [row for row in rows if not row.fired and row.useful is None]
-    fired.sort(key=lambda row: (row.score, row.key))
-    near.sort(key=lambda row: (-row.score, row.key))
-    return (*fired, *near[:MOST_NEAR], *known)
+    near.sort(key=lambda row: (row.doubt, row.key))
+    return (*sorted([*fired, *near[:MOST_NEAR]], key=lambda row: (row.doubt, row.key)), *known)
+
+
+def _log_odds(share: float) -> float:
+    share = min(max(share, 1e-3), 1 - 1e-3)
+    return math.log(share / (1 - share))
 
 
 def _share(values: list[bool | None]) -> float | None:

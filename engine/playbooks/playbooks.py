@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -70,8 +70,8 @@ class Playbooks:
     """Makes playbooks. Safe to use from several threads.
 
     ``models`` gives the configured models, the preferred one first. ``process`` traces a message without
-    logging or explaining it or asking anybody. ``edited`` is called with the path of a topic's file that was
-    written.
+    logging or explaining it or asking anybody. ``unlearnt`` is ``Tuning.unlearnt``.
+    ``edited`` is called with the path of a topic's file that was written.
     """
 
     files: Files
@@ -84,6 +84,7 @@ class Playbooks:
     costs: Callable[[], Costs]
     models: Callable[[Config], Iterable[ChatProvider | None]]
     process: Callable[[Message], Trace]
+    unlearnt: Callable[[], Mapping[tuple[str, str], bool]]
     edited: Callable[[str], None]
 
     # Making
@@ -255,7 +256,9 @@ class Playbooks:
         """As ``replay``, for some playbooks at once; by default for all."""
         messages, left_out = asked(self.conversations, most)
         names = tuple(topics) or tuple(topic.name for topic in self.library.topics)
-        return replays(names, messages, self.process, self.log, progress, left_out=left_out)
+        return replays(
+            names, messages, self.process, self.log, progress, left_out=left_out, unlearnt=self.unlearnt
+        )
 
     def label(self, found: Replay, row: PastRow, useful: bool | None) -> Replay:
         """Labels a past message, in the decision log; tier 2 learns from it at the next ``Labels.learn``.

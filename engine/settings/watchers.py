@@ -28,8 +28,8 @@ Preset = Literal["calibrated", "spec"]
 _TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
     "calibrated": {
         "critical": PolicyRow(activate=0.22, gate=0.05, matched=0.0),
-        "high": PolicyRow(activate=0.25, gate=0.08),
-        "medium": PolicyRow(activate=0.28, gate=0.1),
+        "high": PolicyRow(activate=0.24, gate=0.06),
+        "medium": PolicyRow(activate=0.27, gate=0.07),
         "low": PolicyRow(activate=0.4, gate=0.2),
     },
     "spec": {

@@ -271,16 +271,18 @@ def test_an_offered_row_explains_itself() -> None:
 
 
 def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
-    trace = watching(AgentGate(), triggers={"low": pattern("hello")}).process("hello")
+    scores = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.16, "out": 0.05}
+    row = PolicyRow(gate=0.1, activate=0.6)
+    trace = watching(AgentGate(), scores, row=row, triggers={"low": pattern("hello")}).process("hello")
     assert trace.offered == ("high", "middle")
     low, lowest = trace.row("low"), trace.row("lowest")
     assert low is not None and lowest is not None and low.gate is None and lowest.gate is None
     assert (low.rule, lowest.rule) == ("not offered", "near chance")
     assert low.why == (
-        "not offered to the agent, as others are likelier: matched “hello”; score .25 is between .20 and .60"
+        "not offered to the agent, as others are likelier: matched “hello”; score .25 is between .10 and .60"
     )
     assert low.flip == "would activate at ≥ .60; now .25"
-    assert lowest.why == "no trigger matched, and score .21 is near chance among so few topics"
+    assert lowest.why == "no trigger matched, and score .16 is near chance among so few topics"
 
 
 def test_an_offer_that_only_a_gate_could_answer_says_so() -> None:

@@ -158,7 +158,7 @@ def test_an_agent_is_told_of_the_two_likeliest_topics_only() -> None:
 
 def test_an_agent_is_not_told_of_a_topic_near_chance() -> None:
     known = (topic("t", similarity_threshold=0.1), topic("u"))
-    near = [decision(1, 0.4)]
+    near = [decision(1, 0.35)]
     assert figures(table_of(near, known, provider="agent"), "t").offered == 0
     assert figures(table_of(near, known, provider="local"), "t").offered == 1
 

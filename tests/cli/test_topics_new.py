@@ -63,12 +63,14 @@ def test_the_draft_can_be_filled_in_in_the_editor(
 
 def test_past_messages_are_labelled_by_id_and_the_figures_move(apo: Command, sample: Path) -> None:
     before = apo("-C", sample, "topics", "replay", "release", "--json").json
-    first, second = (row["id"] for row in before["rows"][:2])
+    first, second = (
+        next(row["id"] for row in before["rows"] if row["fired"] is fired) for fired in (True, False)
+    )
     assert before["fired"] and before["precision"] is None
     after = apo(
         "-C", sample, "topics", "replay", "release", "--yes", first, "--no", second[:8], "--json"
     ).json
-    assert (after["precision"], after["recall"], after["labelled"]) == (0.5, 1.0, 2)
+    assert (after["precision"], after["recall"], after["labelled"]) == (1.0, 1.0, 2)
     listed = apo("-C", sample, "decisions", "list", "--topic", "release", "--json").json
     assert {row["id"]: row["useful"] for row in listed if row["useful"] is not None} == {
         first: True,

@@ -70,10 +70,20 @@ def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> 
     found = engine.playbooks.replay("release")
     found = engine.playbooks.label(found, found.rows[0], True)
     rows = engine.playbooks.replay("release").rows
-    kinds = [0 if row.useful is None and row.fired else 1 if row.useful is None else 2 for row in rows]
-    assert kinds == sorted(kinds) and kinds[-1] == 2 and {0, 1} <= set(kinds)
-    fired, near = ([row.score for row in rows[:-1] if row.fired is state] for state in (True, False))
-    assert fired == sorted(fired) and near == sorted(near, reverse=True)
+    assert [row.useful for row in rows] == [None] * (len(rows) - 1) + [True]
+    assert {row.fired for row in rows[:-1]} == {True, False}
+    assert [row.doubt for row in rows[:-1]] == sorted(row.doubt for row in rows[:-1])
+    assert min(rows[:-1], key=lambda row: abs(row.score - (row.fires_at or 0))) in rows[:3]
+
+
+def test_labels_are_judged_by_fits_that_do_not_know_them(engine: Engine) -> None:
+    """One label puts its own message right, which says nothing about others."""
+    missed = next(row for row in engine.playbooks.replay("release").rows if not row.fired)
+    engine.playbooks.label_row("release", missed, True)
+    engine.labels.learn()
+    again = engine.playbooks.replay("release")
+    row = next(row for row in again.rows if row.id == missed.id)
+    assert row.score > missed.score and row.fired_unlearnt is False and again.recall == 0.0
 
 
 def test_older_messages_beyond_the_limit_are_counted_not_hidden(engine: Engine) -> None:

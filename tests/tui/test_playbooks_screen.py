@@ -117,7 +117,7 @@ async def test_a_message_opens_in_full(run: Run) -> None:
     async with open_playbooks(run) as driven:
         await driven.press("enter", "o")
         assert (
-            "“review”" in driven.text and ".29, threshold .27" in driven.text and ROWS[0].path in driven.text
+            "“review”" in driven.text and ".29, fires from .27" in driven.text and ROWS[0].path in driven.text
         )
 
 

@@ -93,9 +93,11 @@ def topics_new(
             break
         draft, is_edited = _again(engine, draft), True
     made = engine.playbooks.create(draft, from_form=is_edited)
-    found = None if no_replay else play(engine, made.name)
+    found = None if no_replay else play(engine)
     if as_json:
-        emit_json({**plain(made), "draft": draft, "replay": None if found is None else tree_of(found)})
+        emit_json(
+            {**plain(made), "draft": draft, "replay": None if found is None else tree_of(found[made.name])}
+        )
         return
     committed = commit_text(made.commit.revision, made.commit.why)
     emit(f"{made.path}: {plural(len(draft.examples), 'way')} to ask; {committed}")
@@ -104,7 +106,7 @@ def topics_new(
     if not draft.instructions:
         emit_problems([f"{made.path} has no instructions yet: write them there"])
     if found is not None:
-        print_replay(engine, found, asks=asks)
+        print_replay(engine, found, made.name, asks=asks)
 
 
 def _again(engine: Engine, draft: Draft) -> Draft:

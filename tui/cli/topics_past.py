@@ -15,7 +15,7 @@ from tui.render.figures import plural
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from engine.engine import Engine
     from engine.playbooks.draft import Draft
@@ -29,15 +29,16 @@ _BESIDE = 62
 _READ = 400
 _LEAST_ID = 4
 _SHOWN = 12
+_TURNED = 8
 _LABELS = {True: "useful", False: "noise", None: "–"}
 
 
-def play(engine: Engine, name: str, most: int | None = None) -> Replay:
-    """Plays the past to a playbook, with a progress bar on a terminal."""
+def play(engine: Engine, most: int | None = None) -> dict[str, Replay]:
+    """Plays the past to every playbook, with a progress bar on a terminal."""
     from engine.playbooks.past import MOST_MESSAGES  # noqa: PLC0415 — loads the engine
 
     with progress("replaying") as report:
-        return engine.playbooks.replay(name, report, most=most or MOST_MESSAGES)
+        return engine.playbooks.replay_all(report, most=most or MOST_MESSAGES)
 
 
 def tree_of(found: Replay) -> dict[str, Any]:
@@ -73,7 +74,9 @@ def topics_replay(
     On a terminal, y and n say whether it is right for each. The labels teach the engine, and count in
     `decisions` and `tune`. Nothing is asked of a model, and nothing but labels is written.
     """
-    before = found = play(engine, engine.topic(name).name, last)
+    name = engine.topic(name).name
+    before = play(engine, last)
+    found = before[name]
     wanted = [
         (_row(found, each), useful)
         for ids, useful in ((right, True), (wrong, False), (clear, None))
@@ -87,10 +90,9 @@ def topics_replay(
         emit_json(tree_of(found))
         return
     if wanted:
-        emit(figures_of(found))
-        print_moved(before, play(engine, found.topic, last), {row.id for row, _ in wanted})
+        print_moved(before, play(engine, last), name, {row.id for row, _ in wanted})
     else:
-        print_replay(engine, found, limit=limit, asks=is_terminal())
+        print_replay(engine, before, name, limit=limit, asks=is_terminal())
 
 
 def _row(found: Replay, start: str) -> PastRow:
@@ -101,8 +103,11 @@ def _row(found: Replay, start: str) -> PastRow:
     return rows[0]
 
 
-def print_replay(engine: Engine, found: Replay, *, limit: int = _SHOWN, asks: bool) -> None:
+def print_replay(
+    engine: Engine, played: Mapping[str, Replay], name: str, *, limit: int = _SHOWN, asks: bool
+) -> None:
     """Prints a replay; on a terminal it goes on to ask about each unlabelled message."""
+    found = played[name]
     if not found.messages:
         emit("there are no past messages to replay it on: autopoiesis import")
         return
@@ -124,17 +129,20 @@ def print_replay(engine: Engine, found: Replay, *, limit: int = _SHOWN, asks: bo
     if len(shown) < len(found.rows):
         emit(f"{len(shown)} of {len(found.rows):,} shown; --limit shows more")
     if asks:
-        _ask(engine, found)
+        _ask(engine, played, name)
     else:
         emit(f"to label them: autopoiesis topics replay {found.topic} --yes ID --no ID")
 
 
-def print_moved(before: Replay, after: Replay, labelled: Collection[str]) -> None:
-    """Prints what the engine learned from some labels: their scores, and on how many other messages the
-    playbook now fires or no longer does.
+def print_moved(
+    before: Mapping[str, Replay], after: Mapping[str, Replay], name: str, labelled: Collection[str]
+) -> None:
+    """Prints what the engine learned from some labels of a playbook: their scores, the other messages on
+    which it now fires or no longer does, and how many those are for other playbooks.
     """
-    now = {row.id: row for row in after.rows}
-    moved = [(row, now[row.id]) for row in before.rows if row.id in labelled and row.id in now]
+    emit(figures_of(after[name]))
+    now = {row.id: row for row in after[name].rows}
+    moved = [(row, now[row.id]) for row in before[name].rows if row.id in labelled and row.id in now]
     if not moved:
         return
     width = max(_LEAST_MESSAGE, shutil.get_terminal_size((120, 24)).columns - _BESIDE)
@@ -142,24 +150,55 @@ def print_moved(before: Replay, after: Replay, labelled: Collection[str]) -> Non
         [
             [
                 new.id[:10], _LABELS[new.useful], f"{number(old.score)} → {number(new.score)}",
-                "fires" if new.fired else "does not fire", first_line(new.message)[:width],
+                _outcome(new), _one_line(new.message)[:width],
             ]
             for old, new in moved
         ],
         ["id", "label", "tier 2", "now", "message"],
     )  # fmt: skip
-    fired = {row.id for row in before.rows if row.fired} - set(labelled)
-    fires = {row.id for row in after.rows if row.fired} - set(labelled)
-    emit(f"of the other messages it now fires on {len(fires - fired)} more and {len(fired - fires)} fewer")
+    more, fewer = _turned(before[name], after[name], labelled)
+    emit(f"of the other messages it now fires on {len(more)} more and {len(fewer)} fewer")
+    for sign, rows in (("+", more), ("-", fewer)):
+        for row in rows[:_TURNED]:
+            emit(f"  {sign} {row.id[:10]}  {row.day}  {number(row.score)}  {_one_line(row.message)[:width]}")
+        if len(rows) > _TURNED:
+            emit(f"  {sign} and {len(rows) - _TURNED} more")
+    for other in sorted(before.keys() & after.keys() - {name}):
+        more, fewer = _turned(before[other], after[other], ())
+        if more or fewer:
+            emit(f"{other} now fires on {len(more)} more and {len(fewer)} fewer")
+
+
+def _turned(before: Replay, after: Replay, labelled: Collection[str]) -> tuple[list[PastRow], list[PastRow]]:
+    """The messages on which a playbook now fires, and those on which it no longer does."""
+    fired = {row.id: row for row in before.rows if row.fired and row.id not in labelled}
+    fires = {row.id: row for row in after.rows if row.fired and row.id not in labelled}
+    return (
+        [row for name, row in fires.items() if name not in fired],
+        [row for name, row in fired.items() if name not in fires],
+    )
+
+
+def _outcome(row: PastRow) -> str:
+    """What becomes of a labelled message, and why if that is not what the label wants."""
+    if row.fired:
+        if row.useful is not False:
+            return "fires"
+        return f"still fires: “{row.hits[0][:_HITS]}”" if row.hits else "still fires"
+    return "does not fire" if not row.useful else "does not fire yet"
+
+
+def _one_line(text: str) -> str:
+    return first_line(" ".join(text.split()))
 
 
 def figures_of(found: Replay) -> str:
-    """Precision and recall of the labels so far, in one line."""
+    """Precision and recall of the labels so far, each judged without itself, in one line."""
     if not found.labelled:
         return "no labels yet"
     return (
         f"{plural(found.labelled, 'label')} so far: precision {number(found.precision)}, "
-        f"recall {number(found.recall)}"
+        f"recall {number(found.recall)}, each message judged as if it had no label"
     )
 
 
@@ -171,13 +210,14 @@ def _cells(row: PastRow, width: int) -> list[str]:
         number(row.score),
         _LABELS[row.useful],
         ", ".join(row.hits)[:_HITS] or "–",
-        first_line(row.message)[:width],
+        _one_line(row.message)[:width],
     ]
 
 
-def _ask(engine: Engine, found: Replay) -> None:
+def _ask(engine: Engine, before: Mapping[str, Replay], name: str) -> None:
     """Asks about the unlabelled messages, one key each."""
-    before, waiting = found, [row for row in found.rows if row.useful is None]
+    found = before[name]
+    waiting = [row for row in found.rows if row.useful is None]
     at, done = 0, set[str]()
     emit("\nIs it right for the message? y yes, n no, s skip, u undo, q stop")
     while at < len(waiting):
@@ -201,9 +241,8 @@ def _ask(engine: Engine, found: Replay) -> None:
             at += 1
     if done:
         engine.labels.learn()
-        found = play(engine, found.topic)
-        emit(f"\n{figures_of(found)}")
-        print_moved(before, play(engine, found.topic), done)
+        emit("")
+        print_moved(before, play(engine), name, done)
 
 
 def _key() -> str:

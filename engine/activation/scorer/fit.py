@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import randomized_svd
 
 from engine.activation.scorer.fitted import MEANING_SHARE, PARTS_SHARE, Fitted, trigger_code
-from engine.activation.scorer.texts import LABELLED, TopicTexts, refused_in, rows_of
+from engine.activation.scorer.texts import REFUSED, TopicTexts, refused_in, rows_of
 from engine.activation.scorer.words import Terms, terms_of, words_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def fit(
             taken = numpy.flatnonzero(left)
             places = numpy.append(places, numpy.full(len(taken), place))
             aims = numpy.append(aims, taken)
-            weights = numpy.append(weights, LABELLED * left[taken] / left.sum())
+            weights = numpy.append(weights, REFUSED * left[taken] / left.sum())
         model = _regression(directions, places, aims, weights)
     coefficients, base = model.coef_, model.intercept_
     if len(model.classes_) == 2:  # scikit-learn keeps one row for two classes

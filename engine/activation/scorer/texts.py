@@ -23,9 +23,9 @@ ROWS_LIMIT = 4_000
 """Maximum number of rows of all topics; with more, each topic has fewer examples."""
 ABOUT_LIMIT = 1_000
 """Maximum number of characters of instructions."""
-WRITTEN, OPENED, LABELLED = 0.5, 0.25, 1.0
+WRITTEN, OPENED, LABELLED, REFUSED = 0.5, 0.25, 1.0, 2.0
 """Weights of rows: what a topic's file says or this package says to ask for nothing, a message on which the
-agent opened the topic, one that a person labelled."""
+agent opened the topic, one that a person labelled useful, or as noise."""
 
 _SEPARATORS = expression(r"[-_./]+")
 _NOTHING_FILE = Path(__file__).parent / "data" / "nothing.txt"

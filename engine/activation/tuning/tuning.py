@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.activation.decision_reading import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
@@ -25,7 +27,7 @@ from engine.activation.tuning.own import (
     today,
     with_thresholds,
 )
-from engine.activation.tuning.table import MessageTable, messages_in
+from engine.activation.tuning.table import ACTIVE, MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.commit_message import commit_message
 from engine.store.paths import shown
@@ -126,6 +128,21 @@ class Tuning:
             return table
         self._batch.prepare(self._messages)
         return self.table()
+
+    def unlearnt(self) -> dict[tuple[str, str], bool]:
+        """For topic and message hash of each label, whether the topic is active by a fit without it; takes
+        seconds the first time after a label.
+
+        Raises:
+            AutopoiesisError: As ``table``.
+        """
+        table = self.hold_out()
+        found = {}
+        for topic in table.topics:
+            outcomes = table.outcomes(topic)
+            for row in np.flatnonzero(table.labels[:, table.column(topic)] >= 0).tolist():
+                found[topic, table.messages[row].hash] = bool(outcomes[row] == ACTIVE)
+        return found
 
     def decision(self, table: MessageTable, row: int, topic: str) -> Decision:
         """The decision about a topic for a message of a table, logged first if it was not: tier 2 may now

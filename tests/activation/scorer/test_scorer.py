@@ -326,15 +326,15 @@ def test_labels_are_applied_only_by_relearn(fits: list[tuple[str, ...]]) -> None
     found = CalibratedScorer(vectors=FakeVectors(), labelled=lambda: labelled)
     assert not found.relearn()
     found.update(TOPICS)
-    before = probabilities(found, "money for the bus")
+    before = probabilities(found, "give me my money back for the bus")
     assert not found.relearn()
-    labelled["refund"] = Labelled(noise=("money for the bus",))
-    assert probabilities(found, "money for the bus") == before
+    labelled["refund"] = Labelled(noise=("give me my money back for the bus",))
+    assert probabilities(found, "give me my money back for the bus") == before
     assert found.relearn()
-    assert probabilities(found, "money for the bus")["refund"] < before["refund"]
+    assert probabilities(found, "give me my money back for the bus")["refund"] < before["refund"]
     labelled.clear()
     assert found.relearn()
-    assert probabilities(found, "money for the bus") == before
+    assert probabilities(found, "give me my money back for the bus") == before
     assert not found.relearn()
     assert len(fits) == 3
 

@@ -66,7 +66,7 @@ def draw_past(row: PastRow, width: int, roles: Roles, *, chosen: bool) -> Row:
     line.add(f"{score(row.score):>4} ", roles.tier2).add(f"{day_of(row.day)} ", roles.muted)
     text, style = label_text(row.useful, roles)
     room = width - line.cells - 8
-    line.add(clip(first_line(row.message), room), roles.strong if chosen else roles.normal)
+    line.add(clip(first_line(" ".join(row.message.split())), room), roles.strong if chosen else roles.normal)
     return line.to(width - 7).fit("? y n" if chosen and row.useful is None else text, 7, style)
 
 
@@ -76,10 +76,11 @@ def draw_message(row: PastRow, topic: str, width: int, roles: Roles) -> list[Row
     for line in visible_lines(row.message):
         rows.extend(wrap([(line, roles.normal)], width))
     text, style = label_text(row.useful, roles)
+    fires_at = "no score" if row.fires_at is None else score(row.fires_at)
     facts = (
         ("fires", "yes" if row.fired else "no", roles.active if row.fired else roles.dropped),
         ("triggers", ", ".join(f"“{first_line(hit)}”" for hit in row.hits) or "none", roles.tier1),
-        ("score", f"{score(row.score)}, threshold {score(row.threshold)}", roles.tier2),
+        ("score", f"{score(row.score)}, fires from {fires_at}", roles.tier2),
         ("label", "none" if row.useful is None else text, style),
         ("place", f"{row.path}:{row.line}", roles.muted),
         ("id", row.id, roles.muted),
@@ -137,7 +138,7 @@ class PlaybooksPanel(KeyedRows[PlaybookItem]):
 
 
 class PastPanel(KeyedRows["PastRow"]):
-    """Those on which the playbook would have fired, the lowest score first, then near misses."""
+    """Those on which the playbook would have fired, or nearly, the most doubtful first."""
 
     name_of = "past"
     number = "2"
