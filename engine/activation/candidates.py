@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_OFFERED
+from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED
 from engine.activation.policy import Step, decide
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Hits, deciding_value
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 OFFERING = "agent"
 """The gate that answers nothing: it has the agent told of what may apply."""
-OFFERED = 2
-"""Maximum number of topics that an agent is told of with one message."""
+LIKELIEST = 2
+"""Maximum number of topics that an agent is told of with one message, or a model or person is asked about."""
 ABOVE_CHANCE = 1.8
 """Times the probability of a topic taken at random that one without a hit needs to have any effect."""
 LIKELY = 0.5
@@ -121,13 +121,18 @@ def _is_by_score(step: Step) -> bool:
     return step.kind == "ask" or (step.kind == "activate" and bool(step.activate_at))
 
 
-def offering(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates, of which only the ``OFFERED`` most probable uncertain ones are still offered."""
+def likeliest(candidates: Sequence[Candidate], *, offers: bool, deciding: str) -> tuple[Candidate, ...]:
+    """The candidates, of which only the ``LIKELIEST`` most probable uncertain ones still are.
+
+    Only for a gate whose questions cost something. Where the score is a similarity, a hit counts first.
+    """
     uncertain = [each for each in candidates if each.step.kind == "ask"]
-    uncertain.sort(key=lambda each: (-each.score, each.topic.name))
-    left_out = {each.topic.name for each in uncertain[OFFERED:]}
+    by_hit = deciding != CALIBRATED and not offers
+    uncertain.sort(key=lambda each: (by_hit and not each.hits, -each.score, each.topic.name))
+    left_out = {each.topic.name for each in uncertain[LIKELIEST:]}
+    rule = NOT_OFFERED if offers else NOT_ASKED
     return tuple(
-        replace(each, step=replace(each.step, kind="drop", rule=NOT_OFFERED))
+        replace(each, step=replace(each.step, kind="drop", rule=rule))
         if each.topic.name in left_out
         else each
         for each in candidates

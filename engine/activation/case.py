@@ -18,10 +18,10 @@ NEGATED = "negated"
 """The rule for a topic that the message asks not to do."""
 NOT_OFFERED = "not offered"
 """The rule when the agent is told of likelier topics instead."""
+NOT_ASKED = "not asked"
+"""The rule when a gate is asked about likelier topics instead, and the start of its reason if about none."""
 NEAR_CHANCE = "near chance"
 """The rule of a probability without a hit that says little, as there are few topics to share it."""
-NOT_ASKED = "not asked"
-"""Start of the rule or of the gate's reason when the gate should have been asked but was not."""
 
 _SHOWN_MATCHES = 3
 _MATCH_LENGTH = 40
@@ -37,7 +37,6 @@ class PolicyContext:
     direction: Direction
     watchers: WatcherSettings
     on_failure: str = "skip"  # the setting ``gate.on_failure``
-    calls: int = 0  # the setting ``gate.max_calls_per_message``
     offers: bool = False  # whether the gate is the agent, which is told of what may apply
 
     @property
@@ -59,11 +58,6 @@ class Case:
     context: PolicyContext
     contributions: Sequence[Contribution] = ()
     ignored: Sequence[TriggerHit] = ()
-
-    @property
-    def unasked(self) -> bool:
-        """Whether the gate should have been asked but the message may cost no more calls."""
-        return self.step.rule == NOT_ASKED
 
     @property
     def calibrated(self) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from engine.activation import gate_limit
-from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_OFFERED, Case, reaches
+from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Case, reaches
 from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import Step, thresholds_of
 from engine.activation.trace import GateOutcome
@@ -24,8 +23,6 @@ def flip(case: Case) -> str:
         freed = replace(case.topic, forced=None)
         step = case.decide(freed, case.hits, case.score, case.context.watchers)
         return f"without the switch {_outcome(case, step, case.score)}"
-    if case.unasked:
-        return gate_limit.flip(case)
     if case.gate is not None:
         return _asked(case, case.gate)
     if case.verdict == "manual":
@@ -87,7 +84,7 @@ def _dropped(case: Case) -> str:
     topic, step, score = case.topic, case.step, case.score
     if step.rule == NEAR_CHANCE:
         return _with_match(case) or "a higher score would count"
-    if step.rule == NOT_OFFERED:
+    if step.rule in (NOT_OFFERED, NOT_ASKED):
         upper = step.activate_at
         if upper is None:
             return "a yes from a gate that answers would activate it"

@@ -11,7 +11,6 @@ from engine.redaction.detect import masked
 from engine.store.monthly import line_of
 
 if TYPE_CHECKING:
-    from engine.activation.signals import Signals
     from engine.activation.trace import Message, TopicTrace, Trace
 
 MESSAGE_LIMIT = 500
@@ -50,11 +49,10 @@ class Decision(NamedTuple):
     gate_provider: str
     gate_model: str
     gate_probability: float | None
-    gate_reason: str  # its reason or failure; empty for the local gate, whose signals say it
+    gate_reason: str  # its reason or failure; empty for the local gate and the agent's
     cached: bool
     latency_ms: float
     cost_usd: float
-    signals: tuple[float, ...]  # the values of ``Signals``, for the local gate to learn from
     useful: bool | None = None
     """The label: whether the topic was right for the message; ``None`` without a label."""
     labelled_by: str = ""
@@ -124,7 +122,7 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Signals | None) -> bytes:
+def record_of(message: Message, message_hash: str, row: TopicTrace) -> bytes:
     """The log line for one row of a trace."""
     gate = row.gate
     record: dict[str, object] = {
@@ -145,7 +143,6 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
         "gate_at": row.gate_at,
         "rule": row.rule,
         "verdict": row.verdict,
-        "signals": [round(value, 4) for value in signals] if signals is not None else [],
     }
     if gate is not None:
         details: dict[str, object] = {
@@ -207,7 +204,6 @@ def entry_of(line: bytes) -> Decision | Label | None:
             gate.get("cached", False) is True,
             gate.get("ms", 0.0) + 0.0,
             gate.get("usd", 0.0) + 0.0,
-            tuple([value + 0.0 for value in data["signals"]]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None

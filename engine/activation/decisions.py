@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ from engine.errors import AutopoiesisError
 from engine.store.monthly import LogStamp, MonthlyLog, line_of
 
 if TYPE_CHECKING:
-    from engine.activation.signals import Signals
     from engine.activation.trace import Message, TopicTrace, Trace
     from engine.store.files import Files
 
@@ -66,20 +65,15 @@ class DecisionLog:
         self._failing = False
         self._guard = threading.Lock()
 
-    def record(self, trace: Trace, signals: Mapping[str, Signals]) -> int:
+    def record(self, trace: Trace) -> int:
         """Logs the rows of a trace that are ``worth_logging`` in one append, and returns their number.
 
         Never raises if the disk cannot be written.
-
-        Args:
-            signals: By topic, where known.
         """
         rows = worth_logging(trace)
         if rows:
             whole_hash = hash_of(trace.message.text)
-            self._write(
-                b"".join(record_of(trace.message, whole_hash, row, signals.get(row.topic)) for row in rows)
-            )
+            self._write(b"".join(record_of(trace.message, whole_hash, row) for row in rows))
         return len(rows)
 
     def ensure(self, trace: Trace, topic: str) -> str:
@@ -108,7 +102,7 @@ class DecisionLog:
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
-        line = record_of(message, message_hash, row, None)
+        line = record_of(message, message_hash, row)
         self._files.append(self.months.path(), line)
         found = entry_of(line)
         assert isinstance(found, Decision)

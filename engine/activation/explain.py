@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.activation import gate_limit
 from engine.activation.case import (
     NEAR_CHANCE,
     NEGATED,
@@ -25,8 +24,6 @@ def why(case: Case) -> str:
     """Why the verdict is what it is."""
     if case.topic.forced is not None:
         return "switched on by hand" if case.topic.forced else "switched off by hand"
-    if case.unasked:
-        return gate_limit.why(case)
     if case.gate is not None:
         return _asked(case, case.gate)
     if case.verdict == "manual":
@@ -62,9 +59,6 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     rejected = [row for row in rows if row.verdict == "rejected"]
     if rejected:
         return f"the gate said no to {_counted(len(rejected), 'topic')}"
-    unasked = [row for row in rows if row.rule.startswith(NOT_ASKED)]
-    if unasked:
-        return f"the gate was not asked about {_counted(len(unasked), 'topic')} (gate.max_calls_per_message)"
     if funnel.tier1:
         closest = _closest([row for row in rows if row.hits])
         return f"{_counted(funnel.tier1, 'topic')} matched, but none was activated{closest}"
@@ -116,8 +110,9 @@ def _dropped(case: Case) -> str:
         return "no trigger for the agent's output matched"
     if not case.hits and not context.similarity_nominates:
         return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
-    if case.step.rule == NOT_OFFERED:
-        return f"not offered to the agent, as others are likelier: {_evidence(case)}"
+    if case.step.rule in (NOT_OFFERED, NOT_ASKED):
+        start = "not offered to the agent" if case.context.offers else "the gate was not asked"
+        return f"{start}, as others are likelier: {_evidence(case)}"
     if case.step.rule == NEAR_CHANCE:
         score = format_score(case.score)
         return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"

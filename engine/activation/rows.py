@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.activation import counterfactual, explain, gate_limit
+from engine.activation import counterfactual, explain
 from engine.activation.case import Case, PolicyContext
 from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Trace, Verdict
@@ -70,8 +70,6 @@ def row_of(
     context: PolicyContext,
 ) -> TopicTrace:
     topic, step = candidate.topic, candidate.step
-    if step.kind == "ask" and gate is None:
-        step = gate_limit.unasked(step, candidate.score)
     verdict = verdict_of(step, gate, context.on_failure)
     case = Case(
         topic,

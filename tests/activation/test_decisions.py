@@ -17,7 +17,6 @@ import pytest
 from engine.activation import decision_reading, decisions
 from engine.activation.decision import Decision, decision_id, entry_of, hash_of, worth_logging
 from engine.activation.decisions import DecisionLog
-from engine.activation.signals import Signals
 from engine.activation.trace import (
     Direction,
     Funnel,
@@ -94,9 +93,8 @@ def broken_disk() -> Iterator[None]:
 
 def test_a_decision_is_read_back_with_all_its_fields(tmp_path: Path) -> None:
     gate = GateOutcome("yes", "openai", "m", True, 0.8, "said yes", 210.26, 0.0002)
-    signals = Signals(1, 0, 0, 1, 1.87, 0.5, 0.25)
     log = log_of(tmp_path)
-    assert log.record(trace(row("pr", gate=gate)), {"pr": signals}) == 1
+    assert log.record(trace(row("pr", gate=gate))) == 1
     (decision,) = log.read().decisions
     text = "Can you review this?"
     assert decision == Decision(
@@ -125,7 +123,6 @@ def test_a_decision_is_read_back_with_all_its_fields(tmp_path: Path) -> None:
         cached=True,
         latency_ms=210.3,
         cost_usd=0.0002,
-        signals=tuple(signals),
     )
     assert decision.time == FEBRUARY and decision.hits and decision.asked
 
@@ -145,10 +142,10 @@ def test_only_informative_rows_are_logged() -> None:
 def test_the_rows_of_a_message_are_one_append(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     appends: list[int] = []
-    log.record(trace(row("z")), {})
+    log.record(trace(row("z")))
     with trip("append:write", lambda: appends.append(1)):
-        log.record(trace(row("a"), row("b"), row("c")), {})
-        log.record(trace(row("d", hit=False, score=0)), {})
+        log.record(trace(row("a"), row("b"), row("c")))
+        log.record(trace(row("d", hit=False, score=0)))
     assert len(appends) == 1
     assert len((tmp_path / "logs/decisions" / "2026-02.jsonl").read_bytes().splitlines()) == 4
 
@@ -156,9 +153,9 @@ def test_the_rows_of_a_message_are_one_append(tmp_path: Path) -> None:
 def test_every_month_has_its_file(tmp_path: Path) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     clock.now += timedelta(days=30)
-    log.record(trace(row("b"), at=clock.now), {})
+    log.record(trace(row("b"), at=clock.now))
     assert sorted(path.name for path in (tmp_path / "logs/decisions").iterdir()) == [
         "2026-02.jsonl",
         "2026-03.jsonl",
@@ -170,8 +167,8 @@ def test_every_month_has_its_file(tmp_path: Path) -> None:
 def test_the_message_is_logged_up_to_five_hundred_characters(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     text = "ü" * 800 + "\ud800\n"
-    log.record(trace(row("a"), text=text), {})
-    log.record(trace(row("a"), text="\ud800\x00\u2028", at=FEBRUARY + timedelta(1)), {})
+    log.record(trace(row("a"), text=text))
+    log.record(trace(row("a"), text="\ud800\x00\u2028", at=FEBRUARY + timedelta(1)))
     first, second = log.read().decisions
     assert first.message == "ü" * 500 and first.message_hash == hash_of(text)
     assert second.message == "?\x00\u2028"
@@ -180,8 +177,8 @@ def test_the_message_is_logged_up_to_five_hundred_characters(tmp_path: Path) -> 
 def test_the_id_of_a_decision_is_deterministic(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for _ in range(2):
-        log.record(trace(row("a"), row("b")), {})
-    log.record(trace(row("a", score=0.1)), {})
+        log.record(trace(row("a"), row("b")))
+    log.record(trace(row("a", score=0.1)))
     history = log.read()
     assert [(decision.topic, decision.score) for decision in history.decisions] == [("a", 0.1), ("b", 0.28)]
     assert [(decision.topic, decision.score) for decision in log.last(9)] == [("a", 0.1), ("b", 0.28)]
@@ -202,7 +199,7 @@ def test_the_id_of_a_decision_is_deterministic(tmp_path: Path) -> None:
 def test_a_label_is_joined_to_its_decision(tmp_path: Path) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
-    log.record(trace(row("a"), row("b")), {})
+    log.record(trace(row("a"), row("b")))
     name = log.last(9)[0].id
     clock.now += timedelta(days=40)
     labelled = log.label(name, False)
@@ -216,7 +213,7 @@ def test_a_label_is_joined_to_its_decision(tmp_path: Path) -> None:
 
 def test_a_persons_label_wins_and_the_latest_of_a_kind_counts(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     (name,) = [decision.id for decision in log.last(1)]
 
     def both() -> set[tuple[bool | None, str]]:
@@ -235,7 +232,7 @@ def test_a_persons_label_wins_and_the_latest_of_a_kind_counts(tmp_path: Path) ->
 
 def test_a_label_accepts_a_unique_prefix_of_the_id(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.record(trace(*(row(f"t{n}") for n in range(20))), {})
+    log.record(trace(*(row(f"t{n}") for n in range(20))))
     first = log.last(1)[0]
     assert log.label(first.id[:12], True).id == first.id
     refusals = {
@@ -252,7 +249,7 @@ def test_a_label_accepts_a_unique_prefix_of_the_id(tmp_path: Path) -> None:
 def test_a_topic_too_dissimilar_to_be_logged_can_still_be_labelled(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     considered = trace(row("near"), row("far", score=0.01, hit=False))
-    log.record(considered, {})
+    log.record(considered)
     name = log.ensure(considered, "far")
     assert log.ensure(considered, "far") == name
     assert log.label(name, True).topic == "far"
@@ -266,7 +263,7 @@ def test_a_topic_too_dissimilar_to_be_logged_can_still_be_labelled(tmp_path: Pat
 def test_the_latest_decisions_of_a_topic_are_found(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for minute in range(30):
-        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
+        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)))
     last = log.last(3, topic="a")
     assert [decision.time.minute for decision in last] == [14, 13, 12]
     assert {decision.topic for decision in last} == {"a"}
@@ -278,14 +275,14 @@ def test_the_latest_decisions_of_a_topic_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topic", ["grüße", 'quo"ted', "back\\slash", "label", "a b", "日本"])
 def test_the_latest_decisions_are_found_for_any_topic_name(tmp_path: Path, topic: str) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row(topic), row(f"{topic}x"), row("other"), text=f'about "{topic}"'), {})
+    log.record(trace(row(topic), row(f"{topic}x"), row("other"), text=f'about "{topic}"'))
     assert [decision.topic for decision in log.last(9, topic=topic)] == [topic]
 
 
 def test_the_latest_decisions_are_read_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
     for minute in range(40):
-        log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)), {})
+        log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)))
     everything = log.read().decisions
     for block in (1, 7, 100, 701, 10_000):
         monkeypatch.setattr(monthly, "_BLOCK", block)
@@ -309,10 +306,10 @@ def test_the_latest_decisions_are_read_from_the_end(tmp_path: Path, monkeypatch:
 )
 def test_only_the_broken_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     path.write_bytes(path.read_bytes() + damage)
-    log.record(trace(row("b")), {})
+    log.record(trace(row("b")))
     history = log.read()
     assert [decision.topic for decision in history.decisions] == ["a", "b"]
     assert history.broken == 1
@@ -320,12 +317,12 @@ def test_only_the_broken_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["id", "at", "message", "topic", "hits", "scores", "score", "rule", "signals", "gate_at"]
+    "field", ["id", "at", "message", "topic", "hits", "scores", "score", "rule", "gate_at"]
 )
 @pytest.mark.parametrize("value", [None, 7, "x", [], {}, [1], 10**400], ids=range(7))
 def test_values_of_the_wrong_type_are_skipped_or_harmless(tmp_path: Path, field: str, value: object) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {"a": Signals()})
+    log.record(trace(row("a")))
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     record = json.loads(path.read_bytes())
     record[field] = value
@@ -342,14 +339,14 @@ def test_a_write_error_is_reported_once_and_pending_decisions_are_written_later(
     problems: list[str] = []
     log = log_of(tmp_path, problems=problems)
     with broken_disk():
-        assert log.record(trace(row("a")), {}) == 1
-        log.record(trace(row("b")), {})
+        assert log.record(trace(row("a"))) == 1
+        log.record(trace(row("b")))
     assert len(problems) == 1 and problems[0].startswith("decisions are not being logged: ")
     assert log.read().decisions == ()
-    log.record(trace(row("c")), {})
+    log.record(trace(row("c")))
     assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c"]
     with broken_disk():
-        log.record(trace(row("d")), {})
+        log.record(trace(row("d")))
     assert len(problems) == 2, "reported again after it had worked in between"
     log.flush()
     assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c", "d"]
@@ -360,17 +357,17 @@ def test_pending_decisions_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     log = log_of(tmp_path)
     with broken_disk():
         for minute in range(20):
-            log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+            log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)))
     log.flush()
     kept = log.read().decisions
     assert 1 <= len(kept) < 10 and kept[0].time.minute == 45
 
 
 def test_a_read_only_log_can_be_read_and_does_not_stop_decisions(tmp_path: Path) -> None:
-    log_of(tmp_path).record(trace(row("a")), {})
+    log_of(tmp_path).record(trace(row("a")))
     problems: list[str] = []
     log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=problems.append)
-    log.record(trace(row("b")), {})
+    log.record(trace(row("b")))
     assert [decision.topic for decision in log.last(9)] == ["a"] and len(problems) == 1
     with pytest.raises(ReadOnly):
         log.label(log.last(1)[0].id, True)
@@ -385,7 +382,7 @@ def test_a_missing_log_is_empty(tmp_path: Path) -> None:
 
 def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     (tmp_path / "logs/decisions" / "notes.jsonl").write_text("{}\n")
     (tmp_path / "logs/decisions" / "2026-02.jsonl.bak").write_text("{}\n")
     assert log.read().broken == 0
@@ -396,7 +393,7 @@ def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
 
 def test_an_unreadable_log_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
 
     def refuse(*_: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
@@ -414,7 +411,7 @@ def test_two_processes_append_without_losing_a_line(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from tests.activation.test_decisions import FEBRUARY, log_of, row, trace\n"
         "log = log_of(Path(sys.argv[1]))\n"
-        "for n in range(60): log.record(trace(row(sys.argv[2]), at=FEBRUARY + timedelta(minutes=n)), {})\n"
+        "for n in range(60): log.record(trace(row(sys.argv[2]), at=FEBRUARY + timedelta(minutes=n)))\n"
     )
     processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b")]
     assert [process.wait(60) for process in processes] == [0, 0]
@@ -424,7 +421,7 @@ def test_two_processes_append_without_losing_a_line(tmp_path: Path) -> None:
 
 def test_a_label_can_be_withdrawn(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     (name,) = [decision.id for decision in log.last(1)]
 
     def both() -> set[tuple[bool | None, str]]:
@@ -448,7 +445,7 @@ def test_a_label_can_be_withdrawn(tmp_path: Path) -> None:
 def test_the_latest_unlabelled_decisions_are_found(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for minute in range(9):
-        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
+        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)))
     for decision in log.last(6):
         log.label(decision.id, True)
     found = log.last(2, topic="a", unlabelled=True)
@@ -471,11 +468,11 @@ def test_rereading_reads_only_new_lines(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(decision_reading, "entry_of", counted)
     for minute in range(5):
-        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)))
         assert len(reading.update().decisions) == minute + 1
     log.label(log.last(1)[0].id, True)
     clock.now += timedelta(days=40)
-    log.record(trace(row("a", score=0.9), at=FEBRUARY), {})
+    log.record(trace(row("a", score=0.9), at=FEBRUARY))
     log.label(log.last(1)[0].id, False)
     read.clear()
     history = reading.update()
@@ -489,7 +486,7 @@ def test_rereading_reads_only_new_lines(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_label_may_precede_its_decision(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     log.label(log.last(1)[0].id, True)
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     decision, label = path.read_bytes().splitlines(keepends=True)
@@ -507,7 +504,7 @@ def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     log = log_of(tmp_path, clock)
     reading = log.reading()
     for minute in range(4):
-        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)))
     assert len(reading.update().decisions) == 4
     path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -531,7 +528,7 @@ def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
 def test_reading_continues_after_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path)
     reading = log.reading()
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     with monkeypatch.context() as patch:
         patch.setattr(
             descriptors, "open_file", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EACCES, "no"))
@@ -544,7 +541,7 @@ def test_reading_continues_after_an_unreadable_file(tmp_path: Path, monkeypatch:
 def test_the_stamp_of_a_log_changes_with_it(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     stamps = [log.stamp()]
-    log.record(trace(row("a")), {})
+    log.record(trace(row("a")))
     stamps.append(log.stamp())
     log.label(log.last(1)[0].id, True)
     stamps.append(log.stamp())

@@ -632,10 +632,6 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
             "1 topic matched, but none was activated",
         ),
         ([row_of("a", 0.4, "rejected", gate=NO), row_of("b", 0.2)], "the gate said no to 1 topic"),
-        (
-            [row_of("a", 0.4, rule="not asked")],
-            "the gate was not asked about 1 topic (gate.max_calls_per_message)",
-        ),
         ([row_of("a", 0.4, "offered", gate=OFFERED)], "offered to the agent: a"),
         ([row_of("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
         (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.activation.gate import Gate
-from engine.activation.gate_local import LocalGate
+from engine.activation.gates import LocalGate
 from engine.activation.labelled import Labelled
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.scorer.fit import fit

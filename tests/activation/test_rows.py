@@ -40,7 +40,7 @@ from tests.activation.support import pattern, topic
 from tests.cases import each_case
 
 SETTINGS = WatcherSettings(preset="spec")
-CONTEXT = PolicyContext("input", SETTINGS, calls=1)
+CONTEXT = PolicyContext("input", SETTINGS)
 HIT = TriggerHit(0, "pattern", "review", 0, 6)
 EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
@@ -144,14 +144,13 @@ def test_rows_are_ordered_and_have_outcomes_and_explanations() -> None:
     candidates = [
         candidate("b", 0.3),
         candidate("a", 0.3),
-        candidate("unasked", 0.5, "ask"),
+        candidate("sure", 0.7, "activate"),
         candidate("asked", 0.2, "ask"),
         candidate("hit", 0.1, hits=(HIT,)),
     ]
     rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, CONTEXT)
-    assert [row.topic for row in rows] == ["unasked", "asked", "a", "b", "hit"]
+    assert [row.topic for row in rows] == ["sure", "asked", "a", "b", "hit"]
     assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
-    assert rows[0].rule == "not asked" and "gate.max_calls_per_message is 1" in rows[0].why
     assert rows[2].words == EXPLAINED.words and rows[3].words == ()
     funnel = funnel_of(candidates, rows, "input", asked=1)
     assert (funnel.topics, funnel.tier1, funnel.tier2, funnel.asked, funnel.active) == (5, 1, 5, 1, 2)

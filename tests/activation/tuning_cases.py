@@ -78,7 +78,6 @@ def decision(
         cached=False,
         latency_ms=0.0,
         cost_usd=usd,
-        signals=(),
         useful=useful,
         labelled_by=by if useful is not None else "",
     )

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.gate import Gate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_model import ModelGate
+from engine.activation.gate import Gate, GateCache
+from engine.activation.gates import ModelGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import TfidfScorer
 from engine.activation.trace import TopicTrace

@@ -107,7 +107,6 @@ def decision(
         cached=False,
         latency_ms=210.0 if asked else 0.0,
         cost_usd=0.0002 if asked and by == "gate" else 0.0,
-        signals=(),
         useful=useful if by in ("person", "use") else None,
         labelled_by=by if by in ("person", "use") and useful is not None else "",
     )
