@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED
-from engine.activation.policy import Step, decide
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit

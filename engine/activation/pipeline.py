@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation import explain
 from engine.activation.candidates import (
     OFFERING,
     Candidate,
@@ -22,7 +21,7 @@ from engine.activation.candidates import (
     likeliest,
     worth_explaining,
 )
-from engine.activation.case import PolicyContext
+from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
 from engine.activation.rows import effective_corrections, funnel_of, rows_of
@@ -168,7 +167,7 @@ class WatcherPipeline:
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
             cost_usd=sum(answer.cost_usd for answer in answers.values()),
-            why=explain.summary(rows, funnel, message.direction, empty=is_empty),
+            why=summary(rows, funnel, message.direction, empty=is_empty),
             deciding=deciding,
         )
         if record and self._decisions is not None:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.activation import counterfactual, explain
-from engine.activation.case import Case, PolicyContext
+from engine.activation.explain import Case, PolicyContext, flip, why
 from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Trace, Verdict
 
@@ -95,8 +94,8 @@ def row_of(
         rule=step.rule,
         gate=gate,
         verdict=verdict,
-        why=explain.why(case),
-        flip=counterfactual.flip(case),
+        why=why(case),
+        flip=flip(case),
         contributions=explanation.contributions,
         words=explanation.words,
         ignored=candidate.ignored,

@@ -13,7 +13,7 @@ from engine.activation.candidates import (
     counted_hits,
     worth_explaining,
 )
-from engine.activation.case import PolicyContext
+from engine.activation.explain import PolicyContext
 from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.rows import (
     NEAREST_ROWS,

@@ -11,9 +11,8 @@ import numpy as np
 
 from engine.activation import policy
 from engine.activation.candidates import ABOVE_CHANCE, LIKELIEST, LIKELY, OFFERING
-from engine.activation.case import NEGATED
 from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
-from engine.activation.policy import Thresholds
+from engine.activation.policy import NEGATED, Thresholds
 from engine.activation.signals import CALIBRATED
 from engine.activation.trace import Direction, TriggerHit
 from engine.activation.tuning.own import own_thresholds, today
