@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import decision_id, hash_of, worth_logging
+from engine.activation.decisions import decision_id, hash_of, worth_logging
 from engine.conversations.conversations import TurnKey
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM, strip_injected
@@ -145,7 +145,7 @@ def replays(
     """Plays messages to some playbooks as they are now; nothing is logged and nobody is asked."""
     labels = {
         (decision.topic, decision.message_hash): decision.label[0]
-        for decision in log.read().decisions
+        for decision in log.read()
         if decision.label[1] == "person"
     }
     rows: dict[str, list[PastRow]] = {topic: [] for topic in topics}

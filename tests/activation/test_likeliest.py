@@ -232,7 +232,7 @@ def test_past_messages_are_offered_the_same_topics() -> None:
 def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:
     log = DecisionLog(workspace_files(tmp_path))
     watching(AgentGate(), decisions=log).process("hello")
-    logged = {decision.topic: decision for decision in log.read().decisions}
+    logged = {decision.topic: decision for decision in log.read()}
     assert (logged["high"].verdict, logged["high"].gate_answer, logged["high"].gate_provider) == (
         "offered",
         "offered",

@@ -291,7 +291,7 @@ def test_a_huge_message_is_scored_by_its_two_ends() -> None:
 def test_any_text_gets_a_trace(text: str, tmp_path: Path) -> None:
     log = DecisionLog(workspace_files(tmp_path))
     trace = pipeline(*EVERYTHING, decisions=log, matcher=PatternMatcher()).process(text)
-    assert trace.message.text == text and log.read().broken == 0
+    assert trace.message.text == text
     assert [decision.topic for decision in log.last(9)].count("github-pr-review") == 1
 
 
@@ -300,7 +300,7 @@ def test_decisions_are_logged(tmp_path: Path) -> None:
     watching = pipeline(*EVERYTHING, decisions=log)
     watching.process(Message(SPEC_MESSAGE, session_id="s1", at=NOON))
     watching.process("review this too", record=False)
-    (decision,) = [d for d in log.read().decisions if d.topic == "github-pr-review"]
+    (decision,) = [d for d in log.read() if d.topic == "github-pr-review"]
     assert decision.session_id == "s1" and decision.hits[0][2] == "review" and decision.verdict == "active"
 
 

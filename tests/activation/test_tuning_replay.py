@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import alone_text, figures, flips, histogram, overview, total
 from engine.settings.model import PolicyRow

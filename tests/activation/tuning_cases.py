@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds, decide
 from engine.activation.tuning.own import own_thresholds
 from engine.activation.tuning.table import MessageTable, messages_in

@@ -139,7 +139,7 @@ async def test_a_label_is_logged_and_can_be_undone(root: Path) -> None:
         assert driven.state.overview[TOPIC].labelled == 34
         assert " → " in driven.toasts, "the score before and after"
     with Engine.open(root) as engine:
-        labels = {each.message_hash: each[-2:] for each in engine.decision_log.read().decisions}
+        labels = {each.message_hash: each[-2:] for each in engine.decision_log.read()}
         assert labels[first] == (True, "person")
         assert labels[second] == (False, "person")
         assert labels[third] == (None, "")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.tuning import Applied, Tuning
 from engine.errors import AutopoiesisError

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.activation import policy
 from engine.activation.candidates import ABOVE_CHANCE, LIKELIEST, LIKELY, OFFERING
-from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
+from engine.activation.decisions import LABELLER_RANK, LABELLERS, Decision
 from engine.activation.policy import NEGATED, Thresholds
 from engine.activation.signals import CALIBRATED
 from engine.activation.trace import Direction, TriggerHit

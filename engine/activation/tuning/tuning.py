@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.activation.decision_reading import gc_paused
+from engine.activation.decisions import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, Score, TopicTrace
@@ -31,8 +31,7 @@ from engine.store.commit_message import commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
+    from engine.activation.decisions import Decision, DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.activation.similarity import Hits
     from engine.settings.model import Config
@@ -107,7 +106,7 @@ class Tuning:
                 self._batch, self._scored_by = pipeline.batch(), pipeline
             known = self._log.stamp(), self._library.topics, config.watchers, config.gate.provider
             if self._table is None or known != self._known or not self._table.held_out:
-                decisions = self._reading.update().decisions
+                decisions = self._reading.update()
                 topics = {topic.name: topic for topic in self._library.topics}
                 with gc_paused():
                     messages = messages_in(decisions, topics)
