@@ -1,15 +1,29 @@
-"""Candidates: topics with the results of tiers 1 and 2, and the next step that follows from them."""
+"""The topics considered for a message: what tiers 1 and 2 found, the next step, and their rows in a trace
+(spec 10.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from engine.activation.explain import Case, PolicyContext, flip, why
 from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Hits, deciding_value
-from engine.activation.trace import Direction, Score, TriggerHit
+from engine.activation.similarity import Explanation, Hits, deciding_value
+from engine.activation.trace import (
+    Correction,
+    Direction,
+    Funnel,
+    GateOutcome,
+    Score,
+    TopicTrace,
+    Trace,
+    TriggerHit,
+    Verdict,
+)
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -27,6 +41,14 @@ LIKELY = 0.5
 
 EXPLAINED_ROWS = 20
 """Number of topics closest to a message whose scores are explained, besides those that it reached."""
+ROWS_LIMIT = 500
+"""Up to this many topics, every topic has a row."""
+NEAREST_ROWS = 50
+"""Rows kept beyond that for their score alone."""
+
+_UNEXPLAINED = Explanation()
+_VERDICTS: dict[str, Verdict] = {"activate": "active", "manual": "manual", "off": "off"}
+_ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "offered"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +165,117 @@ def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:
     near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
     reached = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
     return [*reached, *(c.topic.name for c in near[:EXPLAINED_ROWS])]
+
+
+def rows_of(
+    candidates: Sequence[Candidate],
+    outcome_of: Mapping[str, GateOutcome],
+    explained: Mapping[str, Explanation],
+    context: PolicyContext,
+) -> tuple[TopicTrace, ...]:
+    """The rows of a trace: active topics first, then offered ones, then by score and name."""
+    rows = [
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
+        for c in shown(candidates)
+    ]
+    return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
+
+
+def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those with any evidence, those switched
+    by hand, and the ``NEAREST_ROWS`` closest others.
+    """
+    if len(candidates) <= ROWS_LIMIT:
+        return candidates
+    nearest = sorted(candidates, key=lambda c: (-c.score, c.topic.name))[:NEAREST_ROWS]
+    kept = {c.topic.name for c in nearest}
+    return [
+        c
+        for c in candidates
+        if c.hits
+        or c.ignored
+        or c.topic.forced is not None
+        or c.step.kind != "drop"
+        or c.is_similar
+        or c.topic.name in kept
+    ]
+
+
+def _row_of(
+    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
+) -> TopicTrace:
+    topic, step = found.topic, found.step
+    verdict = verdict_of(step, gate, context.on_failure)
+    said = explanation.contributions
+    case = Case(topic, found.hits, found.score, step, gate, verdict, context, said, found.ignored)
+    return TopicTrace(
+        topic=topic.name,
+        priority=topic.priority,
+        activation=topic.activation,
+        hits=found.hits,
+        scores=found.scores,
+        score=found.score,
+        threshold=step.threshold,
+        activate_at=step.activate_at,
+        gate_at=step.gate_at,
+        rule=step.rule,
+        gate=gate,
+        verdict=verdict,
+        why=why(case),
+        flip=flip(case),
+        contributions=said,
+        words=explanation.words,
+        ignored=found.ignored,
+    )
+
+
+def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
+    if gate is None:
+        return _VERDICTS.get(step.kind, "dropped")
+    if gate.answer == "failed":
+        return "active" if on_failure == "activate" else "failed"
+    return _ANSWERED[gate.answer]
+
+
+def funnel_of(
+    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+) -> Funnel:
+    """Number of topics left by each tier; similarity nominates nothing in the agent's output."""
+    return Funnel(
+        topics=len(candidates),
+        tier1=sum(1 for c in candidates if c.hits),
+        tier2=sum(1 for c in candidates if c.hits or (direction == "input" and c.is_similar)),
+        asked=asked,
+        active=sum(1 for row in rows if row.active),
+    )
+
+
+def with_openings(trace: Trace, opened: Mapping[str, bool | None]) -> Trace:
+    """A trace that says whether the agent opened the topics that it was offered.
+
+    Args:
+        opened: By file, without those it was not told of; ``None`` if it is not known yet.
+    """
+    known = {PurePosixPath(path).stem: state for path, state in opened.items() if state is not None}
+    words = {True: "the agent opened it", False: "the agent did not open it"}
+    return replace(
+        trace,
+        rows=tuple(
+            replace(row, gate=replace(row.gate, reason=words[known[row.topic]]))
+            if row.gate is not None and row.offered and row.topic in known
+            else row
+            for row in trace.rows
+        ),
+    )
+
+
+def effective_corrections(
+    corrections: Sequence[Correction], rows: Sequence[TopicTrace]
+) -> tuple[Correction, ...]:
+    """The hints to give: not those of topics that a person keeps off or the gate rejected.
+
+    A topic dropped by its policy row still gives its hint: the pattern was written for exactly this text, and
+    a hint is one line, not a playbook.
+    """
+    effective = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
+    return tuple(correction for correction in corrections if correction.topic in effective)

@@ -13,11 +13,13 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.code import CodeBlock, code_blocks, matches_language
 from engine.activation.detectors import (
+    CodeBlock,
     agitation_spans,
+    code_blocks,
     event_fits,
     event_text,
+    matches_language,
     phrase_spans,
     phrases_of,
     sentiment_spans,

@@ -18,13 +18,15 @@ from engine.activation.candidates import (
     above_chance,
     candidates_of,
     counted_hits,
+    effective_corrections,
+    funnel_of,
     likeliest,
+    rows_of,
     worth_explaining,
 )
 from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
-from engine.activation.rows import effective_corrections, funnel_of, rows_of
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit

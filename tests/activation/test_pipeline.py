@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from engine.activation.candidates import NEAREST_ROWS
 from engine.activation.decisions import DecisionLog
 from engine.activation.gate import Gate, GateProvider
 from engine.activation.gates import AskGate, LocalGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.rows import NEAREST_ROWS
 from engine.activation.similarity import SCORED_CHARS, TfidfScorer
 from engine.activation.trace import Event, Message, Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings

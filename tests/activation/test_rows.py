@@ -8,22 +8,20 @@ import pytest
 
 from engine.activation.candidates import (
     EXPLAINED_ROWS,
+    NEAREST_ROWS,
+    ROWS_LIMIT,
     Candidate,
     candidates_of,
     counted_hits,
-    worth_explaining,
-)
-from engine.activation.explain import PolicyContext
-from engine.activation.policy import Step, StepKind, far_step
-from engine.activation.rows import (
-    NEAREST_ROWS,
-    ROWS_LIMIT,
     effective_corrections,
     funnel_of,
     rows_of,
     shown,
     verdict_of,
+    worth_explaining,
 )
+from engine.activation.explain import PolicyContext
+from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
 from engine.activation.trace import (
     Correction,

@@ -1,4 +1,5 @@
-"""Converts between a pair of thresholds and what a topic's file says (spec 2.3, 5.4 and 5.5).
+"""Converts between a pair of thresholds and what a topic's file says, and keeps a journal of what was written
+(spec 2.3, 5.4 and 5.5).
 
 Only ``engine.activation.policy`` decides which score activates, asks or drops. To see the effect of other
 thresholds, tuning applies it to the same topic with other numbers in its file.
@@ -7,21 +8,27 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
 from engine.store import documents
+from engine.store.monthly import MonthlyLog, text_in
 from engine.topics.loader import load_topic
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
+    from engine.store.files import Files
+    from engine.store.monthly import Record
     from engine.topics.model import Topic
 
 _DIGITS = (2, 3, 4)
 _KEYS = ("similarity_threshold", "activation_threshold")
+_JOURNAL = "tuning/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +157,76 @@ def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> byt
             hint=f"move {' and '.join(changes)} to the left margin of the header",
         )
     return new
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Thresholds written to a topic's file."""
+
+    id: str
+    topic: str
+    path: str
+    before: OwnThresholds
+    after: OwnThresholds
+    header: str  # the header before the change, bytes as Latin-1, so that undoing restores every byte
+    digest: str  # sha256 of the whole file after the change
+
+
+class TuningJournal:
+    """Journal of the thresholds written to topic files, so that the last change can be undone.
+
+    ``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; another
+    record says that it was undone or never happened.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._months = MonthlyLog(files, _JOURNAL, clock)
+
+    def record(
+        self,
+        topic: str,
+        path: str,
+        before: OwnThresholds,
+        after: OwnThresholds,
+        *,
+        header: bytes,
+        digest: str,
+    ) -> str:
+        """Records a change that is about to be made and returns its id.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded; the change must not be made.
+        """
+        change = Change(secrets.token_hex(8), topic, path, before, after, header.decode("latin-1"), digest)
+        self._months.append({"at": self._clock().isoformat(), **asdict(change)})
+        return change.id
+
+    def close(self, change_id: str) -> None:
+        """Records that a change was undone, or never reached the file.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._months.append({"at": self._clock().isoformat(), "closed": change_id})
+
+    def last(self) -> Change | None:
+        """The last change that is not closed; unreadable lines are skipped."""
+        closed: set[str] = set()
+        for record in self._months.backwards():
+            if isinstance(record.get("closed"), str):
+                closed.add(record["closed"])
+            elif (change := _change(record)) is not None and change.id not in closed:
+                return change
+        return None
+
+
+def _change(record: Record) -> Change | None:
+    try:
+        name, topic, path, header, digest = (
+            text_in(record[key]) for key in ("id", "topic", "path", "header", "digest")
+        )
+        before, after = (OwnThresholds.read(record[key]) for key in ("before", "after"))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return Change(name, topic, path, before, after, header, digest)

@@ -14,9 +14,10 @@ from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, Score, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
-from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import (
+    Change,
     OwnThresholds,
+    TuningJournal,
     digest_of,
     header_of,
     own_thresholds,
