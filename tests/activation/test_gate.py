@@ -61,25 +61,12 @@ def gate(provider: Any, cache: GateCache | None = None, **settings: Any) -> Gate
 ask = Gate.ask
 
 
-async def test_outcomes_come_in_the_order_of_the_questions() -> None:
-    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
-        await asyncio.sleep(0.02 if asked.topic == "a" else 0)
-        return GateOutcome("yes" if asked.topic == "a" else "no", "scripted", reason=asked.topic)
-
-    outcomes = await ask(gate(Scripted(answer)), [question("a"), question("b"), question("c")])
-    assert [(outcome.answer, outcome.reason) for outcome in outcomes] == [
-        ("yes", "a"),
-        ("no", "b"),
-        ("no", "c"),
-    ]
-
-
 async def test_all_questions_share_a_deadline_and_answers_in_time_count() -> None:
     cancelled: list[str] = []
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
         if asked.topic == "quick":
-            return GateOutcome("yes", "scripted")
+            return GateOutcome("yes", "scripted", reason=asked.topic)
         try:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
@@ -160,16 +147,10 @@ async def test_an_answer_is_cached_for_an_equal_question(tmp_path: Path) -> None
     assert (second.cached, second.cost_usd, second.latency_ms) == (True, 0.0, 0.0)
     assert (second.answer, second.reason) == ("yes", "because")
     assert provider.asked == ["t"]
-
-
-async def test_answers_survive_a_restart(tmp_path: Path) -> None:
-    await ask(gate(Scripted(yes()), GateCache(workspace_files(tmp_path))), [question("a"), question("b")])
     restarted = Scripted(yes())
-    outcomes = await ask(
-        gate(restarted, GateCache(workspace_files(tmp_path))), [question("b"), question("c")]
-    )
-    assert [outcome.cached for outcome in outcomes] == [True, False]
-    assert restarted.asked == ["c"]
+    asking = gate(restarted, GateCache(workspace_files(tmp_path)))
+    outcomes = await ask(asking, [question(message="Review this please"), question("c")])
+    assert [outcome.cached for outcome in outcomes] == [True, False] and restarted.asked == ["c"]
 
 
 async def test_failures_are_not_cached(tmp_path: Path) -> None:
@@ -236,13 +217,7 @@ def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
     asyncio.run(busy())
     asking.close()
     assert answers == ["yes", "yes"]
-
-
-def test_waiting_works_again_after_the_gate_was_closed() -> None:
-    asking = gate(Scripted(yes()))
-    for _ in range(2):
-        assert asking.ask_and_wait([question()])[0].answer == "yes"
-        asking.close()
+    assert asking.ask_and_wait([question()])[0].answer == "yes", "a closed gate can be used again"
     asking.close()
 
 
@@ -305,19 +280,6 @@ async def test_a_person_has_their_own_deadline_setting() -> None:
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
     assert "no answer in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
-
-
-async def test_a_persons_answer_is_cached(tmp_path: Path) -> None:
-    put: list[str] = []
-
-    async def asker(asked: GateQuestion, timeout: float) -> bool | None:
-        put.append(asked.topic)
-        return False
-
-    asking = gate(AskGate(asker), GateCache(workspace_files(tmp_path)))
-    outcomes = [(await asking.ask([question()]))[0] for _ in range(2)]
-    assert [outcome.cached for outcome in outcomes] == [False, True]
-    assert put == ["t"]
 
 
 async def test_without_an_interface_asking_a_person_fails() -> None:
