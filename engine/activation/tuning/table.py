@@ -125,6 +125,7 @@ class MessageTable:
         self.days = _days_of(decisions)
         self.signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         self.offers = provider == OFFERING
+        self._limited = provider not in ("", "local")
         self.cost_per_call = 0.0 if self.offers else _cost_per_call(decisions)
         self.times: Rows = np.array([message.times for message in messages], dtype=np.intp)
         is_input = np.array([message.direction == "input" for message in messages], dtype=bool)
@@ -199,12 +200,12 @@ class MessageTable:
     def outcomes(self, topic: str, thresholds: Thresholds | None = None) -> Marks:
         """What the policy makes of a topic for each message, by default with today's thresholds."""
         found = self._by_policy(topic, thresholds)
-        if not self.offers:
+        if not self._limited:
             return found
         column = self._columns[topic]
         if self._best is None:
             self._best = self._best_offers()
-        # An agent is told of the likeliest topics only, so a topic competes with the others of a message.
+        # Only the likeliest are offered or asked about, so a topic competes with the others of a message.
         own = np.where(self._by_policy(topic, None) == UNSURE, self.scores[:, column], -1.0)
         rival = np.where(own >= self._best[:, -LIKELIEST], self._best[:, 0], self._best[:, -LIKELIEST])
         lost = (found == UNSURE) & (self.scores[:, column] < rival)
