@@ -269,13 +269,20 @@ def with_openings(trace: Trace, opened: Mapping[str, bool | None]) -> Trace:
     )
 
 
-def effective_corrections(
-    corrections: Sequence[Correction], rows: Sequence[TopicTrace]
-) -> tuple[Correction, ...]:
-    """The hints to give: not those of topics that a person keeps off or the gate rejected.
+def corrections_of(topics: Sequence[Topic], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
+    """The hints of triggers that an agent's message fired (spec 4.3): each once, with its first match, by topic
+    and trigger.
 
-    A topic dropped by its policy row still gives its hint: the pattern was written for exactly this text, and
-    a hint is one line, not a playbook.
+    Not those of topics that a person keeps off, leaves to be switched on, or the gate rejected. A topic
+    dropped by its policy row still gives its hint: the pattern was written for exactly this text, and a hint
+    is one line, not a playbook.
     """
-    effective = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
-    return tuple(correction for correction in corrections if correction.topic in effective)
+    triggers = {topic.name: topic.triggers for topic in topics}
+    hints: dict[tuple[str, str], str] = {}
+    for row in sorted(rows, key=lambda row: row.topic):
+        if row.verdict in ("off", "rejected") or (row.activation == "manual" and not row.active):
+            continue
+        for hit in row.hits:
+            if hint := triggers[row.topic][hit.trigger].correction_hint:
+                hints.setdefault((row.topic, hint), hit.matched)
+    return tuple(Correction(name, hint, matched) for (name, hint), matched in hints.items())

@@ -17,8 +17,8 @@ from engine.activation.candidates import (
     Candidate,
     above_chance,
     candidates_of,
+    corrections_of,
     counted_hits,
-    effective_corrections,
     funnel_of,
     likeliest,
     rows_of,
@@ -29,7 +29,7 @@ from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
-from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
+from engine.activation.trace import Direction, GateOutcome, Message, Trace, TriggerHit
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
@@ -56,10 +56,6 @@ class Matcher(Protocol):
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None: ...
 
     def match(self, message: Message) -> Mapping[str, tuple[TriggerHit, ...]]: ...
-
-    def corrections(
-        self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
-    ) -> Sequence[Correction]: ...
 
 
 class WatcherPipeline:
@@ -120,7 +116,6 @@ class WatcherPipeline:
             topics = self._refresh()
             started = time.perf_counter()
             hits_of: Hits = {} if is_empty else self._matcher.match(message)
-            corrections = () if is_input else self._matcher.corrections(message, hits_of)
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
             scored = "" if is_empty else scored_part(message.text)
@@ -164,7 +159,7 @@ class WatcherPipeline:
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=effective_corrections(corrections, rows),
+            corrections=() if is_input else corrections_of(topics, rows),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,

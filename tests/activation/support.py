@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.activation.trace import Correction, Message, TriggerHit
+from engine.activation.trace import Message, TriggerHit
 from engine.errors import Problem
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -72,16 +72,6 @@ class PlainMatcher:
         self.seen.append(message)
         hits = {known.name: tuple(self._hits(known, message)) for known in self.known.values()}
         return {name: found for name, found in hits.items() if found}
-
-    def corrections(
-        self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
-    ) -> tuple[Correction, ...]:
-        return tuple(
-            Correction(name, self.known[name].triggers[hit.trigger].correction_hint, hit.matched)
-            for name, found in (hits or {}).items()
-            for hit in found
-            if self.known[name].triggers[hit.trigger].correction_hint
-        )
 
     @staticmethod
     def _hits(known: Topic, message: Message) -> list[TriggerHit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,8 @@ from engine.activation.candidates import (
     ROWS_LIMIT,
     Candidate,
     candidates_of,
+    corrections_of,
     counted_hits,
-    effective_corrections,
     funnel_of,
     rows_of,
     shown,
@@ -24,7 +25,6 @@ from engine.activation.explain import PolicyContext
 from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
 from engine.activation.trace import (
-    Correction,
     Direction,
     GateAnswer,
     GateOutcome,
@@ -155,12 +155,33 @@ def test_rows_are_ordered_and_have_outcomes_and_explanations() -> None:
     assert funnel_of(candidates, rows, "output", asked=1).tier2 == 1
 
 
-def test_hints_of_inapplicable_topics_are_not_given() -> None:
-    kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
-    candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
-    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, CONTEXT)
-    hints = [Correction(name, "hint", "x") for name in ("off", "manual", "dropped", "no", "unheard of")]
-    assert [hint.topic for hint in effective_corrections(hints, rows)] == ["dropped"]
+@each_case(
+    ("kind", "answer", "of", "given"),
+    [
+        ("activate", None, {}, True),
+        ("drop", None, {}, True),
+        ("off", None, {}, False),
+        ("ask", "no", {}, False),
+        ("ask", "yes", {}, True),
+        ("drop", None, {"activation": "manual"}, False),
+        ("activate", None, {"activation": "manual"}, True),
+    ],
+)
+def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
+    kind: StepKind, answer: GateAnswer | None, of: dict[str, Any], given: bool
+) -> None:
+    triggers = (
+        pattern("xrange", correction_hint="Use Python 3"),
+        pattern("print", correction_hint="Use Python 3"),
+        pattern("todo", correction_hint="Finish it"),
+        pattern("quiet"),
+    )
+    known = topic("t", triggers=triggers, **of)
+    hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
+    found = replace(candidate("t", 0.3, kind, hits), topic=known)
+    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
+    hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
+    assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints
 
 
 def test_highlighted_words_are_mapped_to_the_message() -> None:
