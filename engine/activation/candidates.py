@@ -270,8 +270,7 @@ def with_openings(trace: Trace, opened: Mapping[str, bool | None]) -> Trace:
 
 
 def corrections_of(topics: Sequence[Topic], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
-    """The hints of triggers that an agent's message fired (spec 4.3): each once, with its first match, by topic
-    and trigger.
+    """The hints of triggers that an agent's message fired (spec 4.3): each once, with its first match.
 
     Not those of topics that a person keeps off, leaves to be switched on, or the gate rejected. A topic
     dropped by its policy row still gives its hint: the pattern was written for exactly this text, and a hint
