@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.providers.loop import LoopThread
@@ -346,12 +347,7 @@ def _lines(answers: Iterable[tuple[str, GateOutcome]]) -> bytes:
 def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
     try:
         data = json.loads(line)
-        texts = [data[name] for name in ("key", "provider", "model", "reason")]
-        answer, probability = data["answer"], data["probability"]
+        key, outcome = data["key"], typed(GateOutcome, data)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    if answer not in ("yes", "no") or not all(isinstance(text, str) for text in texts):
-        return None
-    key, provider, model, reason = texts
-    known = probability if isinstance(probability, float) else None
-    return key, GateOutcome(answer, provider, model, probability=known, reason=reason)
+    return (key, outcome) if isinstance(key, str) and outcome.answer in ("yes", "no") else None

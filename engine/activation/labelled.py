@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
 from engine.store.monthly import AnotherFile, LogStamp, Mark, mark_of, marks_in
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.activation.decisions import Decision, DecisionLog
@@ -121,10 +122,7 @@ class LabelledMessages:
             if tree["form"] != _FORM:
                 return None
             marks = marks_in(tree["read"])
-            found = {
-                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["opened"]))
-                for topic, of in tree["topics"].items()
-            }
+            found = {topic: typed(Labelled, of) for topic, of in tree["topics"].items()}
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return marks, found
@@ -144,9 +142,3 @@ class LabelledMessages:
 def _latest(messages: Sequence[str], limit: int = MESSAGES_LIMIT) -> tuple[str, ...]:
     latest = list(dict.fromkeys(reversed(messages)))[:limit]
     return tuple(reversed(latest))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise ValueError
-    return tuple(value)

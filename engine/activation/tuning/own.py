@@ -7,23 +7,24 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
 from engine.store import documents
-from engine.store.monthly import MonthlyLog, text_in
+from engine.store.monthly import MonthlyLog
+from engine.store.typed import typed
 from engine.topics.loader import load_topic
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.store.files import Files
-    from engine.store.monthly import Record
     from engine.topics.model import Topic
 
 _DIGITS = (2, 3, 4)
@@ -42,18 +43,6 @@ class OwnThresholds:
     @classmethod
     def of(cls, topic: Topic) -> OwnThresholds:
         return cls(topic.similarity_threshold, topic.activation_threshold)
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> OwnThresholds:
-        """Those of a JSON record of these fields.
-
-        Raises:
-            KeyError, TypeError: It is something else.
-        """
-        values = [record[key] for key in _KEYS]
-        if not all(value is None or isinstance(value, int | float) for value in values):
-            raise TypeError("a threshold is a number")
-        return cls(*(None if value is None else float(value) for value in values))
 
     def on(self, topic: Topic) -> Topic:
         """The topic with these thresholds in its file."""
@@ -216,17 +205,9 @@ class TuningJournal:
         for record in self._months.backwards():
             if isinstance(record.get("closed"), str):
                 closed.add(record["closed"])
-            elif (change := _change(record)) is not None and change.id not in closed:
-                return change
+                continue
+            with contextlib.suppress(KeyError, TypeError, ValueError):
+                change = typed(Change, record)
+                if change.id not in closed:
+                    return change
         return None
-
-
-def _change(record: Record) -> Change | None:
-    try:
-        name, topic, path, header, digest = (
-            text_in(record[key]) for key in ("id", "topic", "path", "header", "digest")
-        )
-        before, after = (OwnThresholds.read(record[key]) for key in ("before", "after"))
-    except (KeyError, TypeError, ValueError):
-        return None
-    return Change(name, topic, path, before, after, header, digest)
