@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.candidates import (
@@ -29,10 +29,11 @@ from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
-from engine.activation.trace import Direction, GateOutcome, Message, Trace, TriggerHit
+from engine.activation.trace import Direction, GateOutcome, Message, Trace
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
+    from engine.activation.patterns import PatternMatcher
     from engine.errors import Problem
     from engine.settings.model import GateSettings, WatcherSettings
     from engine.topics.model import Topic
@@ -45,17 +46,6 @@ class TopicSource(Protocol):
 
     @property
     def topics(self) -> Sequence[Topic]: ...
-
-
-class Matcher(Protocol):
-    """Tier 1, such as ``PatternMatcher``."""
-
-    @property
-    def problems(self) -> Sequence[Problem]: ...
-
-    def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None: ...
-
-    def match(self, message: Message) -> Mapping[str, tuple[TriggerHit, ...]]: ...
 
 
 class WatcherPipeline:
@@ -71,7 +61,7 @@ class WatcherPipeline:
     def __init__(
         self,
         source: TopicSource,
-        matcher: Matcher,
+        matcher: PatternMatcher,
         scorer: Scorer,
         gate: Gate,
         watchers: WatcherSettings,

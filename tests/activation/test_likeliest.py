@@ -12,13 +12,14 @@ from engine.activation.candidates import LIKELIEST, OFFERING, Candidate, likelie
 from engine.activation.decisions import DecisionLog
 from engine.activation.gate import Gate, GateProvider
 from engine.activation.gates import AgentGate, LocalGate
+from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfBatch, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
+from tests.activation.support import Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 from tests.cases import each_case
 
@@ -66,7 +67,7 @@ def watching(
                 for name in probabilities
             )
         ),
-        PlainMatcher(),
+        PatternMatcher(),
         FixedProbabilities(probabilities),
         Gate(provider, settings),
         WatcherSettings(
@@ -131,7 +132,7 @@ def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -
                 for name, text in texts.items()
             )
         ),
-        PlainMatcher(),
+        PatternMatcher(),
         TfidfScorer(),
         Gate(provider, settings),
         WatcherSettings(preset="spec"),

@@ -13,6 +13,7 @@ import pytest
 from engine.activation.gate import Gate
 from engine.activation.gates import LocalGate
 from engine.activation.labelled import Labelled
+from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
@@ -24,7 +25,7 @@ from engine.activation.trace import Trace
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
-from tests.activation.support import PlainMatcher, Topics, topic, workspace_files
+from tests.activation.support import Topics, topic, workspace_files
 
 WAIT_S = 30
 MESSAGE = "money for the bus"
@@ -66,7 +67,12 @@ class Watched:
         self.scorer = self.another_scorer()
         settings = GateSettings()
         self.pipeline = WatcherPipeline(
-            self.topics, PlainMatcher(), self.scorer, Gate(LocalGate(), settings), WatcherSettings(), settings
+            self.topics,
+            PatternMatcher(),
+            self.scorer,
+            Gate(LocalGate(), settings),
+            WatcherSettings(),
+            settings,
         )
 
     def another_scorer(self) -> CalibratedScorer:
