@@ -204,7 +204,7 @@ class Engine(Parts):
         trace = self.turns.trace_of(key)
         if trace is None or not trace.offered:
             return trace
-        from engine.activation.rows import with_openings  # noqa: PLC0415 — only if something was offered
+        from engine.activation.candidates import with_openings  # noqa: PLC0415 — only if something was offered
 
         return with_openings(trace, self.injections.opened(key))
 

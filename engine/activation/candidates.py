@@ -1,16 +1,29 @@
-"""Candidates: topics with the results of tiers 1 and 2, and the next step that follows from them."""
+"""The topics considered for a message: what tiers 1 and 2 found, the next step, and their rows in a trace
+(spec 10.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.activation.case import NEAR_CHANCE, NEGATED, NOT_OFFERED
-from engine.activation.policy import Step, decide
+from engine.activation.explain import Case, PolicyContext, flip, why
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Hits, deciding_value
-from engine.activation.trace import Direction, Score, TriggerHit
+from engine.activation.similarity import Explanation, Hits, deciding_value
+from engine.activation.trace import (
+    Correction,
+    Direction,
+    Funnel,
+    GateOutcome,
+    Score,
+    TopicTrace,
+    Trace,
+    TriggerHit,
+    Verdict,
+)
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -19,8 +32,8 @@ if TYPE_CHECKING:
 
 OFFERING = "agent"
 """The gate that answers nothing: it has the agent told of what may apply."""
-OFFERED = 2
-"""Maximum number of topics that an agent is told of with one message."""
+LIKELIEST = 2
+"""Maximum number of topics that an agent is told of with one message, or a model or person is asked about."""
 ABOVE_CHANCE = 1.2
 """Times the probability of a topic taken at random that one without a hit needs to have any effect."""
 LIKELY = 0.5
@@ -28,6 +41,14 @@ LIKELY = 0.5
 
 EXPLAINED_ROWS = 20
 """Number of topics closest to a message whose scores are explained, besides those that it reached."""
+ROWS_LIMIT = 500
+"""Up to this many topics, every topic has a row."""
+NEAREST_ROWS = 50
+"""Rows kept beyond that for their score alone."""
+
+_UNEXPLAINED = Explanation()
+_VERDICTS: dict[str, Verdict] = {"activate": "active", "manual": "manual", "off": "off"}
+_ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "offered"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +150,18 @@ def _is_by_score(step: Step) -> bool:
     return step.kind == "ask" or (step.kind == "activate" and bool(step.activate_at))
 
 
-def offering(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates, of which only the ``OFFERED`` most probable uncertain ones are still offered."""
+def likeliest(candidates: Sequence[Candidate], *, offers: bool, deciding: str) -> tuple[Candidate, ...]:
+    """The candidates, of which only the ``LIKELIEST`` most probable uncertain ones still are.
+
+    Only for a gate whose questions cost something. Where the score is a similarity, a hit counts first.
+    """
     uncertain = [each for each in candidates if each.step.kind == "ask"]
-    uncertain.sort(key=lambda each: (-each.score, each.topic.name))
-    left_out = {each.topic.name for each in uncertain[OFFERED:]}
+    by_hit = deciding != CALIBRATED and not offers
+    uncertain.sort(key=lambda each: (by_hit and not each.hits, -each.score, each.topic.name))
+    left_out = {each.topic.name for each in uncertain[LIKELIEST:]}
+    rule = NOT_OFFERED if offers else NOT_ASKED
     return tuple(
-        replace(each, step=replace(each.step, kind="drop", rule=NOT_OFFERED))
+        replace(each, step=replace(each.step, kind="drop", rule=rule))
         if each.topic.name in left_out
         else each
         for each in candidates
@@ -147,3 +173,123 @@ def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:
     near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
     reached = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
     return [*reached, *(c.topic.name for c in near[:EXPLAINED_ROWS])]
+
+
+def rows_of(
+    candidates: Sequence[Candidate],
+    outcome_of: Mapping[str, GateOutcome],
+    explained: Mapping[str, Explanation],
+    context: PolicyContext,
+) -> tuple[TopicTrace, ...]:
+    """The rows of a trace: active topics first, then offered ones, then by score and name."""
+    rows = [
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
+        for c in shown(candidates)
+    ]
+    return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
+
+
+def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those with any evidence, those switched
+    by hand, and the ``NEAREST_ROWS`` closest others.
+    """
+    if len(candidates) <= ROWS_LIMIT:
+        return candidates
+    nearest = sorted(candidates, key=lambda c: (-c.score, c.topic.name))[:NEAREST_ROWS]
+    kept = {c.topic.name for c in nearest}
+    return [
+        c
+        for c in candidates
+        if c.hits
+        or c.ignored
+        or c.topic.forced is not None
+        or c.step.kind != "drop"
+        or c.is_similar
+        or c.topic.name in kept
+    ]
+
+
+def _row_of(
+    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
+) -> TopicTrace:
+    topic, step = found.topic, found.step
+    verdict = verdict_of(step, gate, context.on_failure)
+    said = explanation.contributions
+    case = Case(topic, found.hits, found.score, step, gate, verdict, context, said, found.ignored)
+    return TopicTrace(
+        topic=topic.name,
+        priority=topic.priority,
+        activation=topic.activation,
+        hits=found.hits,
+        scores=found.scores,
+        score=found.score,
+        threshold=step.threshold,
+        activate_at=step.activate_at,
+        gate_at=step.gate_at,
+        rule=step.rule,
+        gate=gate,
+        verdict=verdict,
+        why=why(case),
+        flip=flip(case),
+        contributions=said,
+        words=explanation.words,
+        ignored=found.ignored,
+    )
+
+
+def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
+    if gate is None:
+        return _VERDICTS.get(step.kind, "dropped")
+    if gate.answer == "failed":
+        return "active" if on_failure == "activate" else "failed"
+    return _ANSWERED[gate.answer]
+
+
+def funnel_of(
+    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+) -> Funnel:
+    """Number of topics left by each tier; similarity nominates nothing in the agent's output."""
+    return Funnel(
+        topics=len(candidates),
+        tier1=sum(1 for c in candidates if c.hits),
+        tier2=sum(1 for c in candidates if c.hits or (direction == "input" and c.is_similar)),
+        asked=asked,
+        active=sum(1 for row in rows if row.active),
+    )
+
+
+def with_openings(trace: Trace, opened: Mapping[str, bool | None]) -> Trace:
+    """A trace that says whether the agent opened the topics that it was offered.
+
+    Args:
+        opened: By file, without those it was not told of; ``None`` if it is not known yet.
+    """
+    known = {PurePosixPath(path).stem: state for path, state in opened.items() if state is not None}
+    words = {True: "the agent opened it", False: "the agent did not open it"}
+    return replace(
+        trace,
+        rows=tuple(
+            replace(row, gate=replace(row.gate, reason=words[known[row.topic]]))
+            if row.gate is not None and row.offered and row.topic in known
+            else row
+            for row in trace.rows
+        ),
+    )
+
+
+def corrections_of(topics: Sequence[Topic], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
+    """The hints of triggers that an agent's message fired (spec 4.3): each once, with its first match.
+
+    Not those of topics that a person keeps off, leaves to be switched on, or the gate rejected. A topic
+    dropped by its policy row still gives its hint: the pattern was written for exactly this text, and a hint
+    is one line, not a playbook.
+    """
+    triggers = {topic.name: topic.triggers for topic in topics}
+    hints: dict[tuple[str, str], str] = {}
+    for row in sorted(rows, key=lambda row: row.topic):
+        if row.verdict in ("off", "rejected") or (row.activation == "manual" and not row.active):
+            continue
+        for hit in row.hits:
+            if hint := triggers[row.topic][hit.trigger].correction_hint:
+                hints.setdefault((row.topic, hint), hit.matched)
+    return tuple(Correction(name, hint, matched) for (name, hint), matched in hints.items())

@@ -6,36 +6,238 @@ joins the two. Nothing in the log is ever changed, so an unreadable line affects
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import hashlib
 import itertools
+import json
+import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
-from engine.activation.decision import (
-    LABELLER_RANK,
-    Decision,
-    Labeller,
-    decision_id,
-    entry_of,
-    hash_of,
-    record_of,
-    worth_logging,
-)
-from engine.activation.decision_reading import (
-    KIND,
-    DecisionHistory,
-    DecisionReading,
-    backwards,
-)
 from engine.errors import AutopoiesisError
-from engine.store.monthly import LogStamp, MonthlyLog, line_of
+from engine.redaction.detect import masked
+from engine.store.monthly import AnotherFile, LogStamp, Mark, MonthlyLog, line_of, lines_backwards, open_month
 
 if TYPE_CHECKING:
-    from engine.activation.signals import Signals
     from engine.activation.trace import Message, TopicTrace, Trace
     from engine.store.files import Files
 
+KIND = "decisions/"
+MESSAGE_LIMIT = 500
+"""Characters of the message that are logged."""
+
+Labeller = Literal["person", "use", "agent", "gate"]
+
+LABELLERS = ("", "gate", "agent", "use", "person")
+"""Labellers by rising rank, ``""`` for none: the label of the highest rank counts. ``agent``: it opened the
+topic that it was offered."""
+LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
+
+
+class Decision(NamedTuple):
+    """The logged decision about one topic for one message."""
+
+    id: str  # the same for the same topic, message, time and session
+    at: str  # time of the message, ISO 8601, UTC
+    session_id: str  # empty for a message tried by hand
+    direction: str  # ``input`` or ``output``
+    message_hash: str  # sha256 of the whole message
+    message: str  # its first 500 characters
+    topic: str
+    priority: str
+    activation: str
+    hits: tuple[tuple[int, str, str, int, int], ...]
+    """The tier-1 hits: trigger index, type, matched text, start, end."""
+    scores: dict[str, float]
+    score: float
+    threshold: float
+    activate_at: float | None  # score from which the row activated; ``None``: never
+    gate_at: float | None  # score from which the row asked the gate; ``None``: never
+    rule: str
+    verdict: str  # as in ``TopicTrace``
+    gate_answer: str  # ``yes``, ``no``, ``offered``, ``failed``, or empty if the gate was not asked
+    gate_provider: str
+    gate_model: str
+    gate_probability: float | None
+    gate_reason: str  # its reason or failure; empty for the local gate and the agent's
+    cached: bool
+    latency_ms: float
+    cost_usd: float
+    useful: bool | None = None
+    """The label: whether the topic was right for the message; ``None`` without a label."""
+    labelled_by: str = ""
+
+    @property
+    def time(self) -> datetime:
+        """``at`` as a time, in UTC unless it has another zone."""
+        time = datetime.fromisoformat(self.at)
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the gate was asked."""
+        return self.gate_answer not in ("", "offered")
+
+    @property
+    def opened(self) -> bool:
+        """Whether the agent opened the topic when it was offered, and nobody of a higher rank judged it."""
+        return self.useful is True and self.labelled_by == "agent"
+
+    @property
+    def label(self) -> tuple[bool | None, str]:
+        """Whether the topic was right, and the labeller of the highest rank; ``(None, "")`` without a label.
+
+        The gate's yes or no is a label too, and counts as the person's if the person was the gate. Answers of
+        the ``local`` gate are not labels, or it would learn from itself. That the agent opened a topic is
+        none either, but weak evidence for tier 2: what it leaves alone says nothing.
+        """
+        if self.labelled_by == "agent":
+            return None, ""
+        useful, by = self.useful, self.labelled_by if self.useful is not None else ""
+        if by != "person" and self.gate_answer in ("yes", "no") and self.gate_provider not in ("", "local"):
+            answerer = "person" if self.gate_provider == "ask" else "gate"
+            if LABELLER_RANK[answerer] > LABELLER_RANK.get(by, 0):
+                return self.gate_answer == "yes", answerer
+        return useful, by
+
+
+class Label(NamedTuple):
+    """A label given to a logged decision later; ``useful`` is ``None`` if it was removed."""
+
+    decision: str
+    useful: bool | None
+    by: str
+
+
+def worth_logging(trace: Trace) -> tuple[TopicTrace, ...]:
+    """The rows to learn from: topics with a tier-1 hit, topics the gate was asked about, and, for a message
+    to the agent, topics with at least half their threshold.
+    """
+    by_score = trace.message.direction == "input"
+    return tuple(
+        row
+        for row in trace.rows
+        if row.hits or row.gate is not None or (by_score and row.score > 0 and row.score >= row.threshold / 2)
+    )
+
+
+def decision_id(message: Message, message_hash: str, topic: str) -> str:
+    """The id of a decision, the same if it is made again after a restart."""
+    whole = "\0".join((message.at.isoformat(), message.session_id, message.direction, message_hash, topic))
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def hash_of(text: str) -> str:
+    """sha256 of a message, including texts with lone surrogates."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def record_of(message: Message, message_hash: str, row: TopicTrace) -> bytes:
+    """The log line for one row of a trace."""
+    gate = row.gate
+    record: dict[str, object] = {
+        "id": decision_id(message, message_hash, row.topic),
+        "at": message.at.isoformat(),
+        "session": message.session_id,
+        "direction": message.direction,
+        "hash": message_hash,
+        "message": masked(message.text)[:MESSAGE_LIMIT],  # the hits below are offsets in it
+        "topic": row.topic,
+        "priority": row.priority,
+        "activation": row.activation,
+        "hits": [[hit.trigger, hit.type, hit.matched, hit.start, hit.end] for hit in row.hits],
+        "scores": {score.name: round(score.value, 6) for score in row.scores},
+        "score": round(row.score, 6),
+        "threshold": row.threshold,
+        "activate_at": row.activate_at,
+        "gate_at": row.gate_at,
+        "rule": row.rule,
+        "verdict": row.verdict,
+    }
+    if gate is not None:
+        details: dict[str, object] = {
+            "model": gate.model,
+            "probability": None if gate.probability is None else round(gate.probability, 4),
+            "reason": "" if gate.provider in ("agent", "local") else gate.reason[:200],
+            "cached": gate.cached,
+            "ms": round(gate.latency_ms, 1),
+            "usd": gate.cost_usd,
+        }
+        record["gate"] = {"answer": gate.answer, "provider": gate.provider} | {
+            name: value for name, value in details.items() if value
+        }
+    return line_of(record)
+
+
+_NO_GATE: dict[str, Any] = {}
+_decode = json.JSONDecoder().raw_decode
+
+
+def entry_of(line: bytes) -> Decision | Label | None:
+    """The entry in a log line; ``None`` if the line is broken or unknown."""
+    try:
+        text = line.decode()
+        data, end = _decode(text)  # a fifth faster than json.loads
+        if text[end:].strip():
+            return None
+        if "label" in data:
+            label, decision, by = data["label"], data["decision"], data["by"]
+            known = label is None or isinstance(label, bool)
+            if known and isinstance(decision, str) and by in LABELLERS[1:]:
+                return Label(decision, label, by)
+            return None
+        datetime.fromisoformat(data["at"])
+        gate = data.get("gate") or _NO_GATE
+        decision = Decision(
+            data["id"],
+            data["at"],
+            data["session"],
+            data["direction"],
+            data["hash"],
+            data["message"],
+            data["topic"],
+            data["priority"],
+            data["activation"],
+            tuple(map(tuple, data["hits"])),
+            data["scores"],
+            data["score"] + 0.0,
+            data["threshold"] + 0.0,
+            _number(data["activate_at"]),
+            _number(data["gate_at"]),
+            data["rule"],
+            data["verdict"],
+            gate.get("answer", ""),
+            gate.get("provider", ""),
+            gate.get("model", ""),
+            _number(gate.get("probability")),
+            gate.get("reason", ""),
+            gate.get("cached", False) is True,
+            gate.get("ms", 0.0) + 0.0,
+            gate.get("usd", 0.0) + 0.0,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
+    # A hand-edited log must not bring other types into sorting and display.
+    for index in _TEXTS:
+        if decision[index].__class__ is not str:
+            return None
+    return decision if decision.scores.__class__ is dict else None
+
+
+_TEXTS = tuple(index for index, kind in enumerate(get_type_hints(Decision).values()) if kind is str)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value + 0.0)
+
+
+Labels = dict[tuple[str, str], bool | None]
+"""The last labels by decision and labeller; ``None`` for a removed one."""
+
+_BY_RANK = LABELLERS[:0:-1]
 _LOCK_WAIT_S = 2.0
 _FAILING_WAIT_S = 0.05
 _PENDING_LIMIT = 4 * 1024 * 1024
@@ -66,24 +268,16 @@ class DecisionLog:
         self._failing = False
         self._guard = threading.Lock()
 
-    def record(self, trace: Trace, signals: Mapping[str, Signals]) -> int:
-        """Logs the rows of a trace that are ``worth_logging`` in one append, and returns their number.
-
-        Never raises if the disk cannot be written.
-
-        Args:
-            signals: By topic, where known.
+    def record(self, trace: Trace) -> None:
+        """Logs the rows of a trace that are ``worth_logging`` in one append; never raises if the disk cannot
+        be written.
         """
-        rows = worth_logging(trace)
-        if rows:
-            whole_hash = hash_of(trace.message.text)
-            self._write(
-                b"".join(record_of(trace.message, whole_hash, row, signals.get(row.topic)) for row in rows)
-            )
-        return len(rows)
+        whole_hash = hash_of(trace.message.text)
+        if rows := [record_of(trace.message, whole_hash, row) for row in worth_logging(trace)]:
+            self._write(b"".join(rows))
 
-    def ensure(self, trace: Trace, topic: str) -> str:
-        """The id of the decision about one topic of a trace, logging it first if necessary.
+    def ensure(self, trace: Trace, topic: str) -> Decision:
+        """The decision about one topic of a trace, logged first if necessary.
 
         This lets a person judge a topic that was too far from the message to be logged.
 
@@ -95,12 +289,10 @@ class DecisionLog:
         if row is None:
             raise AutopoiesisError(f"{topic} was not considered for this message")
         whole_hash = hash_of(trace.message.text)
-        name = decision_id(trace.message, whole_hash, topic)
         try:
-            self.find(name)
+            return self.find(decision_id(trace.message, whole_hash, topic))
         except AutopoiesisError:
-            self.add(trace.message, whole_hash, row)
-        return name
+            return self.add(trace.message, whole_hash, row)
 
     def add(self, message: Message, message_hash: str, row: TopicTrace) -> Decision:
         """Logs the decision about one topic for a message, and returns it.
@@ -108,38 +300,24 @@ class DecisionLog:
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
-        line = record_of(message, message_hash, row, None)
+        line = record_of(message, message_hash, row)
         self._files.append(self.months.path(), line)
         found = entry_of(line)
         assert isinstance(found, Decision)
         return found
 
-    def label(self, decision_id: str, useful: bool | None, by: Labeller = "person") -> Decision:
+    def label(self, decision: Decision, useful: bool | None, by: Labeller = "person") -> Decision:
         """Labels a decision and returns it with the label.
 
         Args:
-            decision_id: The id, or a unique prefix of at least four characters.
             useful: Whether the topic was right for its message; ``None`` removes the label.
 
         Raises:
-            AutopoiesisError: No decision matches, or several do.
             WriteFailed, ReadOnly: The label was not recorded.
         """
-        return self.label_known(self.find(decision_id), useful, by)
-
-    def label_known(self, decision: Decision, useful: bool | None, by: Labeller = "person") -> Decision:
-        """As ``label``, for a decision that was already read from the log.
-
-        Raises:
-            WriteFailed, ReadOnly: The label was not recorded.
-        """
-        record: dict[str, object] = {
-            "label": useful,
-            "decision": decision.id,
-            "by": by,
-            "at": self._clock().isoformat(),
-        }
-        self._files.append(self.months.path(), line_of(record))
+        self.months.append(
+            {"label": useful, "decision": decision.id, "by": by, "at": self._clock().isoformat()}
+        )
         if useful is None:
             # A label of a lower rank may now count.
             return self.find(decision.id)
@@ -148,7 +326,7 @@ class DecisionLog:
         return decision._replace(useful=useful, labelled_by=by)
 
     def find(self, decision_id: str) -> Decision:
-        """The decision with an id, or a unique prefix of it.
+        """The decision with an id, or a unique prefix of at least four characters.
 
         Raises:
             AutopoiesisError: There is none, or there are several.
@@ -157,7 +335,7 @@ class DecisionLog:
         if len(decision_id) < _MIN_PREFIX or not decision_id.isalnum():
             raise AutopoiesisError(f"“{decision_id[:40]}” is not a decision id", hint=hint)
         found: dict[str, Decision] = {}
-        for decision in backwards(self._files, self.months, decision_id.encode()):
+        for decision in self._backwards(decision_id.encode()):
             if decision.id == decision_id:
                 return decision
             if decision.id.startswith(decision_id):
@@ -172,21 +350,20 @@ class DecisionLog:
 
     def last(self, count: int, *, topic: str | None = None, unlabelled: bool = False) -> tuple[Decision, ...]:
         """The last decisions, newest first, reading no more of the log than necessary."""
-        decisions = backwards(self._files, self.months, b"" if topic is None else line_of(topic).strip())
         matching = (
             decision
-            for decision in decisions
+            for decision in self._backwards(b"" if topic is None else line_of(topic).strip())
             if (topic is None or decision.topic == topic) and not (unlabelled and decision.useful is not None)
         )
         return tuple(itertools.islice(matching, count))
 
-    def read(self) -> DecisionHistory:
-        """The whole log; 100,000 decisions take about a second."""
+    def read(self) -> tuple[Decision, ...]:
+        """The whole log; see ``DecisionReading.update``."""
         return self.reading().update()
 
     def reading(self) -> DecisionReading:
         """A reader whose updates read only what was added to the log."""
-        return DecisionReading(self._files, self.months)
+        return DecisionReading(self.months)
 
     def stamp(self) -> LogStamp:
         """The state of the log's files, which changes whenever the log does."""
@@ -213,3 +390,94 @@ class DecisionLog:
                 return
             self._pending = b""
             self._failing = False
+
+    def _backwards(self, holding: bytes) -> Iterator[Decision]:
+        """The decisions whose lines contain ``holding``, newest first, with labels, which come later in the
+        log and so are seen first.
+
+        Raises:
+            DocumentError, PathRefused: A file cannot be read.
+        """
+        labels: Labels = {}
+        seen: set[str] = set()
+        for month in reversed(self.months.stamp()):
+            descriptor = open_month(self._files, month.name)
+            try:
+                for line in lines_backwards(descriptor):
+                    if holding not in line and b'"label"' not in line:
+                        continue
+                    entry = entry_of(line)
+                    if isinstance(entry, Label):
+                        labels.setdefault((entry.decision, entry.by), entry.useful)
+                    elif isinstance(entry, Decision) and entry.id not in seen:
+                        seen.add(entry.id)
+                        yield _joined(entry, labels)
+            finally:
+                os.close(descriptor)
+
+
+class DecisionReading:
+    """An incremental reader of the log: only what was added is read, since the log only grows. Not
+    thread-safe.
+    """
+
+    def __init__(self, months: MonthlyLog) -> None:
+        self._months = months
+        self._reset()
+
+    def update(self) -> tuple[Decision, ...]:
+        """The decisions in order of first logging, one per id, in the last logged version, with labels.
+
+        Reads what was added since the last update, or everything if a file was replaced. 100,000 decisions
+        take about a second the first time.
+
+        Raises:
+            DocumentError, PathRefused: A file cannot be read.
+        """
+        with gc_paused():
+            try:
+                lines = self._months.added(self._marks)
+            except AnotherFile:
+                self._reset()
+                lines = self._months.added(self._marks)
+            for entry in map(entry_of, lines):
+                if isinstance(entry, Decision):
+                    if entry.id in self._decisions:
+                        self._stale.add(entry.id)
+                    self._decisions[entry.id] = entry
+                elif entry is not None:
+                    self._labels[entry.decision, entry.by] = entry.useful
+                    self._stale.add(entry.decision)
+            found = self._stale & self._decisions.keys()
+            for name in found:
+                self._decisions[name] = _joined(self._decisions[name], self._labels)
+            # A label may precede its decision if that was logged again or files were concatenated.
+            self._stale -= found
+        return tuple(self._decisions.values())
+
+    def _reset(self) -> None:
+        self._marks: dict[str, Mark] = {}
+        self._decisions: dict[str, Decision] = {}
+        self._labels: Labels = {}
+        self._stale: set[str] = set()
+
+
+def _joined(decision: Decision, labels: Labels) -> Decision:
+    """A decision with the label of the highest rank only."""
+    for by in _BY_RANK:
+        useful = labels.get((decision.id, by))
+        if useful is not None:
+            return decision._replace(useful=useful, labelled_by=by)
+    return decision if decision.useful is None else decision._replace(useful=None, labelled_by="")
+
+
+@contextlib.contextmanager
+def gc_paused() -> Iterator[None]:
+    """Disables garbage collection, which takes a third of the time while building many long-lived objects."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

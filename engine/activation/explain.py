@@ -1,85 +1,145 @@
-"""Explains in one sentence why a topic is active or not, with the exact numbers."""
+"""One sentence on why a topic is active or not, with the exact numbers, and one on what would change it.
+
+What would change it is computed by applying the policy again; what cannot be known is left out.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from engine.activation import gate_limit
-from engine.activation.case import (
+from engine.activation.numbers import format_score, format_threshold, format_weight
+from engine.activation.policy import (
     NEAR_CHANCE,
     NEGATED,
     NOT_ASKED,
     NOT_OFFERED,
-    Case,
-    below,
-    matches,
-    negations,
-    reaches,
+    Step,
+    Thresholds,
+    decide,
+    thresholds_of,
 )
-from engine.activation.numbers import format_score, format_threshold
-from engine.activation.policy import Thresholds, thresholds_of
-from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
+from engine.activation.trace import (
+    Contribution,
+    Direction,
+    Funnel,
+    GateOutcome,
+    TopicTrace,
+    TriggerHit,
+    Verdict,
+)
+from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from engine.settings.model import WatcherSettings
+    from engine.topics.model import Topic
+
+TRIGGER_SIGNAL = "trigger"
+"""Name of the tier-1 hits among a topic's contributions."""
+
+
+_SHOWN_MATCHES = 3
+_MATCH_LENGTH = 40
+_SHOWN_SIGNALS = 2
+_TELLING = 0.05
+_BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyContext:
+    """What a row's explanation depends on besides its numbers."""
+
+    direction: Direction
+    watchers: WatcherSettings
+    on_failure: str = "skip"  # the setting ``gate.on_failure``
+    offers: bool = False  # whether the gate is the agent, which is told of what may apply
+
+    @property
+    def similarity_nominates(self) -> bool:
+        """Whether a score without a match has any effect."""
+        return self.direction == "input" and self.watchers.nominate == "either"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A topic, what the tiers found, and the verdict; attributes are as in ``TopicTrace``."""
+
+    topic: Topic
+    hits: Sequence[TriggerHit]
+    score: float
+    step: Step
+    gate: GateOutcome | None
+    verdict: Verdict
+    context: PolicyContext
+    contributions: Sequence[Contribution] = ()
+    ignored: Sequence[TriggerHit] = ()
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the score is the probability that the topic applies, hits included."""
+        return self.context.watchers.preset == "calibrated"
+
+    @property
+    def matched(self) -> str:
+        """``matched “review”, “PR”``; empty without a hit."""
+        return f"matched {matches(self.hits)}" if self.hits else ""
+
+    @property
+    def marks(self) -> list[float]:
+        """The scores that have an effect."""
+        return [mark for mark in (self.step.gate_at, self.step.activate_at) if mark is not None]
+
+    def decide(
+        self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
+    ) -> Step:
+        """What the policy says about a variant of this case."""
+        return decide(topic, hits, score, settings, is_input=self.context.direction == "input")
+
+    def threshold_source(self, mark: float, from_table: str = "") -> str:
+        """Where a threshold comes from if not from the policy table; else ``from_table``."""
+        topic, watchers = self.topic, self.context.watchers
+        row = watchers.row(topic.priority)
+        if mark != self.step.gate_at:
+            own = mark == topic.activation_threshold != row.activate
+            return ", the topic's own threshold" if own else from_table
+        if mark == topic.similarity_threshold != row.gate:
+            return ", the topic's own threshold"
+        if topic.similarity_threshold is None and mark == watchers.similarity_threshold != row.gate:
+            return ", watchers.similarity_threshold"
+        return from_table
+
+    @property
+    def from_signals(self) -> str:
+        """The strongest signals, of an active topic those in favour: ``, from vectors +1.9, words +1.2``."""
+        telling = [
+            f"{each.signal} {format_weight(each.weight)}"
+            for each in self.contributions
+            if abs(each.weight) >= _TELLING and (each.weight > 0 or self.verdict != "active")
+        ]
+        return f", from {', '.join(telling[:_SHOWN_SIGNALS])}" if telling else ""
 
 
 def why(case: Case) -> str:
     """Why the verdict is what it is."""
     if case.topic.forced is not None:
         return "switched on by hand" if case.topic.forced else "switched off by hand"
-    if case.unasked:
-        return gate_limit.why(case)
     if case.gate is not None:
-        return _asked(case, case.gate)
+        return _why_asked(case, case.gate)
     if case.verdict == "manual":
         return f"only by hand: {_evidence(case)}"
-    return _active(case) if case.verdict == "active" else _dropped(case)
+    return _why_active(case) if case.verdict == "active" else _why_dropped(case)
 
 
-def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:
-    """One sentence about the whole trace."""
-    names = [row.topic for row in rows if row.active]
-    if names:
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        topics = "topic" if funnel.topics == 1 else "topics"
-        return f"{len(names)} of {funnel.topics} {topics} active: {shown}"
-    if empty:
-        return "nothing active: the message is empty"
-    if not funnel.topics:
-        return "nothing active: there are no topics"
-    return f"nothing active: {_nothing(rows, funnel, direction)}"
-
-
-def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -> str:
-    failed = [row for row in rows if row.verdict == "failed"]
-    if failed:
-        reason = (failed[0].gate.reason if failed[0].gate else "") or "no answer"
-        topics = _counted(len(failed), "topic")
-        if reason.startswith(NOT_ASKED):
-            return f"the gate was not asked about {topics}"
-        return f"the gate failed for {topics} ({reason})"
-    offered = [row.topic for row in rows if row.offered]
-    if offered:
-        return f"offered to the agent: {', '.join(offered)}"
-    rejected = [row for row in rows if row.verdict == "rejected"]
-    if rejected:
-        return f"the gate said no to {_counted(len(rejected), 'topic')}"
-    unasked = [row for row in rows if row.rule.startswith(NOT_ASKED)]
-    if unasked:
-        return f"the gate was not asked about {_counted(len(unasked), 'topic')} (gate.max_calls_per_message)"
-    if funnel.tier1:
-        closest = _closest([row for row in rows if row.hits])
-        return f"{_counted(funnel.tier1, 'topic')} matched, but none was activated{closest}"
-    if negated := [hit for row in rows for hit in row.ignored]:
-        return negations(negated)
-    closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
-    return f"no trigger matched{closest}"
-
-
-def _asked(case: Case, gate: GateOutcome) -> str:
+def _why_asked(case: Case, gate: GateOutcome) -> str:
     evidence = _evidence(case)
     if gate.answer == "offered":
         return f"offered to the agent, which opens it if it applies: {evidence}"
     if gate.answer != "failed":
-        return f"the gate ({_gate_label(gate)}) said {gate.answer}: {evidence}"
+        sure = "" if gate.probability is None else f", {format_score(gate.probability, 0.5)}"
+        cached = ", cached" if gate.cached else ""
+        return f"the gate ({gate.provider}{sure}{cached}) said {gate.answer}: {evidence}"
     if gate.reason.startswith(NOT_ASKED):
         reason = gate.reason[len(NOT_ASKED) :].lstrip(": ")
         outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
@@ -90,7 +150,7 @@ def _asked(case: Case, gate: GateOutcome) -> str:
     return f"{start}{outcome}, {conjunction} gate.on_failure is {case.context.on_failure}: {evidence}"
 
 
-def _active(case: Case) -> str:
+def _why_active(case: Case) -> str:
     step, priority = case.step, case.topic.priority
     start = "active without the gate: "
     if step.rule == "event":
@@ -108,7 +168,7 @@ def _active(case: Case) -> str:
     return f"{start}{priority} priority needs no score"
 
 
-def _dropped(case: Case) -> str:
+def _why_dropped(case: Case) -> str:
     context, priority = case.context, case.topic.priority
     if case.step.rule == NEGATED:
         return f"{negations(case.ignored)}, so it does not count"
@@ -116,17 +176,19 @@ def _dropped(case: Case) -> str:
         return "no trigger for the agent's output matched"
     if not case.hits and not context.similarity_nominates:
         return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
-    if case.step.rule == NOT_OFFERED:
-        return f"not offered to the agent, as others are likelier: {_evidence(case)}"
+    if case.step.rule in (NOT_OFFERED, NOT_ASKED):
+        start = "not offered to the agent" if case.context.offers else "the gate was not asked"
+        return f"{start}, as others are likelier: {_evidence(case)}"
     if case.step.rule == NEAR_CHANCE:
         score = format_score(case.score)
         return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
-    if case.lowest is None:
+    if not case.marks:
         return f"{start} watchers.policy.{priority} sets no threshold"
     from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
-    source = case.threshold_source(case.lowest, from_table)
-    return f"{start} {below(case.score, case.lowest)}{source}{case.from_signals}"
+    lowest = min(case.marks)
+    source = case.threshold_source(lowest, from_table)
+    return f"{start} {below(case.score, lowest)}{source}{case.from_signals}"
 
 
 def _evidence(case: Case) -> str:
@@ -151,6 +213,187 @@ def _evidence(case: Case) -> str:
     return f"{start}{place}{case.from_signals}"
 
 
+def flip(case: Case) -> str:
+    """What would have changed the verdict; empty if only another message would."""
+    if case.topic.forced is not None:
+        freed = replace(case.topic, forced=None)
+        step = case.decide(freed, case.hits, case.score, case.context.watchers)
+        return f"without the switch {_outcome(case, step, case.score)}"
+    if case.gate is not None:
+        return _flip_asked(case, case.gate)
+    if case.verdict == "manual":
+        return "switch it on by hand, or set activation: gated"
+    return _flip_active(case) if case.verdict == "active" else _flip_dropped(case)
+
+
+def without(score: float, weight: float) -> float | None:
+    """A probability without one contribution.
+
+    Args:
+        weight: The contribution to the log-odds, in nats.
+
+    Returns:
+        The remaining probability; ``None`` at 0 and 1, where the log-odds are infinite.
+    """
+    if not 0 < score < 1:
+        return None
+    return (1 + math.tanh((math.log(score / (1 - score)) - weight) / 2)) / 2
+
+
+def _flip_active(case: Case) -> str:
+    step = case.step
+    if step.rule not in ("event", "auto") and step.activate_at:
+        asked = step.gate_at is not None and step.gate_at < step.activate_at
+        result = _uncertain(case) if asked else "it would be dropped"
+        threshold = f"below {format_threshold(step.activate_at)} {result}"
+        return _joined(threshold, _without_match(case) if case.calibrated and case.hits else "")
+    if case.hits:
+        return _without_match(case)
+    if step.rule == "own":
+        return "a higher activation_threshold in the topic's file would stop it"
+    return f"a higher activate in watchers.policy.{case.topic.priority} would stop it"
+
+
+def _flip_asked(case: Case, gate: GateOutcome) -> str:
+    if gate.answer == "failed":
+        other, outcome = ("skip", "dropped") if case.verdict == "active" else ("activate", "active")
+        return f"an answer would decide; with gate.on_failure: {other} it would be {outcome}"
+    if gate.answer == "offered":
+        return _upper(case) or "only a yes from a gate that answers would activate it"
+    if gate.answer == "yes":
+        no = "a no from the gate would have kept it out"
+        return _joined(no, _without_match(case) if case.calibrated and case.hits else "")
+    return _upper(case, " without the gate") or "a yes from the gate would have activated it"
+
+
+def _upper(case: Case, how: str = "") -> str:
+    """The score from which it would be active; empty if there is none above its own."""
+    mark, score = case.step.activate_at, case.score
+    if mark is None or score >= mark:
+        return ""
+    return f"would activate{how} at ≥ {format_threshold(mark)}; now {format_score(score, mark)}"
+
+
+def _flip_dropped(case: Case) -> str:
+    topic, step, score = case.topic, case.step, case.score
+    if step.rule == NEAR_CHANCE:
+        return _with_match(case) or "a higher score would count"
+    if step.rule in (NOT_OFFERED, NOT_ASKED):
+        return _upper(case) or "a yes from a gate that answers would activate it"
+    if step.rule == NEGATED:
+        return f"without “{case.ignored[0].negated}” it would match"
+    if not case.hits and not case.context.similarity_nominates:
+        return _unmatched(case)
+    gate_at, activate_at = step.gate_at, step.activate_at
+    asks = gate_at is not None and gate_at > score and (activate_at is None or gate_at < activate_at)
+    reach = "be uncertain" if case.context.offers else "reach the gate"
+    marks = ([(reach, gate_at)] if asks else []) + [("activate", activate_at)]
+    missed = [(effect, mark) for effect, mark in marks if mark is not None and mark > score]
+    is_manual = topic.activation == "manual"
+    if missed:
+        if is_manual:
+            missed = [("wait for a person", missed[0][1])]
+        would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
+        now = format_score(score, *[mark for _effect, mark in missed])
+        return _joined(f"would {would}; now {now}", _with_match(case))
+    if gate_at is not None and not case.hits:
+        effect = "wait for a person" if is_manual else reach
+        return _joined(f"would {effect} at any score above 0", _with_match(case))
+    return f"set activate or gate in watchers.policy.{topic.priority} to let it through"
+
+
+def _unmatched(case: Case) -> str:
+    """For a topic without a match where only a match counts."""
+    context, score = case.context, case.score
+    if context.direction == "output":
+        return "a trigger with scope output or both would have to match"
+    step = case.decide(case.topic, (), score, replace(context.watchers, nominate="either"))
+    if step.kind in ("activate", "ask"):
+        return f"with watchers.nominate: either {_outcome(case, step, score)}"
+    return "a trigger would have to match"
+
+
+def _without_match(case: Case) -> str:
+    """What would have happened if no trigger had fired; empty if unknown."""
+    context, score = case.context, case.score
+    start = f"without the {'event' if case.step.rule == 'event' else 'match'} "
+    if not context.similarity_nominates:
+        return f"{start}it would be dropped"
+    if not case.calibrated:
+        return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
+    weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
+    left = without(score, sum(weights)) if weights else None
+    if left is None:
+        return ""
+    step = case.decide(case.topic, (), left, context.watchers)
+    marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
+    active = "still active" if case.gate is None else "active without the gate"
+    outcome = {"activate": active, "ask": _uncertain(case)}.get(step.kind, "dropped")
+    return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
+
+
+def _outcome(case: Case, step: Step, score: float) -> str:
+    if step.kind == "activate":
+        return "it would be active" + (f": {reaches(score, step.activate_at)}" if step.activate_at else "")
+    if step.kind == "ask":
+        return _uncertain(case) + (f": {reaches(score, step.gate_at)}" if step.gate_at else "")
+    return "it would wait for a person" if step.kind == "manual" else "it would be dropped"
+
+
+def _uncertain(case: Case) -> str:
+    """What would happen to the topic between its thresholds."""
+    return "it might be offered to the agent" if case.context.offers else "the gate would be asked"
+
+
+def _with_match(case: Case) -> str:
+    """``a match would activate it`` if that is possible and true; else empty."""
+    topic, context = case.topic, case.context
+    if case.hits or topic.activation == "manual":
+        return ""
+    mark = thresholds_of(topic, context.watchers, matched=True).activate
+    if topic.activation != "auto" and (mark is None or mark > 0):
+        return ""
+    possible = any(trigger.scope in (context.direction, "both") for trigger in topic.triggers)
+    return "a match would activate it" if possible else ""
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
+
+
+def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:
+    """One sentence about the whole trace."""
+    names = [row.topic for row in rows if row.active]
+    if names:
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return f"{len(names)} of {_topics(funnel.topics)} active: {shown}"
+    if empty:
+        return "nothing active: the message is empty"
+    if not funnel.topics:
+        return "nothing active: there are no topics"
+    return f"nothing active: {_nothing(rows, funnel, direction)}"
+
+
+def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -> str:
+    if failed := [row for row in rows if row.verdict == "failed"]:
+        reason = (failed[0].gate.reason if failed[0].gate else "") or "no answer"
+        topics = _topics(len(failed))
+        if reason.startswith(NOT_ASKED):
+            return f"the gate was not asked about {topics}"
+        return f"the gate failed for {topics} ({reason})"
+    if offered := [row.topic for row in rows if row.offered]:
+        return f"offered to the agent: {', '.join(offered)}"
+    if rejected := sum(row.verdict == "rejected" for row in rows):
+        return f"the gate said no to {_topics(rejected)}"
+    if funnel.tier1:
+        closest = _closest([row for row in rows if row.hits])
+        return f"{_topics(funnel.tier1)} matched, but none was activated{closest}"
+    if negated := [hit for row in rows for hit in row.ignored]:
+        return negations(negated)
+    closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
+    return f"no trigger matched{closest}"
+
+
 def _closest(rows: Sequence[TopicTrace]) -> str:
     """``; closest: deploy, score .17 < .25``, of the rows that missed a threshold; empty without one."""
     missed = [
@@ -164,14 +407,33 @@ def _closest(rows: Sequence[TopicTrace]) -> str:
     return f"; closest: {row.topic}, {below(row.score, mark)}"
 
 
-def _gate_label(gate: GateOutcome) -> str:
-    parts = [gate.provider]
-    if gate.probability is not None:
-        parts.append(format_score(gate.probability, 0.5))
-    if gate.cached:
-        parts.append("cached")
-    return ", ".join(parts)
+def matches(hits: Sequence[TriggerHit]) -> str:
+    """The first three distinct matches and the number of others: ``“review”, “PR”, “fix” and 2 more``."""
+    texts: dict[str, str] = {}
+    for hit in hits:
+        text = " ".join(hit.matched.split())
+        text = text if len(text) <= _MATCH_LENGTH else f"{text[: _MATCH_LENGTH - 1]}…"
+        shown = f"“{text}”" if hit.type in _BARE_TYPES else f"{hit.type} “{text}”" if text else hit.type
+        texts.setdefault(shown.lower(), shown)
+    shown_texts = list(texts.values())
+    more = len(shown_texts) - _SHOWN_MATCHES
+    return ", ".join(shown_texts[:_SHOWN_MATCHES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def negations(ignored: Sequence[TriggerHit]) -> str:
+    """``“deploy” is negated (“don't”)``, of the first hit."""
+    return f"{matches(ignored[:1])} is negated (“{ignored[0].negated}”)"
+
+
+def reaches(score: float, mark: float) -> str:
+    """``score .31 ≥ .30``."""
+    return f"score {format_score(score, mark)} ≥ {format_threshold(mark)}"
+
+
+def below(score: float, mark: float) -> str:
+    """``score .29 < .30``."""
+    return f"score {format_score(score, mark)} < {format_threshold(mark)}"
+
+
+def _topics(count: int) -> str:
+    return "1 topic" if count == 1 else f"{count} topics"

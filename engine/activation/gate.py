@@ -1,35 +1,116 @@
-"""Tier 3: asks whether the candidates of a message really apply (spec 5, design 3.5).
+"""Tier 3: asks whether the uncertain topics of a message really apply (spec 5, design 3.5).
 
-The candidates of one message are asked about concurrently, under one deadline, and answers are cached across
-restarts. A failed question is an outcome like any other: visible, and handled as the settings say. If a
-message has more candidates than calls allowed, only the least certain ones are asked about; the others have
-no outcome.
+The questions of one message are asked concurrently, under one deadline, and answers are cached across
+restarts. A failed question is an outcome like any other: visible, and handled as the settings say.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
-from collections.abc import Sequence
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from engine.activation.gate_question import (
-    GateProvider,
-    GateQuestion,
-    InstantGate,
-    question_key,
-    timed_out,
-)
 from engine.activation.trace import GateOutcome
+from engine.errors import AutopoiesisError
+from engine.startup.records import dataclass
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
-    from engine.activation.gate_cache import GateCache
     from engine.providers.loop import LoopThread
     from engine.settings.model import GateSettings
+    from engine.store.files import Files
+    from engine.topics.model import Topic
+
+PROFILE_INSTRUCTIONS = 600
+"""Characters of a topic's instructions in its profile."""
+PROFILE_EXAMPLES = 5
+"""Example messages in a profile, each cut to 160 characters."""
+
+CACHE_PATH = "scratch/gate-cache.jsonl"
+CACHE_LIMIT = 5_000
+
+_LOCK_WAIT_S = 1.0
+_GRACE_S = 0.5
+"""Time to wait for a cancelled question to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateQuestion:
+    """Does this topic apply to this message?"""
+
+    message: str
+    topic: str
+    description: str
+    profile: str  # the topic as a reading gate sees it; see ``profile_of``
+    probability: float = 0.0
+    """That it applies by tiers 1 and 2, 0 to 1, for a gate that calculates; not part of the question."""
+    discussion: str = ""  # the session of the message; not part of the question
+
+
+@runtime_checkable
+class InstantGate(Protocol):
+    """Answers by calculation, without waiting."""
+
+    name: str  # ``local`` or ``agent``
+    model: str
+
+    def decide(self, question: GateQuestion) -> GateOutcome: ...
+
+
+class AskingGate(Protocol):
+    """Answers questions after a while.
+
+    Attributes:
+        name: ``ask``, ``anthropic``, ``openai`` …
+        model: The model that answers; may be empty.
+        identity: Everything besides the question that an answer depends on, as part of its cache key; empty
+            if answers must not be cached.
+    """
+
+    name: str
+    model: str
+    identity: str
+
+    async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
+        """The answer; after ``timeout`` seconds the caller stops waiting.
+
+        Raises:
+            GateError: There is no answer.
+        """
+        ...
+
+
+GateProvider = InstantGate | AskingGate
+
+
+def profile_of(topic: Topic) -> str:
+    """A topic as the gate sees it: name, title, description, the start of its instructions, examples.
+
+    The description alone is too little to decide by; instructions and examples carry most of what
+    distinguishes similar topics.
+    """
+    parts = [f"Name: {topic.name}"]
+    if topic.title and topic.title != topic.name:
+        parts.append(f"Title: {topic.title}")
+    if topic.description:
+        parts.append(f"About: {topic.description}")
+    instructions = topic.instructions.strip()
+    if instructions:
+        cut = "" if len(instructions) <= PROFILE_INSTRUCTIONS else " …"
+        parts.append(f"Instructions: {instructions[:PROFILE_INSTRUCTIONS].rstrip()}{cut}")
+    examples = [" ".join(example.split())[:160] for example in topic.examples[:PROFILE_EXAMPLES]]
+    if examples:
+        parts.append("Messages it is meant for:\n" + "\n".join(f"- {example}" for example in examples))
+    return "\n".join(parts)
 
 
 class Gate:
-    """Asks a provider about all candidates of a message.
+    """Asks a provider about the uncertain topics of a message.
 
     Args:
         cache: Where answers are kept, if anywhere.
@@ -39,9 +120,8 @@ class Gate:
         self, provider: GateProvider, settings: GateSettings, cache: GateCache | None = None
     ) -> None:
         self.provider = provider
-        self._instant = provider if isinstance(provider, InstantGate) else None
         self._settings = settings
-        self._cache = cache if provider.identity else None
+        self._cache = None if isinstance(provider, InstantGate) or not provider.identity else cache
         self._loop: LoopThread | None = None
         self._guard = threading.Lock()
 
@@ -56,59 +136,36 @@ class Gate:
             case _:
                 return self._settings.deadline_s
 
-    def _immediate(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
-        """The outcomes that need no waiting: cached answers, and those of a provider that calculates."""
-        if self._instant is not None:
-            return [self._instant.decide(question) for question in questions]
-        if self._cache is None:
-            return [None] * len(questions)
-        identity = self.provider.identity
-        return [self._cache.get(question_key(question, identity)) for question in questions]
-
-    def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
+    def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """The outcomes without asking anyone; questions that would have been asked have failed."""
-        provider = self.provider
-        unknown = GateOutcome(
-            "failed", provider.name, provider.model, reason="not asked: the message is not live"
-        )
-        outcomes = self._immediate(questions)
-        for index in self._asked(questions, outcomes):
-            outcomes[index] = unknown
-        return tuple(outcomes)
+        unknown = self._failed("not asked: the message is not live")
+        return tuple(outcome or unknown for outcome in self._immediate(questions))
 
-    async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
+    async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """The outcome of every question about one message, in order; never raises for a failing provider.
 
         Questions without an answer at the deadline are cancelled and ``failed``. Cancelling this call cancels
         them too.
-
-        Returns:
-            The outcomes; ``None`` for a question beyond the number of calls that a message may cost.
         """
+        import asyncio  # noqa: PLC0415 — slow; most messages ask nobody
+
         outcomes = self._immediate(questions)
-        places = self._asked(questions, outcomes)
-        if places:
-            from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — imports asyncio
+        asked = [question for question, known in zip(questions, outcomes, strict=True) if known is None]
+        answers = await asyncio.gather(*map(self._answer, asked))
+        # An event loop that draws a screen never waits for the disk.
+        await asyncio.to_thread(self._remember, asked, answers)
+        rest = iter(answers)
+        return tuple(known or next(rest) for known in outcomes)
 
-            asked = [questions[index] for index in places]
-            answers = await ask_all(
-                self.provider, asked, deadline=self.deadline, concurrency=self._settings.concurrency
-            )
-            for index, answer in zip(places, answers, strict=True):
-                outcomes[index] = answer
-            await in_thread(self._remember, asked, answers)
-        return tuple(outcomes)
-
-    def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
+    def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """``ask`` for synchronous callers, from any thread.
 
         Questions run on an event loop in a thread that is kept for the next message, so that connections stay
         open and nothing outlasts the deadline.
         """
         outcomes = self._immediate(questions)
-        places = self._asked(questions, outcomes)
-        if not places:
-            return tuple(outcomes)
+        if None not in outcomes:
+            return tuple(filter(None, outcomes))
         from engine.providers.loop import LoopThread  # noqa: PLC0415 — imports asyncio
 
         with self._guard:
@@ -118,12 +175,8 @@ class Gate:
         answers = loop.run(self.ask(questions), timeout=self.deadline + 1.0)
         if answers is not None:
             return answers
-        failed = timed_out(self.provider, self.deadline)
-        if self._loop is not loop:
-            failed = replace(failed, reason="cancelled: the gate was closed", latency_ms=0.0)
-        for index in places:
-            outcomes[index] = failed
-        return tuple(outcomes)
+        failed = self._late() if self._loop is loop else self._failed("cancelled: the gate was closed")
+        return tuple(known or failed for known in outcomes)
 
     def close(self) -> None:
         """Stops the thread of ``ask_and_wait`` and cancels its questions; takes at most a second."""
@@ -133,17 +186,48 @@ class Gate:
             # A provider that holds connections closes those of the loop.
             loop.close(getattr(self.provider, "aclose", None))
 
-    def _asked(self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]) -> list[int]:
-        """The indexes of the questions to ask, in order."""
-        open_ = [index for index, outcome in enumerate(outcomes) if outcome is None]
-        room = self._settings.max_calls_per_message
-        if len(open_) > room:
-            open_.sort(key=lambda index: (questions[index].distance, questions[index].topic))
-            open_ = sorted(open_[:room])
-        return open_
+    def _immediate(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
+        """The outcomes that need no waiting: cached answers, and those of a provider that calculates."""
+        if isinstance(self.provider, InstantGate):
+            return [self.provider.decide(question) for question in questions]
+        if self._cache is None:
+            return [None] * len(questions)
+        identity = self.provider.identity
+        return [self._cache.get(question_key(question, identity)) for question in questions]
+
+    async def _answer(self, question: GateQuestion) -> GateOutcome:
+        import asyncio  # noqa: PLC0415 — as above
+
+        assert not isinstance(self.provider, InstantGate)
+        deadline, started = self.deadline, time.monotonic()
+        task = asyncio.ensure_future(self.provider.ask(question, timeout=deadline))
+        is_late = True
+        try:
+            await asyncio.wait([task], timeout=deadline)
+        finally:
+            if is_late := task.cancel():
+                await asyncio.wait([task], timeout=_GRACE_S)
+        # What has ended is retrieved, or the loop would log it as never retrieved.
+        error = task.exception() if task.done() and not task.cancelled() else None
+        if is_late or task.cancelled():
+            return self._late()
+        if error is None:
+            outcome = task.result()
+        else:
+            # A foreign error may quote its input, including a key, so only its type is reported.
+            is_ours = isinstance(error, AutopoiesisError)
+            outcome = self._failed(str(error) if is_ours else f"unexpected {type(error).__name__}")
+        return replace(outcome, latency_ms=(time.monotonic() - started) * 1000)
+
+    def _failed(self, reason: str) -> GateOutcome:
+        return GateOutcome("failed", self.provider.name, self.provider.model, reason=reason)
+
+    def _late(self) -> GateOutcome:
+        seconds = self.deadline
+        return replace(self._failed(f"no answer within {seconds:g} s"), latency_ms=seconds * 1000)
 
     def _remember(self, asked: Sequence[GateQuestion], answers: Sequence[GateOutcome]) -> None:
-        if self._cache is not None:
+        if self._cache is not None and not isinstance(self.provider, InstantGate):
             identity = self.provider.identity
             self._cache.put(
                 [
@@ -152,3 +236,118 @@ class Gate:
                     if outcome.answer != "failed"
                 ]
             )
+
+
+def question_key(question: GateQuestion, identity: str) -> str:
+    """The cache key of an answer: a sha256 over the question and the provider's identity (design 3.10).
+
+    The message is normalized to NFC and single spaces. The topic counts by name and profile, so that editing
+    a topic asks again.
+    """
+    message = " ".join(unicodedata.normalize("NFC", question.message).split())
+    whole = "\0".join((identity, question.topic, question.profile, message))
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+class GateCache:
+    """Outcomes by question key, which survive a restart (spec 5.3).
+
+    A JSON-lines file under ``scratch/`` that may be deleted at any time. It is read at the first look-up, and
+    rewritten with the most recently used answers once it holds twice as many as the limit. Answers added by
+    another process are seen after the next start.
+
+    Args:
+        on_problem: Called once if the file cannot be read or written; answers are then kept in memory only.
+    """
+
+    def __init__(
+        self, files: Files, *, limit: int = CACHE_LIMIT, on_problem: Callable[[str], None] | None = None
+    ) -> None:
+        self._files = files
+        self._limit = limit
+        self._on_problem = on_problem
+        self._known: dict[str, GateOutcome] | None = None
+        self._lines = 0
+        self._guard = threading.Lock()
+
+    def get(self, key: str) -> GateOutcome | None:
+        """The outcome, marked as cached, free and immediate; ``None`` for a new question."""
+        with self._guard:
+            known = self._load()
+            outcome = known.pop(key, None)
+            if outcome is None:
+                return None
+            known[key] = outcome  # keeps the most recently used last
+            return replace(outcome, cached=True, latency_ms=0.0, cost_usd=0.0)
+
+    def put(self, answers: Sequence[tuple[str, GateOutcome]]) -> None:
+        """Stores outcomes in memory, and on disk in one append."""
+        if not answers:
+            return
+        with self._guard:
+            known = self._load()
+            for key, outcome in answers:
+                known.pop(key, None)
+                known[key] = outcome
+            while len(known) > self._limit:
+                del known[next(iter(known))]
+            self._lines += len(answers)
+            try:
+                with self._files.lock(timeout=_LOCK_WAIT_S):
+                    if self._lines > 2 * self._limit:
+                        self._files.replace(CACHE_PATH, _lines(known.items()))
+                        self._lines = len(known)
+                    else:
+                        self._files.append(CACHE_PATH, _lines(answers))
+            except AutopoiesisError as error:
+                self._report(f"gate answers are kept in memory only: {error}")
+
+    def _load(self) -> dict[str, GateOutcome]:
+        if self._known is None:
+            self._known = {}
+            try:
+                data = self._files.read(CACHE_PATH)
+            except FileNotFoundError:
+                data = b""
+            except AutopoiesisError as error:
+                self._report(f"earlier gate answers cannot be read: {error}")
+                data = b""
+            for line in data.splitlines():
+                self._lines += 1
+                entry = _entry(line)
+                if entry is not None:
+                    self._known.pop(entry[0], None)
+                    self._known[entry[0]] = entry[1]
+        return self._known
+
+    def _report(self, text: str) -> None:
+        if self._on_problem is not None:
+            self._on_problem(text)
+            self._on_problem = None
+
+
+def _lines(answers: Iterable[tuple[str, GateOutcome]]) -> bytes:
+    return b"".join(
+        json.dumps(
+            {
+                "key": key,
+                "answer": outcome.answer,
+                "provider": outcome.provider,
+                "model": outcome.model,
+                "probability": outcome.probability,
+                "reason": outcome.reason[:200],
+            },
+            separators=(",", ":"),
+        ).encode()
+        + b"\n"
+        for key, outcome in answers
+    )
+
+
+def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
+    try:
+        data = json.loads(line)
+        key, outcome = data["key"], typed(GateOutcome, data)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return (key, outcome) if isinstance(key, str) and outcome.answer in ("yes", "no") else None

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
-from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, mark_of, marks_in
+from engine.store.monthly import AnotherFile, LogStamp, Mark, mark_of, marks_in
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
+    from engine.activation.decisions import Decision, DecisionLog
     from engine.store.files import Files
 
 LABELLED_PATH = "scratch/labelled.json"
@@ -66,7 +66,7 @@ class LabelledMessages:
             stamp = self._log.stamp()
             if not stamp:
                 return {}
-            if not marks or not self._is_current(marks, stamp):
+            if not marks or not self._is_current(marks):
                 found = self._gather()
             elif (
                 sum(month.size for month in stamp) - sum(mark.end for mark in marks.values()) < _UNREAD_LIMIT
@@ -77,32 +77,20 @@ class LabelledMessages:
             pass
         return found
 
-    def _is_current(self, marks: Mapping[str, Mark], stamp: LogStamp) -> bool:
+    def _is_current(self, marks: Mapping[str, Mark]) -> bool:
         """Whether the log still begins with the part already read, and has no labels after it."""
-        if marks.keys() - {month.name for month in stamp}:
+        try:
+            added = self._log.months.added(dict(marks))
+        except AnotherFile:
             return False
-        for month in stamp:
-            mark = marks.get(month.name)
-            if mark is None and month.name < max(marks):
-                return False
-            if mark is not None and mark.size == month.size:
-                if not mark.is_of(month):
-                    return False
-                continue
-            try:
-                added = Added(self._files, month, mark or Mark())
-                if any(b'"label"' in line or _ANSWERED in line for line in added):
-                    return False
-            except AnotherFile:
-                return False
-        return True
+        return not any(b'"label"' in line or _ANSWERED in line for line in added)
 
     def _gather(self) -> dict[str, Labelled]:
         useful: dict[str, list[str]] = {}
         noise: dict[str, list[str]] = {}
         chosen: list[Decision] = []
         offers, opens = Counter[str](), Counter[str]()
-        for decision in self._log.read().decisions:
+        for decision in self._log.read():
             if decision.direction != "input" or not decision.message.strip():
                 continue
             offers[decision.session_id] += decision.verdict == "offered"
@@ -134,10 +122,7 @@ class LabelledMessages:
             if tree["form"] != _FORM:
                 return None
             marks = marks_in(tree["read"])
-            found = {
-                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["opened"]))
-                for topic, of in tree["topics"].items()
-            }
+            found = {topic: typed(Labelled, of) for topic, of in tree["topics"].items()}
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return marks, found
@@ -157,9 +142,3 @@ class LabelledMessages:
 def _latest(messages: Sequence[str], limit: int = MESSAGES_LIMIT) -> tuple[str, ...]:
     latest = list(dict.fromkeys(reversed(messages)))[:limit]
     return tuple(reversed(latest))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise ValueError
-    return tuple(value)

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.code import CodeBlock, code_blocks, matches_language
 from engine.activation.detectors import (
+    CodeBlock,
     agitation_spans,
+    code_blocks,
     event_fits,
     event_text,
+    matches_language,
     phrase_spans,
     phrases_of,
     sentiment_spans,
@@ -28,7 +30,7 @@ from engine.activation.literals import needs
 from engine.activation.negation import negator
 from engine.activation.phrases import Phrase
 from engine.activation.scan import Scan
-from engine.activation.trace import Correction, Message, TriggerHit
+from engine.activation.trace import Message, TriggerHit
 from engine.errors import Problem
 from engine.startup.records import dataclass
 from engine.topics.expressions import ExpressionError, compile_expression, plain
@@ -198,35 +200,6 @@ class PatternMatcher:
                 found = [replace(hit, start=-1, end=-1) for hit in self._hits(rule, view)]
                 if found:
                     hits.setdefault(rule.topic, []).extend(found)
-
-    def corrections(
-        self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
-    ) -> tuple[Correction, ...]:
-        """The hints of output triggers fired by an agent's message (spec 4.3); none for ``input``.
-
-        Args:
-            hits: The result of ``match``, if known.
-
-        Returns:
-            Each hint of a topic once, with its first match, sorted by topic and trigger. Topics that are
-            switched off, and ``manual`` ones that are not switched on, give none.
-        """
-        if message.direction != "output":
-            return ()
-        found = self.match(message) if hits is None else hits
-        hints: dict[tuple[str, str], str] = {}
-        with self._lock:
-            for name in sorted(found):
-                topic = self._topics.get(name)
-                by_hand = topic is not None and topic.activation == "manual" and topic.forced is not True
-                if topic is None or topic.forced is False or by_hand:
-                    continue
-                # The hits may be from an earlier version of the topic.
-                for hit in (hit for hit in found[name] if hit.trigger < len(topic.triggers)):
-                    trigger = topic.triggers[hit.trigger]
-                    if trigger.correction_hint and trigger.scope != "input":
-                        hints.setdefault((name, trigger.correction_hint), hit.matched)
-        return tuple(Correction(name, hint, text) for (name, hint), text in hints.items())
 
     def _viewed(self, message: Message) -> _View:
         if self._index is None:

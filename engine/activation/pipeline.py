@@ -9,34 +9,36 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation import explain, gate_limit
 from engine.activation.candidates import (
     OFFERING,
     Candidate,
     above_chance,
     candidates_of,
+    corrections_of,
     counted_hits,
-    offering,
+    funnel_of,
+    likeliest,
+    rows_of,
     worth_explaining,
 )
-from engine.activation.case import PolicyContext
-from engine.activation.decision import worth_logging
-from engine.activation.gate import Gate
-from engine.activation.gate_question import GateQuestion, profile_of
+from engine.activation.explain import PolicyContext, summary
+from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, far_step
-from engine.activation.rows import effective_corrections, funnel_of, rows_of
-from engine.activation.signals import CALIBRATED, Signals, content_words, measure
+from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
-from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
+from engine.activation.trace import Direction, GateOutcome, Message, Trace
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
+    from engine.activation.patterns import PatternMatcher
     from engine.errors import Problem
     from engine.settings.model import GateSettings, WatcherSettings
     from engine.topics.model import Topic
+
+_LEAST_THRESHOLD = 0.01
 
 
 class TopicSource(Protocol):
@@ -44,21 +46,6 @@ class TopicSource(Protocol):
 
     @property
     def topics(self) -> Sequence[Topic]: ...
-
-
-class Matcher(Protocol):
-    """Tier 1, such as ``PatternMatcher``."""
-
-    @property
-    def problems(self) -> Sequence[Problem]: ...
-
-    def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None: ...
-
-    def match(self, message: Message) -> Mapping[str, tuple[TriggerHit, ...]]: ...
-
-    def corrections(
-        self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
-    ) -> Sequence[Correction]: ...
 
 
 class WatcherPipeline:
@@ -74,7 +61,7 @@ class WatcherPipeline:
     def __init__(
         self,
         source: TopicSource,
-        matcher: Matcher,
+        matcher: PatternMatcher,
         scorer: Scorer,
         gate: Gate,
         watchers: WatcherSettings,
@@ -89,7 +76,6 @@ class WatcherPipeline:
         self._gate_settings = gate_settings
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
-        self._profiles: dict[str, tuple[Topic, str, frozenset[str]]] = {}
         self._far: dict[bool, Mapping[str, tuple[float, Step]]] = {}
         self._guard = threading.Lock()
 
@@ -120,7 +106,6 @@ class WatcherPipeline:
             topics = self._refresh()
             started = time.perf_counter()
             hits_of: Hits = {} if is_empty else self._matcher.match(message)
-            corrections = () if is_input else self._matcher.corrections(message, hits_of)
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
             scored = "" if is_empty else scored_part(message.text)
@@ -138,22 +123,24 @@ class WatcherPipeline:
             named = worth_explaining(candidates) if explained else []
             explanations = readable(self._scorer.explain(scored, hits, named), scored)
             tier2_ms = _ms_since(started)
-            if self.gate.provider.name == OFFERING:
-                candidates = offering(above_chance(candidates, deciding))
+            offers = self.gate.provider.name == OFFERING
+            if offers:
+                candidates = above_chance(candidates, deciding)
+            if self.gate.provider.name != "local":
+                candidates = likeliest(candidates, offers=offers, deciding=deciding)
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
         started = time.perf_counter()
-        outcomes: Sequence[GateOutcome | None] = ()
+        outcomes: Sequence[GateOutcome] = ()
         if questions:
             outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
-        answers = {c.topic.name: of for c, of in zip(uncertain, outcomes, strict=True) if of is not None}
+        answers = {c.topic.name: outcome for c, outcome in zip(uncertain, outcomes, strict=True)}
         gate_ms = _ms_since(started) if answers else 0.0
         context = PolicyContext(
             message.direction,
             self._watchers,
             self._gate_settings.on_failure,
-            self._gate_settings.max_calls_per_message,
-            offers=self.gate.provider.name == OFFERING,
+            offers=offers,
         )
         rows = rows_of(candidates, answers, explanations, context)
         asked = sum(each.answer != "offered" for each in answers.values())
@@ -162,19 +149,16 @@ class WatcherPipeline:
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=effective_corrections(corrections, rows),
+            corrections=() if is_input else corrections_of(topics, rows),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
             cost_usd=sum(answer.cost_usd for answer in answers.values()),
-            why=explain.summary(rows, funnel, message.direction, empty=is_empty),
+            why=summary(rows, funnel, message.direction, empty=is_empty),
             deciding=deciding,
         )
         if record and self._decisions is not None:
-            logged = {row.topic for row in worth_logging(trace)}
-            with self._guard:
-                signals = self._signals(message, [c for c in candidates if c.topic.name in logged])
-            self._decisions.record(trace, signals)
+            self._decisions.record(trace)
         return trace
 
     def refit(self) -> bool:
@@ -207,21 +191,21 @@ class WatcherPipeline:
         if self._decisions is not None:
             self._decisions.flush()
 
-    def _questions(self, message: Message, asked: Sequence[Candidate]) -> tuple[GateQuestion, ...]:
-        signals, is_calibrated = self._signals(message, asked), self._scorer.deciding == CALIBRATED
-        return tuple(
-            GateQuestion(
-                message=message.text,
-                topic=candidate.topic.name,
-                description=candidate.topic.description,
-                profile=self._profile(candidate.topic)[0],
-                signals=signals[candidate.topic.name],
-                probability=candidate.score if is_calibrated else None,
-                distance=gate_limit.distance(candidate.step, candidate.score),
-                discussion=message.session_id,
+    def _questions(self, message: Message, asked: Sequence[Candidate]) -> list[GateQuestion]:
+        questions = []
+        for each in asked:
+            topic, profile, probability = each.topic, profile_of(each.topic), each.score
+            if self._scorer.deciding != CALIBRATED:
+                from engine.activation.gates import ruled  # noqa: PLC0415 — for a question only
+
+                similarity = each.score / max(each.step.threshold, _LEAST_THRESHOLD)
+                probability = ruled(topic, each.hits, similarity, message.text, profile, message.direction)
+            questions.append(
+                GateQuestion(
+                    message.text, topic.name, topic.description, profile, probability, message.session_id
+                )
             )
-            for candidate in asked
-        )
+        return questions
 
     def _refresh(self) -> tuple[Topic, ...]:
         """The current topics, with matcher and scorer updated to them.
@@ -234,7 +218,6 @@ class WatcherPipeline:
             names = {topic.name for topic in topics}
             self._matcher.update(topics, {topic.name for topic in self._topics or ()} - names)
             self._scorer.update(topics)
-            self._profiles = {name: known for name, known in self._profiles.items() if name in names}
             self._topics = topics
             self._far = {}
         return topics
@@ -252,31 +235,6 @@ class WatcherPipeline:
                 steps[topic.name] = kinds[kind]
             self._far[is_input] = steps
         return self._far[is_input]
-
-    def _profile(self, topic: Topic) -> tuple[str, frozenset[str]]:
-        known = self._profiles.get(topic.name)
-        if known is None or known[0] != topic:
-            profile = profile_of(topic)
-            known = self._profiles[topic.name] = (topic, profile, content_words(profile))
-        return known[1], known[2]
-
-    def _signals(self, message: Message, candidates: Sequence[Candidate]) -> dict[str, Signals]:
-        if not candidates:
-            return {}
-        words = content_words(message.text)
-        return {
-            c.topic.name: measure(
-                c.topic,
-                c.hits,
-                c.score,
-                c.step.threshold,
-                words,
-                self._profile(c.topic)[1],
-                message.direction,
-                calibrated=self._scorer.deciding == CALIBRATED,
-            )
-            for c in candidates
-        }
 
 
 def _ms_since(started: float) -> float:

@@ -41,6 +41,15 @@ StepKind = Literal["activate", "ask", "drop", "manual", "off"]
 
 EVENT_TYPES = frozenset({"webhook", "cron"})
 
+NEGATED = "negated"
+"""The rule for a topic that the message asks not to do."""
+NOT_OFFERED = "not offered"
+"""The rule when the agent is told of likelier topics instead."""
+NOT_ASKED = "not asked"
+"""The rule when a gate is asked about likelier topics instead, and the start of its reason if about none."""
+NEAR_CHANCE = "near chance"
+"""The rule of a probability without a hit that says little, as there are few topics to share it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:

@@ -142,33 +142,24 @@ class TfidfScorer:
     """The specification's tier 2: cosine of TF-IDF vectors over the topics' instructions.
 
     The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted to the instructions
-    of all topics in order, with ``cosine_similarity``, without importing scikit-learn, which takes a second.
-    Edge cases:
-
-    - If the vocabulary is cut, terms of equal frequency at the cut are chosen by numpy's default sort, as in
-      scikit-learn. Only then is numpy imported.
-    - Topics without any word of two letters, which scikit-learn refuses, all score 0.
-    - A topic or a message without known words scores 0.
+    of all topics in order, with ``cosine_similarity``, without importing scikit-learn, which takes a second;
+    only which of equally frequent terms are left out of a cut vocabulary is its own choice. A topic or a
+    message without known words scores 0.
     """
 
     deciding = "tfidf"
 
     def __init__(self, topics: Sequence[Topic] = (), *, max_features: int = MAX_FEATURES) -> None:
         self._max_features = max_features
-        self._counts: dict[str, Counter[str]] = {}
         self._fit = _Fit((), (), {})
         self.update(topics)
 
     def update(self, topics: Sequence[Topic]) -> None:
-        """Fits the vocabulary and weights to these topics; only changed instructions are read again."""
+        """Fits the vocabulary and weights to these topics."""
         names = tuple(topic.name for topic in topics)
         texts = tuple(topic.instructions for topic in topics)
-        if (names, texts) == (self._fit.names, self._fit.texts):
-            return
-        counts = {text: self._counts.get(text) or _count(text) for text in texts}
-        postings = _postings([counts[text] for text in texts], self._max_features)
-        self._counts = counts
-        self._fit = _Fit(names, texts, postings)
+        if (names, texts) != (self._fit.names, self._fit.texts):
+            self._fit = _Fit(names, texts, _postings([*map(_count, texts)], self._max_features))
 
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
         """Does nothing: the specification's tier 2 does not learn."""
@@ -257,10 +248,9 @@ def _postings(
         for term, count in document.items():
             occurrences.setdefault(term, []).append((index, count))
     if len(occurrences) > limit:
-        kept = _most_frequent(
-            {term: sum(c for _, c in places) for term, places in occurrences.items()}, limit
-        )
-        occurrences = {term: places for term, places in occurrences.items() if term in kept}
+        totals = {term: sum(count for _, count in places) for term, places in occurrences.items()}
+        kept = sorted(totals, key=lambda term: (-totals[term], term))[:limit]
+        occurrences = {term: occurrences[term] for term in kept}
     total = 1 + len(documents)
     idfs = {term: math.log(total / (1 + len(places))) + 1 for term, places in occurrences.items()}
     squares = [0.0] * len(documents)
@@ -272,12 +262,3 @@ def _postings(
         term: (idfs[term], tuple((index, count * idfs[term] / lengths[index]) for index, count in places))
         for term, places in occurrences.items()
     }
-
-
-def _most_frequent(totals: Mapping[str, int], limit: int) -> frozenset[str]:
-    import numpy as np  # noqa: PLC0415 — 100 ms, only for vocabularies beyond the limit
-
-    terms = sorted(totals)
-    # The element type affects the order of equal terms, so it is the one scikit-learn uses.
-    frequencies = np.array([totals[term] for term in terms], dtype=np.float64)
-    return frozenset(terms[index] for index in (-frequencies).argsort()[:limit].tolist())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import hash_of
+from engine.activation.decisions import hash_of
 from engine.context.compiled import OFFER_LINES
 from engine.context.delimiters import one_line
 from engine.redaction.detect import redacted

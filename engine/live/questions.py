@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from datetime import datetime
 
-    from engine.activation.gate_question import GateQuestion
+    from engine.activation.gate import GateQuestion
     from engine.events import EngineEvent
 
 

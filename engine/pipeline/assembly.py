@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_question import GateProvider
+from engine.activation.gate import Gate, GateCache, GateProvider
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Scorer, TfidfScorer
@@ -22,7 +20,7 @@ from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
-    from engine.activation.gate_ask import Asker
+    from engine.activation.gates import Asker
     from engine.costs.costs import Costs
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
@@ -79,27 +77,22 @@ def gate_provider(
     settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
 ) -> GateProvider:
     """The provider of the gate. Imports are late, since most messages have no question."""
-    if settings.provider == "ask":
-        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — for a question only
+    from engine.activation import gates  # noqa: PLC0415 — for a question only
 
-        return AskGate(asker)
-    if settings.provider == "agent":
-        from engine.activation.gate_local import AgentGate  # noqa: PLC0415 — for a question only
-
-        return AgentGate()
-    if settings.provider == "local":
-        from engine.activation.gate_local import LocalGate  # noqa: PLC0415 — for a question only
-
-        return LocalGate()
+    match settings.provider:
+        case "ask":
+            return gates.AskGate(asker)
+        case "agent":
+            return gates.AgentGate()
+        case "local":
+            return gates.LocalGate()
     from engine.providers.select import completer_for  # noqa: PLC0415 — for a question only
 
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"unknown gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
-    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — for a question only
-
-    return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
+    return gates.ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
 
 
 def assemble_index(

@@ -11,8 +11,7 @@ from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
+    from engine.activation.decisions import Decision, DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.activation.trace import TopicTrace
     from engine.conversations.turns import Exchange, Turns
@@ -93,7 +92,7 @@ class Labels:
         """
         asked = [(Message(of.message, _direction(of), of.session_id), of.topic) for of, _ in given]
         before = self._rows(asked)
-        labelled = [self._log.label_known(decision, useful) for decision, useful in given]
+        labelled = [self._log.label(decision, useful) for decision, useful in given]
         self.learn()
         return tuple(map(Judged, labelled, before, self._rows(asked)))
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import decision_id, hash_of
+from engine.activation.decisions import decision_id, hash_of
 from engine.activation.use import was_used, words_of
 from engine.errors import AutopoiesisError
 from engine.injections.use import was_opened
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
+    from engine.activation.decisions import Decision, DecisionLog
     from engine.conversations.turns import Exchange
     from engine.topics.model import Topic
 
@@ -53,7 +52,7 @@ def label_by_use(
                 continue
             decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
             if decision is not None and decision.verdict == "active" and not _is_settled(decision):
-                log.label_known(decision, used, "use")
+                log.label(decision, used, "use")
                 labelled += 1
     return labelled
 
@@ -70,7 +69,7 @@ def _label_opened(
                 continue
             # An offer may be taken up later, with a message that says nothing of the topic: "go on".
             if offered[topic.path] or decision.verdict == "offered":
-                log.label_known(decision, True, "agent")
+                log.label(decision, True, "agent")
                 labelled += 1
     return labelled
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import decision_id, hash_of, worth_logging
+from engine.activation.decisions import decision_id, hash_of, worth_logging
 from engine.conversations.conversations import TurnKey
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM, strip_injected
@@ -166,7 +166,7 @@ def replays(
     """
     labels = {
         (decision.topic, decision.message_hash): decision.label[0]
-        for decision in log.read().decisions
+        for decision in log.read()
         if decision.label[1] == "person"
     }
     fired = unlearnt() if labels else {}

@@ -78,7 +78,7 @@ def final_error(
         case 429:
             wait = "" if failure.retry_after is None else f"; retry after {failure.retry_after:.3g} s"
             what = f"too many requests (429){times}{wait}"
-            hint = f"wait, or {purpose.concurrency_hint}" if purpose.concurrency_hint else "wait"
+            hint = "wait"
         case 0:
             what, hint = f"cannot be reached{times}", f"check the network and {purpose.address}"
         case -2:

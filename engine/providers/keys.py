@@ -32,7 +32,6 @@ class Purpose:
     address: str  # name of the setting with a custom server's address
     model: str  # name of the setting with the model
     deadline: str  # name of the setting with the deadline; empty if there is none
-    concurrency_hint: str  # how to send fewer concurrent requests, as an instruction; empty if impossible
     keyless_setting: str  # a setting and its value that need no key
     shorten_hint: str = ""  # how to shorten a request, as an instruction; empty if impossible
 
@@ -43,7 +42,6 @@ GATE = Purpose(
     address="gate.base_url",
     model="gate.model",
     deadline="gate.deadline_s",
-    concurrency_hint="lower gate.concurrency",
     keyless_setting="gate.provider: local",
 )
 SEARCH = Purpose(
@@ -52,7 +50,6 @@ SEARCH = Purpose(
     address="search.embedding_base_url",
     model="search.embedding_model",
     deadline="search.embedding_deadline_s",
-    concurrency_hint="",
     keyless_setting="search.embedding: local",
 )
 
@@ -64,7 +61,6 @@ def _with_gate_key(prefix: str, keyless_setting: str = "none") -> Purpose:
         model=f"{prefix}model",
         address=f"{prefix}base_url",
         deadline=f"{prefix}deadline_s",
-        concurrency_hint="",
         keyless_setting=f"{prefix}provider: {keyless_setting}",
     )
 
@@ -82,7 +78,6 @@ CHAT = Purpose(
     address="chat.base_url",
     model="chat.model",
     deadline="chat.deadline_s",
-    concurrency_hint="",
     keyless_setting="chat.provider: local",
     shorten_hint="lower context_compiler.token_budget or chat.max_tokens",
 )

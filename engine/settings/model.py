@@ -152,26 +152,20 @@ class GateSettings(Settings):
     """``agent``: the agent itself is told of up to two topics that may apply, in a line each, and opens them
     if they do; ``local`` decides by the score alone; ``ask`` asks you; ``anthropic``, ``openai`` (or any
     compatible server) and ``gemini`` are called over the network with the key from the environment;
-    ``claude-code`` runs the ``claude`` command with its login."""
+    ``claude-code`` runs the ``claude`` command with its login. You and a model are asked about the two
+    likeliest uncertain topics of a message, in one call each."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the gate's model")
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: the provider's own."""
     max_tokens: Annotated[int, Limits(ge=1, le=64)] = 1
     """Maximum tokens of an answer; raised if a model requires more."""
-    max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = acting(2, "")
-    """Maximum calls per message: the least certain topics are asked about, the others are decided by their
-    score. Cached answers and ``local`` are free. With the ``calibrated`` preset, .2 to .35 topics per message
-    are uncertain and rarely more than two, so 2 covers nearly all and limits the cost of a message that
-    resembles every topic."""
     deadline_s: Annotated[float, Limits(gt=0, le=600)] = 4.0
     """Seconds for all questions of one message."""
     ask_deadline_s: Annotated[float, Limits(gt=0, le=3600)] = 30.0
     """The same when a person answers."""
     claude_code_deadline_s: Annotated[float, Limits(gt=0, le=600)] = 30.0
     """The same for ``claude-code``, where starting ``claude`` alone takes seconds."""
-    concurrency: Annotated[int, Limits(ge=1, le=64)] = 8
-    """Questions asked in parallel."""
     on_failure: Literal["skip", "activate"] = "skip"
     """What happens to a candidate whose question failed."""
 

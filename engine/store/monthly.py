@@ -123,23 +123,26 @@ class MonthlyLog:
             lines = filter(may_match, lines_backwards(file.fileno(), most))
             yield from (record for record in map(record_of, lines) if record is not None)
 
-    def added(self, marks: dict[str, Mark], months: int) -> list[bytes]:
+    def added(self, marks: dict[str, Mark], months: int = 0) -> list[bytes]:
         """The complete lines appended since the given marks, by file. Unless it raises, the marks advance.
 
         Args:
-            months: Number of newest files read.
+            months: Number of newest files read; all by default.
 
         Raises:
-            AnotherFile: A file read before is gone or was rewritten.
+            AnotherFile: A file read before is gone or was rewritten, or there is a new one before it.
             DocumentError, PathRefused: It cannot be read.
         """
         stamp, found = self.stamp(), list[bytes]()
         if marks.keys() - {month.name for month in stamp}:
             raise AnotherFile
         advanced: dict[str, Mark] = {}
+        newest = max(marks, default="")
         for month in stamp[-months:]:
             mark = marks.get(month.name, Mark())
             if not mark.is_of(month):
+                if (mark.size == month.size > 0) or (month.name not in marks and month.name < newest):
+                    raise AnotherFile
                 added = Added(self._files, month, mark)
                 found += added
                 advanced[month.name] = added.mark

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.activation.trace import Correction, Message, TriggerHit
-from engine.errors import Problem
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger
@@ -51,47 +47,6 @@ def pr_topic(**fields: Any) -> Topic:
         triggers=(pattern("PR|pull request|review"),),
         **{"priority": "high", **fields},
     )
-
-
-@dataclass
-class PlainMatcher:
-    """Tier 1 reduced to regular expressions and events."""
-
-    known: dict[str, Topic] = field(default_factory=dict)
-    updates: int = 0
-    seen: list[Message] = field(default_factory=list)
-    problems: tuple[Problem, ...] = ()
-
-    def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
-        for name in removed:
-            del self.known[name]
-        self.known.update({known.name: known for known in changed})
-        self.updates += 1
-
-    def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
-        self.seen.append(message)
-        hits = {known.name: tuple(self._hits(known, message)) for known in self.known.values()}
-        return {name: found for name, found in hits.items() if found}
-
-    def corrections(
-        self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
-    ) -> tuple[Correction, ...]:
-        return tuple(
-            Correction(name, self.known[name].triggers[hit.trigger].correction_hint, hit.matched)
-            for name, found in (hits or {}).items()
-            for hit in found
-            if self.known[name].triggers[hit.trigger].correction_hint
-        )
-
-    @staticmethod
-    def _hits(known: Topic, message: Message) -> list[TriggerHit]:
-        hits = []
-        for index, trigger in enumerate(known.triggers):
-            if trigger.type == "webhook" and message.event is not None:
-                hits.append(TriggerHit(index, "webhook", f"{message.event.source} {message.event.event}"))
-            for found in re.finditer(trigger.match, message.text, re.IGNORECASE) if trigger.match else ():
-                hits.append(TriggerHit(index, trigger.type, found[0], found.start(), found.end()))
-        return hits
 
 
 @dataclass

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation import explain
-from engine.activation.case import Case, PolicyContext, matches
-from engine.activation.counterfactual import flip, without
+from engine.activation.explain import Case, PolicyContext, flip, matches, summary, why, without
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
 from engine.activation.trace import (
@@ -72,7 +70,7 @@ def why_and_flip(
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])
     around = PolicyContext(direction, settings, on_failure)
     case = Case(known, hits, score, step, gate, reached, around, contributions)
-    return explain.why(case), flip(case)
+    return why(case), flip(case)
 
 
 def likely(
@@ -553,7 +551,7 @@ def test_every_number_in_a_flip_is_correct(
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
     around = PolicyContext("input", watchers)
     case = Case(known, hits, score, step, None, verdicts[step.kind], around, contributions)
-    assert explain.why(case)
+    assert why(case)
     check(flip(case), known, hits, score, watchers)
 
 
@@ -632,10 +630,6 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
             "1 topic matched, but none was activated",
         ),
         ([row_of("a", 0.4, "rejected", gate=NO), row_of("b", 0.2)], "the gate said no to 1 topic"),
-        (
-            [row_of("a", 0.4, rule="not asked")],
-            "the gate was not asked about 1 topic (gate.max_calls_per_message)",
-        ),
         ([row_of("a", 0.4, "offered", gate=OFFERED)], "offered to the agent: a"),
         ([row_of("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
         (
@@ -646,4 +640,4 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
 )
 def test_the_summary_names_the_closest_topic_if_none_is_active(rows: list[TopicTrace], text: str) -> None:
     funnel = Funnel(len(rows), sum(1 for row in rows if row.hits), 0, 0, 0)
-    assert explain.summary(rows, funnel, "input", empty=False) == f"nothing active: {text}"
+    assert summary(rows, funnel, "input", empty=False) == f"nothing active: {text}"

@@ -1,25 +1,25 @@
-"""All questions about a message run concurrently with one deadline; no failure stops the work (N1)."""
+"""All questions about a message run concurrently with one deadline; no failure stops the work (N1).
+Answers are cached on disk, bounded, and never a cause of errors.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate
-from engine.activation.gate_ask import AskGate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_local import LocalGate
-from engine.activation.gate_question import GateQuestion, profile_of, question_key
-from engine.activation.signals import Signals
+from engine.activation.gate import CACHE_PATH, Gate, GateCache, GateQuestion, profile_of, question_key
+from engine.activation.gates import AskGate, LocalGate
 from engine.activation.trace import GateOutcome
 from engine.errors import GateError
 from engine.providers.loop import LoopThread
 from engine.settings.model import GateSettings
+from engine.store.faults import fail, trip
 from tests.activation.support import PR_INSTRUCTIONS, topic, workspace_files
 
 Answerer = Callable[[GateQuestion, float], Awaitable[GateOutcome]]
@@ -55,60 +55,18 @@ def question(name: str = "t", message: str = "review this", profile: str = "p") 
 
 
 def gate(provider: Any, cache: GateCache | None = None, **settings: Any) -> Gate:
-    return Gate(provider, GateSettings(**{"max_calls_per_message": 100, "deadline_s": 60, **settings}), cache)
+    return Gate(provider, GateSettings(**{"deadline_s": 60, **settings}), cache)
 
 
-def answers_of(outcomes: Sequence[GateOutcome | None]) -> tuple[GateOutcome, ...]:
-    """The outcomes, all of which must exist."""
-    assert None not in outcomes
-    return tuple(outcome for outcome in outcomes if outcome)
+ask = Gate.ask
 
 
-async def ask(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-    return answers_of(await asking.ask(questions))
-
-
-def ask_and_wait(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-    return answers_of(asking.ask_and_wait(questions))
-
-
-async def test_outcomes_come_in_the_order_of_the_questions() -> None:
-    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
-        await asyncio.sleep(0.02 if asked.topic == "a" else 0)
-        return GateOutcome("yes" if asked.topic == "a" else "no", "scripted", reason=asked.topic)
-
-    outcomes = await ask(gate(Scripted(answer)), [question("a"), question("b"), question("c")])
-    assert [(outcome.answer, outcome.reason) for outcome in outcomes] == [
-        ("yes", "a"),
-        ("no", "b"),
-        ("no", "c"),
-    ]
-
-
-async def test_questions_are_asked_concurrently_up_to_the_limit() -> None:
-    under_way = most = 0
-
-    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await asyncio.sleep(0.01)
-        under_way -= 1
-        return GateOutcome("yes", "scripted")
-
-    outcomes = await ask(gate(Scripted(answer), concurrency=3), [question(str(n)) for n in range(7)])
-    assert len(outcomes) == 7 and most == 3
-
-
-async def test_all_questions_share_a_deadline_and_answers_in_time_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_all_questions_share_a_deadline_and_answers_in_time_count() -> None:
     cancelled: list[str] = []
-    wait = asyncio.wait
 
     async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
         if asked.topic == "quick":
-            return GateOutcome("yes", "scripted")
+            return GateOutcome("yes", "scripted", reason=asked.topic)
         try:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
@@ -116,23 +74,13 @@ async def test_all_questions_share_a_deadline_and_answers_in_time_count(
             raise
         raise AssertionError
 
-    async def wait_until_asked(tasks: Any, *, timeout: float) -> object:
-        """The deadline passes once there are as many questions under way as there may be."""
-        while "slower" not in provider.asked:
-            await asyncio.sleep(0)
-        return await wait(tasks, timeout=0.01 if timeout == 600 else timeout)
-
-    monkeypatch.setattr(asyncio, "wait", wait_until_asked)
     provider = Scripted(answer)
-    outcomes = await ask(
-        gate(provider, deadline_s=600, concurrency=2),
-        [question("slow"), question("quick"), question("slower"), question("never")],
-    )
-    assert [outcome.answer for outcome in outcomes] == ["failed", "yes", "failed", "failed"]
-    assert outcomes[0].reason == "no answer within 600 s"
-    assert cancelled == ["slow", "slower"]
-    assert provider.asked == ["slow", "quick", "slower"], "the last one was never started"
-    assert all(timeout <= 600 for timeout in provider.timeouts)
+    questions = [question("slow"), question("quick"), question("slower")]
+    outcomes = await ask(gate(provider, deadline_s=0.1), questions)
+    assert [outcome.answer for outcome in outcomes] == ["failed", "yes", "failed"]
+    assert outcomes[0].reason == "no answer within 0.1 s" and outcomes[0].latency_ms == 100
+    assert provider.asked == ["slow", "quick", "slower"] and sorted(cancelled) == ["slow", "slower"]
+    assert provider.timeouts == [0.1] * 3
 
 
 async def test_a_provider_that_ignores_cancellation_is_abandoned() -> None:
@@ -193,22 +141,16 @@ async def test_cancelling_cancels_the_questions() -> None:
 async def test_an_answer_is_cached_for_an_equal_question(tmp_path: Path) -> None:
     provider = Scripted(yes(cost=0.5))
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    (first,) = await ask(asking, [question(message="Review  this\n please")])
-    (second,) = await ask(asking, [question(message="Review this please ")])
+    (first,) = await asking.ask([question(message="Review  this\n please")])
+    (second,) = await asking.ask([question(message="Review this please ")])
     assert (first.cached, first.cost_usd) == (False, 0.5)
     assert (second.cached, second.cost_usd, second.latency_ms) == (True, 0.0, 0.0)
     assert (second.answer, second.reason) == ("yes", "because")
     assert provider.asked == ["t"]
-
-
-async def test_answers_survive_a_restart(tmp_path: Path) -> None:
-    await ask(gate(Scripted(yes()), GateCache(workspace_files(tmp_path))), [question("a"), question("b")])
     restarted = Scripted(yes())
-    outcomes = await ask(
-        gate(restarted, GateCache(workspace_files(tmp_path))), [question("b"), question("c")]
-    )
-    assert [outcome.cached for outcome in outcomes] == [True, False]
-    assert restarted.asked == ["c"]
+    asking = gate(restarted, GateCache(workspace_files(tmp_path)))
+    outcomes = await ask(asking, [question(message="Review this please"), question("c")])
+    assert [outcome.cached for outcome in outcomes] == [True, False] and restarted.asked == ["c"]
 
 
 async def test_failures_are_not_cached(tmp_path: Path) -> None:
@@ -220,15 +162,15 @@ async def test_failures_are_not_cached(tmp_path: Path) -> None:
 
     provider = Scripted(answer)
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    assert [(await ask(asking, [question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
+    assert [(await asking.ask([question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
     assert len(provider.asked) == 2
 
 
 async def test_cached_answers_are_returned_without_asking(tmp_path: Path) -> None:
     provider = Scripted(yes())
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    await ask(asking, [question("a")])
-    known, unknown = answers_of(asking.known([question("a"), question("b")]))
+    await asking.ask([question("a")])
+    known, unknown = asking.known([question("a"), question("b")])
     assert (known.answer, known.cached) == ("yes", True)
     assert (unknown.answer, unknown.reason) == ("failed", "not asked: the message is not live")
     assert provider.asked == ["a"]
@@ -247,8 +189,8 @@ def test_the_cache_key_depends_on_every_part_of_a_question() -> None:
     assert len(keys) == 7
     composed, decomposed = question(message="Gr\u00fc\u00dfe"), question(message="Gru\u0308\u00dfe")
     assert question_key(composed, "i") == question_key(decomposed, "i")
-    with_other_signals = GateQuestion("review this", "t", "other words", "p", Signals(word=1))
-    assert question_key(with_other_signals, "i") == question_key(question(), "i")
+    likelier = GateQuestion("review this", "t", "other words", "p", 0.9)
+    assert question_key(likelier, "i") == question_key(question(), "i")
     assert len(question_key(question(message="\ud800"), "i")) == 40
 
 
@@ -256,32 +198,26 @@ async def test_answers_of_a_provider_without_identity_are_not_cached(tmp_path: P
     provider = Scripted(yes(), identity="")
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
     for _ in range(2):
-        await ask(asking, [question()])
+        await asking.ask([question()])
     assert len(provider.asked) == 2
 
 
 def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
     asking = gate(Scripted(yes()))
-    assert ask_and_wait(asking, [question()])[0].answer == "yes"
+    assert asking.ask_and_wait([question()])[0].answer == "yes"
     answers: list[str] = []
 
     async def busy() -> None:
-        thread = threading.Thread(target=lambda: answers.append(ask_and_wait(asking, [question()])[0].answer))
+        thread = threading.Thread(target=lambda: answers.append(asking.ask_and_wait([question()])[0].answer))
         thread.start()
         while thread.is_alive():
             await asyncio.sleep(0.001)
-        answers.append(ask_and_wait(asking, [question()])[0].answer)  # in the event loop's own thread
+        answers.append(asking.ask_and_wait([question()])[0].answer)  # in the event loop's own thread
 
     asyncio.run(busy())
     asking.close()
     assert answers == ["yes", "yes"]
-
-
-def test_waiting_works_again_after_the_gate_was_closed() -> None:
-    asking = gate(Scripted(yes()))
-    for _ in range(2):
-        assert ask_and_wait(asking, [question()])[0].answer == "yes"
-        asking.close()
+    assert asking.ask_and_wait([question()])[0].answer == "yes", "a closed gate can be used again"
     asking.close()
 
 
@@ -293,7 +229,7 @@ def test_waiting_ends_even_when_the_loop_is_blocked() -> None:
         return GateOutcome("yes", "scripted")
 
     asking = gate(Scripted(answer), deadline_s=0.01)
-    (outcome,) = ask_and_wait(asking, [question()])
+    (outcome,) = asking.ask_and_wait([question()])
     assert (outcome.answer, outcome.reason) == ("failed", "no answer within 0.01 s")
     assert not blocked.is_set()
     blocked.set()
@@ -310,7 +246,7 @@ def test_closing_the_gate_ends_pending_waits() -> None:
 
     asking = gate(Scripted(answer), deadline_s=600)
     outcomes: list[GateOutcome] = []
-    waiting = threading.Thread(target=lambda: outcomes.extend(ask_and_wait(asking, [question()])))
+    waiting = threading.Thread(target=lambda: outcomes.extend(asking.ask_and_wait([question()])))
     waiting.start()
     assert begun.wait(30)
     asking.close()
@@ -327,8 +263,8 @@ def test_a_closed_loop_returns_none_and_closes_the_coroutine() -> None:
 def test_the_local_gate_needs_no_event_loop() -> None:
     asking = gate(LocalGate())
     threads = threading.enumerate()
-    strong = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
-    assert [outcome.answer for outcome in ask_and_wait(asking, [strong, question()])] == ["yes", "no"]
+    strong = GateQuestion("m", "t", "", "", 0.9)
+    assert [outcome.answer for outcome in asking.ask_and_wait([strong, question()])] == ["yes", "no"]
     assert not [thread for thread in threading.enumerate() if thread not in threads]
 
 
@@ -340,23 +276,10 @@ async def test_a_person_has_their_own_deadline_setting() -> None:
         return {"a": True, "b": False, "c": None}[asked.topic]
 
     asking = gate(AskGate(asker), deadline_s=0.1, ask_deadline_s=20)
-    outcomes = await ask(asking, [question("a"), question("b"), question("c")])
+    outcomes = await asking.ask([question("a"), question("b"), question("c")])
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
     assert "no answer in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
-
-
-async def test_a_persons_answer_is_cached(tmp_path: Path) -> None:
-    put: list[str] = []
-
-    async def asker(asked: GateQuestion, timeout: float) -> bool | None:
-        put.append(asked.topic)
-        return False
-
-    asking = gate(AskGate(asker), GateCache(workspace_files(tmp_path)))
-    outcomes = [(await ask(asking, [question()]))[0] for _ in range(2)]
-    assert [outcome.cached for outcome in outcomes] == [False, True]
-    assert put == ["t"]
 
 
 async def test_without_an_interface_asking_a_person_fails() -> None:
@@ -381,3 +304,94 @@ def test_a_profile_contains_enough_of_the_topic_to_decide() -> None:
     assert "- please review #41" in profile and "example 3" in profile and "example 4" not in profile
     assert 600 < len(profile) < 900 and " …\n" in profile
     assert profile_of(topic("pr", "Short.")) == "Name: pr\nInstructions: Short."
+
+
+# The cache
+
+YES = GateOutcome("yes", "openai", "m", probability=0.75, reason="said yes", latency_ms=120, cost_usd=0.01)
+
+
+def lines(root: Path) -> list[bytes]:
+    return (root / CACHE_PATH).read_bytes().splitlines()
+
+
+def test_the_last_answer_is_read_back_as_cached(tmp_path: Path) -> None:
+    cache = GateCache(workspace_files(tmp_path))
+    cache.put([("k1", YES), ("k2", YES)])
+    cache.put([("k2", GateOutcome("no", "ask"))])
+    cache.put([])
+    assert len(lines(tmp_path)) == 3
+    restarted = GateCache(workspace_files(tmp_path))
+    assert restarted.get("k1") == GateOutcome(
+        "yes", "openai", "m", cached=True, probability=0.75, reason="said yes"
+    )
+    again = restarted.get("k2")
+    assert again is not None and again.answer == "no" and again.cached
+    assert restarted.get("k3") is None
+
+
+def test_the_most_recently_used_answers_are_kept_and_the_file_is_bounded(tmp_path: Path) -> None:
+    cache = GateCache(workspace_files(tmp_path), limit=10)
+    cache.put([("kept", YES)])
+    for number in range(45):
+        assert cache.get("kept") is not None
+        cache.put([(f"k{number}", YES)])
+        assert len(lines(tmp_path)) <= 20
+    restarted = GateCache(workspace_files(tmp_path), limit=10)
+    assert restarted.get("k44") is not None and restarted.get("k0") is None
+    assert restarted.get("kept") is not None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"\n\n",
+        b"{\n",
+        b'{"key": 7, "answer": "yes", "provider": "x"}\n',
+        b'{"key": "k9", "answer": "maybe", "provider": "x"}\n',
+        b'{"key": "k9", "answer": ["yes"], "provider": "x"}\n',
+        b"[]\nnull\n7\n",
+        b"\xff\xfe\x00\n",
+        b"[" * 50_000 + b"\n",
+        b'{"key": "k9", "answer": "yes", "prov',
+    ],
+)
+def test_only_damaged_lines_are_lost(tmp_path: Path, damage: bytes) -> None:
+    GateCache(workspace_files(tmp_path)).put([("k1", YES)])
+    path = tmp_path / CACHE_PATH
+    path.write_bytes(path.read_bytes() + damage)
+    cache = GateCache(workspace_files(tmp_path))
+    assert cache.get("k1") is not None and cache.get("k9") is None
+    cache.put([("k2", YES)])
+    assert GateCache(workspace_files(tmp_path)).get("k2") is not None
+
+
+def test_a_write_error_is_reported_once(tmp_path: Path) -> None:
+    problems: list[str] = []
+    cache = GateCache(workspace_files(tmp_path, read_only=True), on_problem=problems.append)
+    cache.put([("k1", YES)])
+    cache.put([("k2", YES)])
+    assert cache.get("k1") is not None and cache.get("k2") is not None
+    assert len(problems) == 1 and problems[0].startswith("gate answers are kept in memory only: ")
+
+
+def test_a_full_disk_leaves_the_file_unchanged(tmp_path: Path) -> None:
+    problems: list[str] = []
+    cache = GateCache(workspace_files(tmp_path), on_problem=problems.append)
+    cache.put([("k1", YES)])
+    with trip("append:write", fail(errno.ENOSPC)):
+        cache.put([("k2", YES)])
+    assert len(lines(tmp_path)) == 1 and len(problems) == 1
+    cache.put([("k3", YES)])
+    assert len(lines(tmp_path)) == 2
+
+
+def test_a_folder_in_place_of_the_cache_file_is_tolerated(tmp_path: Path) -> None:
+    problems: list[str] = []
+    (tmp_path / CACHE_PATH).mkdir(parents=True)
+    cache = GateCache(workspace_files(tmp_path), on_problem=problems.append)
+    assert cache.get("k") is None
+    cache.put([("k", YES)])
+    assert cache.get("k") is not None
+    assert len(problems) == 1

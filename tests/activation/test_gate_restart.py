@@ -84,7 +84,7 @@ def test_gate_answers_are_cached_across_restarts(
         sample,
         "spec",
         f"gate:\n  provider: openai\n  model: m\n  base_url: {httpserver.url_for('/v1')}\n"
-        "  mode: each\n  max_calls_per_message: 99\n  deadline_s: 60\n\n",
+        "  deadline_s: 60\n\n",
     )
     first = trace(sample, 1)
     asked = [row for row in first["rows"] if row["gate"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.activation.gate import Gate
-from engine.activation.gate_local import LocalGate
+from engine.activation.gates import LocalGate
 from engine.activation.negation import is_denied, negator
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline

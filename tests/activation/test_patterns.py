@@ -222,89 +222,13 @@ def hint(match: str, text: str, scope: str = "output") -> Trigger:
     return Trigger("pattern", scope=scope, match=match, correction_hint=text)  # type: ignore[arg-type]
 
 
-def test_an_output_trigger_gives_its_correction_hint() -> None:
-    matcher = PatternMatcher(
-        [
-            topic("python", hint(r"\bprint [\"']", "Use Python 3"), hint("xrange", "Use range", "both")),
-            topic("quiet", Trigger("pattern", scope="output", match="print")),
-        ]
-    )
-    message = Message("print 'x' for xrange, print 'y'", "output")
-    hits = matcher.match(message)
-    assert list(hits) == ["python", "quiet"]
-    for corrections in (matcher.corrections(message), matcher.corrections(message, hits)):
-        assert [(found.topic, found.hint, found.matched) for found in corrections] == [
-            ("python", "Use Python 3", "print '"),
-            ("python", "Use range", "xrange"),
-        ]
-    assert matcher.corrections(Message(message.text, "input")) == ()
-
-
 def test_tool_calls_are_matched_only_by_output_patterns() -> None:
     triggers = hint("--amend", "Never amend"), hint("commit", "Both", "both"), hint("commit", "In", "input")
     matcher = PatternMatcher([topic("t", *triggers, Trigger("keywords", scope="output", words=("git",)))])
     message = Message("Done.", "output", calls=("ls", "git commit --amend"))
     (found,) = matcher.match(message)["t"]
     assert (found.trigger, found.matched, found.start, found.end) == (0, "--amend", -1, -1)
-    assert [corrections.hint for corrections in matcher.corrections(message)] == ["Never amend"]
     assert matcher.match(Message("Done.", "input", calls=message.calls)) == {}
-
-
-def test_a_hint_is_given_once_even_if_several_triggers_fire() -> None:
-    triggers = (
-        hint("xrange", "Use Python 3"),
-        hint("print '", "Use Python 3"),
-        Trigger("code", scope="output", words=("php",), correction_hint="No PHP here"),
-        Trigger("keywords", scope="both", words=("todo",), correction_hint="Finish it"),
-        hint("xrange", "Not for the output", "input"),
-    )
-    matcher = PatternMatcher([topic("t", *triggers)])
-    message = Message("print 'x' for xrange, a TODO:\n```php\n$x = 1;\n```", "output")
-    assert [(found.hint, found.matched) for found in matcher.corrections(message)] == [
-        ("Use Python 3", "xrange"),
-        ("No PHP here", "$x = 1;\n"),
-        ("Finish it", "TODO"),
-    ]
-
-
-def test_only_triggers_with_output_scope_give_corrections() -> None:
-    matcher = PatternMatcher([topic("t", hint("x", "for input", "input"), hint("x", "for both", "both"))])
-    hits = matcher.match(Message("x", "input"))
-    assert len(hits["t"]) == 2
-    corrections = matcher.corrections(Message("x", "output"), hits)
-    assert [found.hint for found in corrections] == ["for both"]
-
-
-def test_hits_of_an_older_topic_version_give_only_remaining_hints() -> None:
-    matcher = PatternMatcher([topic("t", hint("x", "No x"), hint("y", "No y"))])
-    message = Message("x y", "output")
-    hits = matcher.match(message)
-    matcher.update([topic("t", hint("x", "No x"))])
-    assert [found.hint for found in matcher.corrections(message, hits)] == ["No x"]
-    matcher.update([], removed=["t"])
-    assert matcher.corrections(message, hits) == ()
-
-
-@each_case(
-    ("activation", "forced", "gives_hint"),
-    [
-        ("gated", None, True),
-        ("gated", False, False),
-        ("manual", None, False),
-        ("manual", True, True),
-    ],
-)
-def test_a_switched_off_topic_gives_no_corrections(
-    activation: Activation, forced: bool | None, gives_hint: bool
-) -> None:
-    off = topic("t", hint("x", "No x"), activation=activation, forced=forced)
-    assert bool(PatternMatcher([off]).corrections(Message("x", "output"))) is gives_hint
-
-
-def test_switching_a_topic_off_updates_the_matcher() -> None:
-    matcher = PatternMatcher([topic("t", hint("x", "No x"))])
-    matcher.update([topic("t", hint("x", "No x"), forced=False)])
-    assert matcher.corrections(Message("x", "output")) == ()
 
 
 def test_head_and_tail_of_a_long_message_are_matched_with_correct_offsets() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.activation.gate import Gate
-from engine.activation.gate_local import LocalGate
+from engine.activation.gates import LocalGate
 from engine.activation.labelled import Labelled
+from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
@@ -23,7 +25,7 @@ from engine.activation.trace import Trace
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
-from tests.activation.support import PlainMatcher, Topics, topic, workspace_files
+from tests.activation.support import Topics, topic, workspace_files
 
 WAIT_S = 30
 MESSAGE = "money for the bus"
@@ -65,7 +67,12 @@ class Watched:
         self.scorer = self.another_scorer()
         settings = GateSettings()
         self.pipeline = WatcherPipeline(
-            self.topics, PlainMatcher(), self.scorer, Gate(LocalGate(), settings), WatcherSettings(), settings
+            self.topics,
+            PatternMatcher(),
+            self.scorer,
+            Gate(LocalGate(), settings),
+            WatcherSettings(),
+            settings,
         )
 
     def another_scorer(self) -> CalibratedScorer:
@@ -108,19 +115,26 @@ def join_threads(*threads: threading.Thread) -> None:
         assert not thread.is_alive()
 
 
-def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitting: Fitting) -> None:
-    before = watched.score()
+@contextmanager
+def learning(watched: Watched, fitting: Fitting) -> Iterator[list[bool]]:
+    """A label is being learned; what that returned is known at the end."""
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     fitting.hold()
     learned: list[bool] = []
-    learning = start_thread(lambda: learned.append(watched.pipeline.relearn()))
+    running = start_thread(lambda: learned.append(watched.pipeline.relearn()))
     assert fitting.begun.wait(WAIT_S)
-    traces: list[Trace] = []
-    join_threads(start_thread(lambda: traces.append(watched.pipeline.process(MESSAGE))))
-    row = traces[0].row("refund")
-    assert row is not None and row.score == before, "scored with the previous fit"
+    yield learned
     fitting.release.set()
-    join_threads(learning)
+    join_threads(running)
+
+
+def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitting: Fitting) -> None:
+    before = watched.score()
+    with learning(watched, fitting) as learned:
+        traces: list[Trace] = []
+        join_threads(start_thread(lambda: traces.append(watched.pipeline.process(MESSAGE))))
+        row = traces[0].row("refund")
+        assert row is not None and row.score == before, "scored with the previous fit"
     assert learned == [True]
     assert watched.score() < before
 
@@ -133,31 +147,27 @@ def test_scores_and_reasons_of_a_message_come_from_one_fit(
     explain = watched.scorer.explain
     kept = watched.scorer.score(MESSAGE, {})
     fitting.hold()
-    learning = start_thread(watched.pipeline.relearn)
+    running = start_thread(watched.pipeline.relearn)
     assert fitting.begun.wait(WAIT_S)
 
     def late(text: str, hits: Hits, names: Sequence[str]) -> object:
         fitting.release.set()
-        learning.join(0.2)
+        running.join(0.2)
         assert watched.scorer.score(text, {}) == kept
         return explain(text, hits, names)
 
     monkeypatch.setattr(watched.scorer, "explain", late)
     watched.pipeline.process(MESSAGE)
-    join_threads(learning)
+    join_threads(running)
     assert watched.scorer.score(MESSAGE, {}) != kept
 
 
 def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting: Fitting) -> None:
-    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    fitting.hold()
-    first = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-    watched.labelled["deploy"] = Labelled(useful=("push it out",))
     learned: list[bool] = []
-    second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
-    fitting.release.set()
-    join_threads(first, second)
+    with learning(watched, fitting):
+        watched.labelled["deploy"] = Labelled(useful=("push it out",))
+        second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
+    join_threads(second)
     assert learned == [True]
     by_name = {texts.name: texts for texts in fitting.made[-1]}
     assert by_name["deploy"].useful == ("push it out",)
@@ -168,49 +178,34 @@ def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting
 
 def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
     """A second caller waits for the running fit and finds nothing left to learn."""
-    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    before = len(fitting.made)
-    fitting.hold()
-    learned: list[bool] = []
-    first = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-    second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
-    second.join(0.2)
-    fitting.release.set()
-    join_threads(first, second)
+    before, learned = len(fitting.made), list[bool]()
+    with learning(watched, fitting):
+        second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
+        second.join(0.2)
+    join_threads(second)
     assert learned == [False]
     assert len(fitting.made) == before + 1
 
 
 def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting) -> None:
     """The message after a topic change is scored with the new topics, and the old fit is discarded."""
-    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    fitting.hold()
-    learning = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-    watched.topics.topics = (REFUNDS, HOLIDAYS)
-    traces: list[Trace] = []
-    join_threads(start_thread(lambda: traces.append(watched.pipeline.process("july off"))))
-    assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
-    row = traces[0].row("holiday")
-    assert row is not None and row.score > 0.03
-    fitting.release.set()
-    join_threads(learning)
+    with learning(watched, fitting):
+        watched.topics.topics = (REFUNDS, HOLIDAYS)
+        traces: list[Trace] = []
+        join_threads(start_thread(lambda: traces.append(watched.pipeline.process("july off"))))
+        assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
+        row = traces[0].row("holiday")
+        assert row is not None and row.score > 0.03
     assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
     assert watched.score("holiday", "july off") == row.score
     assert not watched.pipeline.relearn(), "the label was included with the topics"
 
 
 def test_an_outdated_fit_is_not_stored(watched: Watched, fitting: Fitting) -> None:
-    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    fitting.hold()
-    learning = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-    watched.topics.topics = (REFUNDS, HOLIDAYS)
-    watched.pipeline.process("july off")
-    kept = (watched.root / FIT_PATH).read_bytes()
-    fitting.release.set()
-    join_threads(learning)
+    with learning(watched, fitting):
+        watched.topics.topics = (REFUNDS, HOLIDAYS)
+        watched.pipeline.process("july off")
+        kept = (watched.root / FIT_PATH).read_bytes()
     assert (watched.root / FIT_PATH).read_bytes() == kept
     made = len(fitting.made)
     watched.another_scorer().update(watched.topics.topics)

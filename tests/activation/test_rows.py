@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine.activation.candidates import (
     EXPLAINED_ROWS,
-    Candidate,
-    candidates_of,
-    counted_hits,
-    worth_explaining,
-)
-from engine.activation.case import PolicyContext
-from engine.activation.policy import Step, StepKind, far_step
-from engine.activation.rows import (
     NEAREST_ROWS,
     ROWS_LIMIT,
-    effective_corrections,
+    Candidate,
+    candidates_of,
+    corrections_of,
+    counted_hits,
     funnel_of,
     rows_of,
     shown,
     verdict_of,
+    worth_explaining,
 )
+from engine.activation.explain import PolicyContext
+from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
 from engine.activation.trace import (
-    Correction,
     Direction,
     GateAnswer,
     GateOutcome,
@@ -40,7 +38,7 @@ from tests.activation.support import pattern, topic
 from tests.cases import each_case
 
 SETTINGS = WatcherSettings(preset="spec")
-CONTEXT = PolicyContext("input", SETTINGS, calls=1)
+CONTEXT = PolicyContext("input", SETTINGS)
 HIT = TriggerHit(0, "pattern", "review", 0, 6)
 EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
@@ -144,26 +142,46 @@ def test_rows_are_ordered_and_have_outcomes_and_explanations() -> None:
     candidates = [
         candidate("b", 0.3),
         candidate("a", 0.3),
-        candidate("unasked", 0.5, "ask"),
+        candidate("sure", 0.7, "activate"),
         candidate("asked", 0.2, "ask"),
         candidate("hit", 0.1, hits=(HIT,)),
     ]
     rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, CONTEXT)
-    assert [row.topic for row in rows] == ["unasked", "asked", "a", "b", "hit"]
+    assert [row.topic for row in rows] == ["sure", "asked", "a", "b", "hit"]
     assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
-    assert rows[0].rule == "not asked" and "gate.max_calls_per_message is 1" in rows[0].why
     assert rows[2].words == EXPLAINED.words and rows[3].words == ()
     funnel = funnel_of(candidates, rows, "input", asked=1)
     assert (funnel.topics, funnel.tier1, funnel.tier2, funnel.asked, funnel.active) == (5, 1, 5, 1, 2)
     assert funnel_of(candidates, rows, "output", asked=1).tier2 == 1
 
 
-def test_hints_of_inapplicable_topics_are_not_given() -> None:
-    kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
-    candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
-    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, CONTEXT)
-    hints = [Correction(name, "hint", "x") for name in ("off", "manual", "dropped", "no", "unheard of")]
-    assert [hint.topic for hint in effective_corrections(hints, rows)] == ["dropped"]
+@each_case(
+    ("kind", "answer", "of", "given"),
+    [
+        ("activate", None, {}, True),
+        ("drop", None, {}, True),
+        ("off", None, {}, False),
+        ("ask", "no", {}, False),
+        ("ask", "yes", {}, True),
+        ("drop", None, {"activation": "manual"}, False),
+        ("activate", None, {"activation": "manual"}, True),
+    ],
+)
+def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
+    kind: StepKind, answer: GateAnswer | None, of: dict[str, Any], given: bool
+) -> None:
+    triggers = (
+        pattern("xrange", correction_hint="Use Python 3"),
+        pattern("print", correction_hint="Use Python 3"),
+        pattern("todo", correction_hint="Finish it"),
+        pattern("quiet"),
+    )
+    known = topic("t", triggers=triggers, **of)
+    hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
+    found = replace(candidate("t", 0.3, kind, hits), topic=known)
+    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
+    hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
+    assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints
 
 
 def test_highlighted_words_are_mapped_to_the_message() -> None:

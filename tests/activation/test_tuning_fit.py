@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.replay import figures

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.activation.policy import Thresholds, thresholds_of
-from engine.activation.tuning.journal import TuningJournal
 from engine.activation.tuning.own import (
     OwnThresholds,
+    TuningJournal,
     header_of,
     own_thresholds,
     rounded,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import alone_text, figures, flips, histogram, overview, total
 from engine.settings.model import PolicyRow
@@ -84,7 +84,7 @@ def test_figures_and_flips_equal_deciding_each_message_again(
     named: str, seed: int, thresholds: Thresholds | None
 ) -> None:
     watchers = SETTINGS[named]
-    table = table_of(log(seed), TOPICS, watchers, "anthropic")
+    table = table_of(log(seed), TOPICS, watchers, "local")
     for name in table.topics:
         column, now = table.column(name), thresholds or table.today(name)
         was, after = (
@@ -144,7 +144,7 @@ def test_a_topic_not_in_the_log_of_a_message_counts_by_its_score_there() -> None
     assert (figures(table, "t").messages, figures(table, "u").messages) == (2, 2)
 
 
-def test_an_agent_is_told_of_the_two_likeliest_topics_only() -> None:
+def test_an_agent_is_told_and_a_gate_asked_of_the_two_likeliest_topics_only() -> None:
     known = tuple(topic(name) for name in "abc")
     scored = [decision(1, score, about=name) for name, score in zip("abc", (0.58, 0.52, 0.55), strict=True)]
     offering = table_of(scored, known, provider="agent")
@@ -152,8 +152,9 @@ def test_an_agent_is_told_of_the_two_likeliest_topics_only() -> None:
     # with a higher lower threshold for one of them, the next is not its business; with a lower one it waits
     assert figures(offering, "b", Thresholds(0.3, 0.6)).offered == 0
     assert figures(offering, "b", Thresholds(0.3, 0.51)).active == 1
-    asking = table_of(scored, known, provider="anthropic")
-    assert [figures(asking, name).offered for name in "abc"] == [1, 1, 1]
+    for provider, expected in (("anthropic", [1, 0, 1]), ("local", [1, 1, 1])):
+        asking = table_of(scored, known, provider=provider)
+        assert [figures(asking, name).offered for name in "abc"] == expected
 
 
 def test_an_agent_is_not_told_of_a_topic_near_chance() -> None:

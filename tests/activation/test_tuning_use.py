@@ -40,20 +40,41 @@ UNRELATED = (
 )
 
 
-def used(known: Topic, message: str, reply: str, *paths: str) -> bool | None:
-    return was_used(known, WORDS[known.name], message, reply, paths)
+FOLLOWED = "Rollout announced, smoke tests are green, the canary looks fine."
+PATH = "knowledge/procedures/deploy.md"
+MANY = " ".join(f"word{number}x" for number in range(150))
+FEW = " ".join(f"word{number}x" for number in range(LONG_REPLY - 1))
+WRONG = "What is wrong at Nordersiel?"
 
 
-def test_a_reply_that_follows_the_instructions_shows_use() -> None:
-    assert used(TOPICS[2], "Can you review the PR that just came in?", REVIEW) is True
-    assert (
-        used(DEPLOY, "Ship it.", "Rollout announced, smoke tests are green, the canary looks fine.") is True
-    )
-
-
-def test_words_of_the_message_do_not_count() -> None:
-    message = "Is the rollout announced, are the smoke tests green, how is the canary, can we stop the queue?"
-    assert used(DEPLOY, message, "Rollout announced, smoke tests are green, the canary looks fine.") is None
+@each_case(
+    ("known", "message", "reply", "path", "expected"),
+    [
+        (TOPICS[2], "Can you review the PR that just came in?", REVIEW, "", True),
+        (DEPLOY, "Ship it.", FOLLOWED, "", True),
+        # Words of the message do not count, nor do a few in a long reply.
+        (DEPLOY, "Is the rollout announced, are smoke tests green, how is the canary?", FOLLOWED, "", None),
+        (DEPLOY, "Hm?", f"{MANY} smoke canary rollout", "", None),
+        (DEPLOY, "Hm?", f"{MANY} {MANY} smoke canary rollout announced queue watch minutes stop", "", True),
+        # A tool call on a subscribed file that the message does not name
+        (DEPLOY, "Ship it.", "Done.", PATH, True),
+        (DEPLOY, "Ship it.", "Done.", f"/home/agent/memory/{PATH}", True),
+        (DEPLOY, "Ship it.", "Done.", f"{PATH}.bak", None),
+        (DEPLOY, "Ship it.", "Done.", f"other-{PATH}", None),
+        (DEPLOY, "Ship it.", "Done.", "deploy.md", None),
+        (DEPLOY, f"What does {PATH} say?", "Nothing new.", PATH, None),
+        # A long reply without any word of the topic shows no use, a short one nothing.
+        (LUNCH, WRONG, UNRELATED, "", False),
+        *((LUNCH, WRONG, f"{UNRELATED} {word}", "", None) for word in ("canteen", "eat", "lunch", "menu")),
+        (LUNCH, WRONG, UNRELATED, "notes/menu.md", None),
+        (LUNCH, WRONG, "", "", None),
+        (LUNCH, WRONG, "Done.", "", None),
+        (LUNCH, WRONG, FEW, "", None),
+        (LUNCH, WRONG, f"{FEW} another", "", False),
+    ],
+)
+def test_what_a_reply_shows(known: Topic, message: str, reply: str, path: str, expected: bool | None) -> None:
+    assert was_used(known, WORDS[known.name], message, reply, [path] if path else []) is expected
 
 
 def test_words_shared_by_several_topics_do_not_count() -> None:
@@ -61,51 +82,8 @@ def test_words_shared_by_several_topics_do_not_count() -> None:
     words = words_of(sharing)
     assert not words["lunch"].distinctive and words["deploy"].distinctive
     reply = "I found a table, read the menu aloud and booked for the whole team."
-    assert used(LUNCH, "Hungry?", reply) is True
+    assert was_used(LUNCH, WORDS["lunch"], "Hungry?", reply) is True
     assert was_used(LUNCH, words["lunch"], "Hungry?", reply) is None
-
-
-def test_a_few_words_in_a_long_reply_do_not_show_use() -> None:
-    words = " ".join(f"word{number}x" for number in range(150))
-    assert used(DEPLOY, "Hm?", f"{words} smoke canary rollout") is None
-    assert (
-        used(DEPLOY, "Hm?", f"{words} {words} smoke canary rollout announced queue watch minutes stop")
-        is True
-    )
-
-
-@each_case(
-    ("path", "expected"),
-    [
-        ("knowledge/procedures/deploy.md", True),
-        ("/home/agent/memory/knowledge/procedures/deploy.md", True),
-        ("knowledge/procedures/deploy.md.bak", None),
-        ("other-knowledge/procedures/deploy.md", None),
-        ("deploy.md", None),
-    ],
-)
-def test_a_tool_call_on_a_subscribed_file_shows_use(path: str, expected: bool | None) -> None:
-    assert used(DEPLOY, "Ship it.", "Done.", path) is expected
-
-
-def test_a_file_named_in_the_message_does_not_count() -> None:
-    path = "knowledge/procedures/deploy.md"
-    assert used(DEPLOY, f"What does {path} say?", "Nothing new.", path) is None
-
-
-def test_a_long_reply_without_any_word_of_the_topic_shows_no_use() -> None:
-    assert used(LUNCH, "What is wrong at Nordersiel?", UNRELATED) is False
-    for word in ("canteen", "eat", "lunch", "menu"):
-        assert used(LUNCH, "What is wrong?", f"{UNRELATED} {word}") is None, word
-    assert used(LUNCH, "What is wrong?", UNRELATED, "notes/menu.md") is None
-
-
-def test_a_short_reply_shows_nothing() -> None:
-    assert used(LUNCH, "What is wrong?", "") is None
-    assert used(LUNCH, "What is wrong?", "Done.") is None
-    few = " ".join(f"word{number}x" for number in range(LONG_REPLY - 1))
-    assert used(LUNCH, "What is wrong?", few) is None
-    assert used(LUNCH, "What is wrong?", f"{few} another") is False
 
 
 def test_use_on_the_sample_is_rarely_decided_and_never_wrong(sample: Path) -> None:

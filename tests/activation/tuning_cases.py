@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds, decide
 from engine.activation.tuning.own import own_thresholds
 from engine.activation.tuning.table import MessageTable, messages_in
@@ -78,7 +78,6 @@ def decision(
         cached=False,
         latency_ms=0.0,
         cost_usd=usd,
-        signals=(),
         useful=useful,
         labelled_by=by if useful is not None else "",
     )

@@ -30,13 +30,13 @@ def lived(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def test_every_answer_in_the_package_is_about_a_message_of_the_sample(lived: Engine) -> None:
     answers = json.loads(resources.files("engine").joinpath("sample", "labels.json").read_bytes())
-    labelled = [each for each in lived.decision_log.read().decisions if each.labelled_by == "person"]
+    labelled = [each for each in lived.decision_log.read() if each.labelled_by == "person"]
     assert len(labelled) == sum(map(len, answers.values()))
     assert {each.useful for each in labelled} == {True, False}
 
 
 def test_decisions_have_the_time_of_their_message(lived: Engine) -> None:
-    days = {date.fromisoformat(each.at[:10]) for each in lived.decision_log.read().decisions}
+    days = {date.fromisoformat(each.at[:10]) for each in lived.decision_log.read()}
     assert max(days) == SAMPLE_DAY
     assert len(days) > 15
     assert {path.stem for path in (lived.files.workspace.root / "logs/decisions").iterdir()} == {
@@ -46,7 +46,7 @@ def test_decisions_have_the_time_of_their_message(lived: Engine) -> None:
 
 def test_the_answers_have_moved_the_scores_their_way(lived: Engine) -> None:
     moved = {True: [0.0], False: [0.0]}
-    for each in lived.decision_log.read().decisions:
+    for each in lived.decision_log.read():
         row = lived.trace(each.message).row(each.topic) if each.labelled_by == "person" else None
         if row is not None and each.score is not None:
             moved[bool(each.useful)].append(row.score - each.score)

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_question import GateQuestion
+from engine.activation.gate import Gate, GateCache, GateQuestion
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.trace import Message

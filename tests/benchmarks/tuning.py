@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import propose
 from engine.activation.tuning.replay import figures, flips, histogram, overview

@@ -81,7 +81,7 @@ def test_a_restored_or_imported_conversation_is_past(live: Live) -> None:
     save(file, text.replace("of today", "of that day").replace(f"{now:%Y-%m-%d}", "2026-03-04"))
     back = seen.wait(TurnArrived, lambda event: event.turn.text == "Can you review the PR of that day?")
     assert back.past
-    asked = {decision.message for decision in engine.decision_log.read().decisions}
+    asked = {decision.message for decision in engine.decision_log.read()}
     assert "Can you review the PR of today?" in asked
     assert not asked & {"Can you review the PR of March?", "And?", "Can you review the PR of that day?"}
 
@@ -152,7 +152,7 @@ def test_a_sent_message_is_traced_once_in_a_watched_workspace(live: Live) -> Non
     sent = Sending(engine, lambda: Scripted(["Fine."]), Purse(), len).send("Can you review the PR?")
     seen.wait(TurnTraced, lambda event: event.key == sent.reply_key)
     decided = [
-        each for each in engine.decision_log.read().decisions if each.message == "Can you review the PR?"
+        each for each in engine.decision_log.read() if each.message == "Can you review the PR?"
     ]
     assert len({each.id for each in decided}) == len(decided) > 0
     assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace

@@ -187,8 +187,8 @@ def test_labels_committed_at_the_revision_are_used(root: Path, engine: Engine, t
     (root / "memory-config.yaml").write_text("context_compiler:\n  token_budget: 4096\n")
     with Engine.open(root) as early:
         early.trace("Please deploy the rollout now", record=True)
-        decision = next(iter(early.decision_log.read().decisions))
-        early.decision_log.label(decision.id, True)
+        decision = next(iter(early.decision_log.read()))
+        early.decision_log.label(decision, True)
         early.labels.learn()
     commit(root, "labelled", "2026-09-02T20:00:00Z")
     shutil.rmtree(root / "logs")

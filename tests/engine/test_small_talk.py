@@ -58,6 +58,6 @@ def test_a_persons_answer_to_the_gate_counts_as_a_label(sample: Path) -> None:
         row = replace(trace.rows[0], gate=GateOutcome("yes", "ask"))
         gather = LabelledMessages(engine.decision_log, engine.files)
         before = gather()
-        engine.decision_log.record(replace(trace, rows=(row,)), {})
+        engine.decision_log.record(replace(trace, rows=(row,)))
         engine.decision_log.flush()
         assert gather() == {**before, row.topic: Labelled((text,))}

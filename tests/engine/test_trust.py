@@ -60,7 +60,6 @@ LOCAL = frozenset(
         "gate.deadline_s",
         "gate.ask_deadline_s",
         "gate.claude_code_deadline_s",
-        "gate.concurrency",
         "gate.on_failure",
         "flush.max_tokens",
         "flush.deadline_s",
@@ -291,7 +290,7 @@ def test_a_suspicious_trust_file_is_ignored(root: Path, tmp_path: Path, damage: 
 def test_cached_settings_cannot_be_forged(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (root / CONFIG_FILE).write_text("gate:\n  concurrency: 50\n")
+    (root / CONFIG_FILE).write_text("gate:\n  max_tokens: 50\n")
     honest = read_file(files(root))[0]
     # A stranger with the same program and another key forges a cache entry for the same bytes.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "strangers"))
@@ -300,7 +299,7 @@ def test_cached_settings_cannot_be_forged(
     stamp, _, kept = (root / CACHE_FILE).read_bytes().partition(b"\n")
     assert own_key() is not None
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for forged in (kept, kept.replace(b'"concurrency": 50', b'"concurrency": 99')):
+    for forged in (kept, kept.replace(b'"max_tokens": 50', b'"max_tokens": 60')):
         (root / CACHE_FILE).write_bytes(stamp + b"\n" + forged)
         assert read_file(files(root))[0] == honest
         assert (root / CACHE_FILE).read_bytes().partition(b"\n")[0] != stamp

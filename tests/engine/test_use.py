@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.engine import Engine
 from engine.events import TurnTraced
 from engine.store.files import Files
@@ -64,7 +64,7 @@ def test_an_unused_topic_is_labelled_when_the_next_message_arrives(
 
 def test_a_persons_label_is_kept(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
-    engine.decision_log.label(decision(engine).id, False)
+    engine.decision_log.label(decision(engine), False)
     assert engine.labels.learn_from_use(path, 0) == 0
     assert decision(engine)[-2:] == (False, "person")
 
@@ -73,9 +73,8 @@ def test_a_withdrawn_label_can_be_replaced_by_one_from_use(
     engine: Engine, capture: ConversationCapture
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
-    name = decision(engine).id
-    engine.decision_log.label(name, False)
-    assert engine.decision_log.label(name, None).useful is None
+    labelled = engine.decision_log.label(decision(engine), False)
+    assert engine.decision_log.label(labelled, None).useful is None
     assert engine.labels.learn_from_use(path, 0) == 1
 
 

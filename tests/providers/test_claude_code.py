@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate
-from engine.activation.gate_model import ModelGate
-from engine.activation.gate_question import GateQuestion
+from engine.activation.gate import Gate, GateQuestion
+from engine.activation.gates import ModelGate
 from engine.errors import GateError
 from engine.providers import completion
 from engine.providers.chat import Usage

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import engine
-from engine.activation.gate_model import excerpt
+from engine.activation.gates import excerpt
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import ChatRequest
 from engine.providers.claude_process import run

@@ -112,7 +112,7 @@ def test_the_decision_log_contains_no_typed_key(root: Path) -> None:
     with Engine.open(root) as engine:
         trace = engine.pipeline.process(f"please deploy with {KEY}")
         assert trace.rows
-        engine.decision_log.record(trace, {})
+        engine.decision_log.record(trace)
         if not engine.decision_log.last(1):
             engine.decision_log.ensure(trace, trace.rows[0].topic)
         assert engine.decision_log.last(1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.trace import (
     Correction,
     Funnel,

@@ -6,9 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from engine.activation import explain
-from engine.activation.case import Case, PolicyContext
-from engine.activation.counterfactual import flip
+from engine.activation.explain import Case, PolicyContext, flip, why
 from engine.activation.policy import decide
 from engine.activation.trace import (
     Contribution,
@@ -85,7 +83,7 @@ def probability_row(
         rule=step.rule,
         gate=gate,
         verdict=verdict,
-        why=explain.why(case),
+        why=why(case),
         flip=flip(case),
         contributions=contributions,
         words=tuple(

@@ -48,7 +48,7 @@ def root(sample: Path) -> Path:
                 score,
                 NOW - timedelta(minutes=40 - number),
             )
-            engine.decision_log.record(trace, {})
+            engine.decision_log.record(trace)
             if number < 32:
                 engine.decision_log.label(engine.decision_log.ensure(trace, TOPIC), useful)
     return sample
@@ -139,7 +139,7 @@ async def test_a_label_is_logged_and_can_be_undone(root: Path) -> None:
         assert driven.state.overview[TOPIC].labelled == 34
         assert " → " in driven.toasts, "the score before and after"
     with Engine.open(root) as engine:
-        labels = {each.message_hash: each[-2:] for each in engine.decision_log.read().decisions}
+        labels = {each.message_hash: each[-2:] for each in engine.decision_log.read()}
         assert labels[first] == (True, "person")
         assert labels[second] == (False, "person")
         assert labels[third] == (None, "")
@@ -153,7 +153,7 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         await driven.press("L")
         before = driven.state.overview[TOPIC].messages
         engine = cast(Engine, driven.engine)
-        engine.decision_log.record(make_trace("brand new", 0.62, NOW), {})
+        engine.decision_log.record(make_trace("brand new", 0.62, NOW))
         driven.screen.look()
         await driven.settle()
         assert driven.state.overview[TOPIC].messages == before + 1

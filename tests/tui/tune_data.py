@@ -10,7 +10,7 @@ from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import Decision
+from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.tuning import Applied, Tuning
 from engine.errors import AutopoiesisError
@@ -107,7 +107,6 @@ def decision(
         cached=False,
         latency_ms=210.0 if asked else 0.0,
         cost_usd=0.0002 if asked and by == "gate" else 0.0,
-        signals=(),
         useful=useful if by in ("person", "use") else None,
         labelled_by=by if by in ("person", "use") and useful is not None else "",
     )

@@ -12,7 +12,7 @@ from tui.cli.gate_prompt import prompt_for_gate
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
+    from engine.activation.decisions import Decision
     from engine.engine import Engine
 
 

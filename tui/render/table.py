@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 from rich.style import Style
 
-from engine.activation.case import NOT_ASKED
+from engine.activation.policy import NOT_ASKED
 from engine.activation.trace import GateAnswer, TopicTrace, Trace, Verdict
 from tui.render.draw import Row, bar, clip, found, marked
 from tui.render.evidence import unit

@@ -1,4 +1,5 @@
-"""Converts between a pair of thresholds and what a topic's file says (spec 2.3, 5.4 and 5.5).
+"""Converts between a pair of thresholds and what a topic's file says, and keeps a journal of what was written
+(spec 2.3, 5.4 and 5.5).
 
 Only ``engine.activation.policy`` decides which score activates, asks or drops. To see the effect of other
 thresholds, tuning applies it to the same topic with other numbers in its file.
@@ -6,22 +7,29 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
 from engine.store import documents
+from engine.store.monthly import MonthlyLog
+from engine.store.typed import typed
 from engine.topics.loader import load_topic
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
+    from engine.store.files import Files
     from engine.topics.model import Topic
 
 _DIGITS = (2, 3, 4)
 _KEYS = ("similarity_threshold", "activation_threshold")
+_JOURNAL = "tuning/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +43,6 @@ class OwnThresholds:
     @classmethod
     def of(cls, topic: Topic) -> OwnThresholds:
         return cls(topic.similarity_threshold, topic.activation_threshold)
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> OwnThresholds:
-        """Those of a JSON record of these fields.
-
-        Raises:
-            KeyError, TypeError: It is something else.
-        """
-        values = [record[key] for key in _KEYS]
-        if not all(value is None or isinstance(value, int | float) for value in values):
-            raise TypeError("a threshold is a number")
-        return cls(*(None if value is None else float(value) for value in values))
 
     def on(self, topic: Topic) -> Topic:
         """The topic with these thresholds in its file."""
@@ -150,3 +146,68 @@ def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> byt
             hint=f"move {' and '.join(changes)} to the left margin of the header",
         )
     return new
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Thresholds written to a topic's file."""
+
+    id: str
+    topic: str
+    path: str
+    before: OwnThresholds
+    after: OwnThresholds
+    header: str  # the header before the change, bytes as Latin-1, so that undoing restores every byte
+    digest: str  # sha256 of the whole file after the change
+
+
+class TuningJournal:
+    """Journal of the thresholds written to topic files, so that the last change can be undone.
+
+    ``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; another
+    record says that it was undone or never happened.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._months = MonthlyLog(files, _JOURNAL, clock)
+
+    def record(
+        self,
+        topic: str,
+        path: str,
+        before: OwnThresholds,
+        after: OwnThresholds,
+        *,
+        header: bytes,
+        digest: str,
+    ) -> str:
+        """Records a change that is about to be made and returns its id.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded; the change must not be made.
+        """
+        change = Change(secrets.token_hex(8), topic, path, before, after, header.decode("latin-1"), digest)
+        self._months.append({"at": self._clock().isoformat(), **asdict(change)})
+        return change.id
+
+    def close(self, change_id: str) -> None:
+        """Records that a change was undone, or never reached the file.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._months.append({"at": self._clock().isoformat(), "closed": change_id})
+
+    def last(self) -> Change | None:
+        """The last change that is not closed; unreadable lines are skipped."""
+        closed: set[str] = set()
+        for record in self._months.backwards():
+            if isinstance(record.get("closed"), str):
+                closed.add(record["closed"])
+                continue
+            with contextlib.suppress(KeyError, TypeError, ValueError):
+                change = typed(Change, record)
+                if change.id not in closed:
+                    return change
+        return None

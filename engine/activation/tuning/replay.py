@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from engine.activation.decision import LABELLER_RANK, LABELLERS
+from engine.activation.decisions import LABELLER_RANK, LABELLERS
 from engine.activation.tuning.table import ACTIVE, OUTCOMES, UNSURE, Outcome
 
 if TYPE_CHECKING:

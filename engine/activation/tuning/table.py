@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from engine.activation import policy
-from engine.activation.candidates import ABOVE_CHANCE, LIKELY, OFFERED, OFFERING
-from engine.activation.case import NEGATED
-from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
-from engine.activation.policy import Thresholds
+from engine.activation.candidates import ABOVE_CHANCE, LIKELIEST, LIKELY, OFFERING
+from engine.activation.decisions import LABELLER_RANK, LABELLERS, Decision
+from engine.activation.policy import NEGATED, Thresholds
 from engine.activation.signals import CALIBRATED
 from engine.activation.trace import Direction, TriggerHit
 from engine.activation.tuning.own import own_thresholds, today
@@ -126,6 +125,7 @@ class MessageTable:
         self.days = _days_of(decisions)
         self.signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         self.offers = provider == OFFERING
+        self._limited = provider not in ("", "local")
         self.cost_per_call = 0.0 if self.offers else _cost_per_call(decisions)
         self.times: Rows = np.array([message.times for message in messages], dtype=np.intp)
         is_input = np.array([message.direction == "input" for message in messages], dtype=bool)
@@ -200,14 +200,14 @@ class MessageTable:
     def outcomes(self, topic: str, thresholds: Thresholds | None = None) -> Marks:
         """What the policy makes of a topic for each message, by default with today's thresholds."""
         found = self._by_policy(topic, thresholds)
-        if not self.offers:
+        if not self._limited:
             return found
         column = self._columns[topic]
         if self._best is None:
             self._best = self._best_offers()
-        # An agent is told of the likeliest topics only, so a topic competes with the others of a message.
+        # Only the likeliest are offered or asked about, so a topic competes with the others of a message.
         own = np.where(self._by_policy(topic, None) == UNSURE, self.scores[:, column], -1.0)
-        rival = np.where(own >= self._best[:, -OFFERED], self._best[:, 0], self._best[:, -OFFERED])
+        rival = np.where(own >= self._best[:, -LIKELIEST], self._best[:, 0], self._best[:, -LIKELIEST])
         lost = (found == UNSURE) & (self.scores[:, column] < rival)
         return np.where(lost, QUIET, found).astype(np.int8)
 
@@ -251,10 +251,10 @@ class MessageTable:
 
     def _best_offers(self) -> Floats:
         """The highest scores of uncertain topics for each message, one more than are offered, ascending."""
-        unsure = np.zeros((self.size, len(self.topics) + OFFERED + 1), dtype=np.float32)
+        unsure = np.zeros((self.size, len(self.topics) + LIKELIEST + 1), dtype=np.float32)
         for name, column in self._columns.items():
             unsure[:, column] = np.where(self._by_policy(name, None) == UNSURE, self.scores[:, column], 0)
-        best = np.partition(unsure, -OFFERED - 1, axis=1)[:, -OFFERED - 1 :]
+        best = np.partition(unsure, -LIKELIEST - 1, axis=1)[:, -LIKELIEST - 1 :]
         return np.sort(best, axis=1)
 
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.activation.decision_reading import gc_paused
+from engine.activation.decisions import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, Score, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
-from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import (
+    Change,
     OwnThresholds,
+    TuningJournal,
     digest_of,
     header_of,
     own_thresholds,
@@ -33,8 +34,7 @@ from engine.store.commit_message import commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
+    from engine.activation.decisions import Decision, DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.activation.similarity import Hits
     from engine.settings.model import Config
@@ -109,7 +109,7 @@ class Tuning:
                 self._batch, self._scored_by = pipeline.batch(), pipeline
             known = self._log.stamp(), self._library.topics, config.watchers, config.gate.provider
             if self._table is None or known != self._known or not self._table.held_out:
-                decisions = self._reading.update().decisions
+                decisions = self._reading.update()
                 topics = {topic.name: topic for topic in self._library.topics}
                 with gc_paused():
                     messages = messages_in(decisions, topics)

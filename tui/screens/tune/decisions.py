@@ -16,7 +16,7 @@ from tui.render.safe import first_line, visible_lines
 from tui.screens.tune.thresholds import thresholds_text
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
+    from engine.activation.decisions import Decision
     from engine.activation.tuning.replay import FlipKind, Flips
     from engine.activation.tuning.table import Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from engine.activation.decision import LABELLERS
+from engine.activation.decisions import LABELLERS
 from tui.screens.tune.decisions import DecisionItem, Listing
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A model's answer is yes, no, or not an answer (M1)."""
+"""Who answers: the local gate by calculation, the agent by opening, a person, a model (M1)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.gate import Gate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_answer
-from engine.activation.gate_question import GateQuestion
+from engine.activation.gate import Gate, GateCache, GateQuestion, profile_of
+from engine.activation.gates import AgentGate, LocalGate, ModelGate, excerpt, prompt_of, read_answer, ruled
+from engine.activation.signals import content_words
+from engine.activation.trace import Direction, GateOutcome, TriggerHit
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
-from tests.activation.support import workspace_files
+from engine.topics.model import Topic
+from tests.activation.support import pattern, pr_topic, topic, workspace_files
 from tests.cases import each_case
 
 
@@ -53,18 +54,14 @@ QUESTION = GateQuestion("Can you review the PR?", "github-pr-review", "about", "
 
 
 @each_case(
-    "text",
-    ["YES", "yes", " Yes.", "**YES**", "__Yes__", "`yes`", '"Yes"', "YES\n", "Yes, it asks for a review.",
-     "Yes — it does", "Answer: YES", "**Answer:** yes", "The answer is: Yes!", "\n\nYES\n\nThe message …",
-     "<think>no, wait: no</think>YES", "> yes", "- Yes", "Yes:"],
+    "form",
+    ["{}", " {}.", "**{}**", "__{}__", "`{}`", '"{}"', "{}\n", "{}, it asks for a review.",
+     "{} — it does", "Answer: {}", "**Answer:** {}", "The answer is: {}!", "\n\n{}\n\nThe message …",
+     "<think>no, wait: yes</think>{}", "> {}", "- {}", "{}:"],
 )  # fmt: skip
-def test_yes_is_recognized_in_any_format(text: str) -> None:
-    assert read_answer(text) == "yes"
-
-
-@each_case("text", ["NO", "no", "No.", "*no*", "No, it is about pasta.", "Answer: No", "NO\n"])
-def test_no_is_recognized_in_any_format(text: str) -> None:
-    assert read_answer(text) == "no"
+def test_yes_and_no_are_recognized_in_any_format(form: str) -> None:
+    for said in ("YES", "Yes", "yes", "NO", "No", "no"):
+        assert read_answer(form.format(said)) == said.lower()
 
 
 @each_case(
@@ -171,3 +168,83 @@ def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
     gate.ask_and_wait([QUESTION])
     gate.close()
     assert model.closed
+
+
+# The local gate and the agent's
+
+SPEC_MESSAGE = "Can you review the PR that just came in?"
+UNRELATED = (
+    "I read a review of the new restaurant on the corner, the pasta is supposed to be great and the wine "
+    "list long, so shall we go there on Friday with the others from the climbing group, or is it too late?"
+)
+MANY = ["review", "PR", "pull request", "prs"]
+
+
+def is_ruled(
+    known: Topic,
+    message: str,
+    matched: list[str],
+    similarity: float,
+    *,
+    kind: str = "pattern",
+    direction: Direction = "input",
+) -> bool:
+    hits = [TriggerHit(0, kind, text) for text in matched]
+    return ruled(known, hits, similarity, message, profile_of(known), direction) >= 0.5
+
+
+@each_case(
+    ("message", "matched", "similarity", "expected"),
+    [
+        # A short request passes with little similarity, one word in a long message about something else not.
+        *((SPEC_MESSAGE, matched, 0.0, True) for matched in (["review"], ["PR"], ["review", "PR"])),
+        (SPEC_MESSAGE, ["review"], 6.0, True),
+        (UNRELATED, ["review"], 0.0, False),
+        # With few topics, TF-IDF rates "the" and "a" so highly that such a message can reach .5.
+        (UNRELATED, ["review"], 3.3, False),
+        (UNRELATED, ["review", "Review "], 0.0, False),
+        (f"{SPEC_MESSAGE} {UNRELATED}", MANY, 1.0, True),
+        ("is it the one or the other?", [], 6.0, False),
+        # Similarity alone needs clearly more than the threshold.
+        ("check whether tests cover the change and comment on secrets in the diff", [], 1.3, False),
+        ("check whether tests cover the change and comment on secrets in the diff", [], 3.0, True),
+        ("", [], 0.0, False),
+        ("?!", ["?"], 0.0, True),
+    ],
+)
+def test_the_fixed_rule(message: str, matched: list[str], similarity: float, expected: bool) -> None:
+    assert is_ruled(pr_topic(), message, matched, similarity) is expected
+
+
+@each_case("kind", ["language", "sentiment", "url", "glob"])
+def test_a_trigger_about_the_whole_message_is_enough(kind: str) -> None:
+    assert is_ruled(topic("deutsch", "Answer in German."), "Wie ist das Wetter?", ["x"], 0.0, kind=kind)
+
+
+def test_a_trigger_made_for_the_output_is_enough_on_output_only() -> None:
+    long_answer = "Here is the script you asked for: " + " ".join(f"word{n}" for n in range(300)) + " print x"
+    for scope in ("output", "both"):
+        watcher = topic("python-3", "Use Python 3.", triggers=(pattern(r"print ", scope=scope),))
+        found = is_ruled(watcher, long_answer, ["print "], 0.0, direction="output")
+        assert found is (scope == "output")
+
+
+@each_case(("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")])
+def test_the_local_gate_says_yes_from_one_half(probability: float, expected: str) -> None:
+    outcome = LocalGate().decide(GateQuestion("m", "t", "", "", probability))
+    assert (outcome.answer, outcome.probability, outcome.cost_usd) == (expected, probability, 0)
+    shown = {0.3: ".30", 0.4999: ".4999", 0.5: ".50", 0.58: ".58"}[probability]
+    assert outcome.reason == f"fixed rule: {shown} from tiers 1 and 2"
+
+
+def test_the_agents_gate_offers_every_question_at_once_and_for_free() -> None:
+    offered = GateOutcome("offered", "agent", reason="the agent opens it if it applies")
+    gate = Gate(AgentGate(), GateSettings())
+    assert GateSettings().provider == AgentGate.name
+    assert gate.ask_and_wait([QUESTION] * 3) == gate.known([QUESTION] * 3) == (offered,) * 3
+
+
+def test_plural_and_singular_are_the_same_word() -> None:
+    assert content_words("Please look at the PRs, and the reviews!") == {"look", "pr", "review"}
+    assert content_words("class") == {"class"}
+    assert content_words("") == frozenset()

@@ -1,28 +1,25 @@
-"""The limits per message: which topics are asked about or offered, and how the others are decided."""
+"""The likeliest topics of a message are asked about or offered, the others are dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engine.activation.candidates import OFFERED, OFFERING, Candidate, offering
+from engine.activation.candidates import LIKELIEST, OFFERING, Candidate, likeliest
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate
-from engine.activation.gate_cache import GateCache
-from engine.activation.gate_limit import distance, unasked
-from engine.activation.gate_local import AgentGate, LocalGate
-from engine.activation.gate_question import GateProvider, GateQuestion
+from engine.activation.gate import Gate, GateProvider
+from engine.activation.gates import AgentGate, LocalGate
+from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfBatch, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
+from tests.activation.support import Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 from tests.cases import each_case
 
@@ -58,13 +55,11 @@ def watching(
     provider: GateProvider,
     probabilities: Mapping[str, float] = PROBABILITIES,
     *,
-    root: Path | None = None,
     decisions: DecisionLog | None = None,
     triggers: Mapping[str, Trigger] | None = None,
     row: PolicyRow = ROW,
-    **gate: Any,
 ) -> WatcherPipeline:
-    settings = GateSettings(**gate)
+    settings = GateSettings()
     return WatcherPipeline(
         Topics(
             tuple(
@@ -72,9 +67,9 @@ def watching(
                 for name in probabilities
             )
         ),
-        PlainMatcher(),
+        PatternMatcher(),
         FixedProbabilities(probabilities),
-        Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
+        Gate(provider, settings),
         WatcherSettings(
             preset="calibrated",
             policy={"medium": row},
@@ -90,68 +85,27 @@ def verdict_and_rule(trace: Trace, name: str) -> tuple[str, str]:
     return row.verdict, row.rule
 
 
-def test_the_least_certain_are_asked_about_and_others_decided_by_score() -> None:
+def test_the_likeliest_two_are_asked_about_and_the_others_dropped() -> None:
     provider = Scripted(yes(cost=0.001))
-    trace = watching(provider, max_calls_per_message=1).process("hello")
-    assert provider.asked == ["middle"]
+    trace = watching(provider).process("hello")
+    assert sorted(provider.asked) == ["high", "middle"]
     assert verdict_and_rule(trace, "middle") == ("active", "medium <.60")
-    assert verdict_and_rule(trace, "high") == ("active", "not asked")
+    assert verdict_and_rule(trace, "high") == ("active", "medium <.60")
     assert verdict_and_rule(trace, "low") == ("dropped", "not asked")
     assert verdict_and_rule(trace, "sure") == ("active", "medium ≥.60")
     assert verdict_and_rule(trace, "out") == ("dropped", "medium <.20")
-    assert trace.funnel.asked == 1 and trace.cost_usd == pytest.approx(0.001)
-
-
-def test_a_row_that_was_not_asked_about_explains_this() -> None:
-    trace = watching(Scripted(yes()), max_calls_per_message=1).process("hello")
-    high, low = trace.row("high"), trace.row("low")
-    assert high is not None and low is not None and high.gate is None and low.gate is None
-    assert high.why == (
-        "active without asking the gate (gate.max_calls_per_message is 1): "
-        "score .55 ≥ .40, midway between its thresholds"
-    )
+    assert trace.funnel.asked == 2 and trace.cost_usd == pytest.approx(0.002) and trace.gate_ms > 0
+    low = trace.row("low")
+    assert low is not None and low.gate is None and (low.gate_at, low.activate_at) == (0.2, 0.6)
     assert low.why == (
-        "dropped without asking the gate (gate.max_calls_per_message is 1): "
-        "score .25 < .40, midway between its thresholds"
+        "the gate was not asked, as others are likelier: "
+        "no trigger matched, but score .25 is between .20 and .60"
     )
-    assert low.flip == (
-        "with a higher gate.max_calls_per_message the gate would be asked; "
-        "without, it would be active at ≥ .40"
-    )
-    assert high.flip.endswith("without, it would be dropped below .40")
-    assert (high.gate_at, high.activate_at) == (0.2, 0.6)
-
-
-@each_case(
-    ("calls", "asked"),
-    [
-        (0, set()),
-        (2, {"middle", "high"}),
-        (3, {"middle", "high", "low"}),
-        (9, {"middle", "high", "low", "lowest"}),
-    ],
-)
-def test_the_limit_is_configurable(calls: int, asked: set[str]) -> None:
-    provider = Scripted(yes())
-    trace = watching(provider, max_calls_per_message=calls).process("hello")
-    assert set(provider.asked) == asked and trace.funnel.asked == len(asked)
-    assert (trace.gate_ms > 0) is bool(asked)
-
-
-def test_cached_answers_do_not_count_as_calls(tmp_path: Path) -> None:
-    provider = Scripted(yes())
-    pipeline = watching(provider, root=tmp_path, max_calls_per_message=2)
-    pipeline.process("hello")
-    assert set(provider.asked) == {"middle", "high"}
-    trace = pipeline.process("hello")
-    assert set(provider.asked) == {"middle", "high", "low", "lowest"} and len(provider.asked) == 4
-    assert trace.funnel.asked == 4
-    pipeline.process("hello")
-    assert len(provider.asked) == 4
+    assert low.flip == "would activate at ≥ .60; now .25"
 
 
 def test_the_local_gate_is_asked_about_every_candidate() -> None:
-    trace = watching(LocalGate(), max_calls_per_message=0).process("hello")
+    trace = watching(LocalGate()).process("hello")
     assert {row.topic: row.verdict for row in trace.rows if row.gate} == {
         "high": "active",
         "middle": "rejected",
@@ -159,39 +113,18 @@ def test_the_local_gate_is_asked_about_every_candidate() -> None:
         "lowest": "rejected",
     }
     assert [row.gate.probability for row in trace.rows if row.gate] == [0.55, 0.41, 0.25, 0.21]
+    assert trace.offered == () and trace.funnel.asked == 4 > LIKELIEST
 
 
-def test_past_messages_are_decided_under_the_same_limit(tmp_path: Path) -> None:
-    provider = Scripted(yes())
-    pipeline = watching(provider, root=tmp_path, max_calls_per_message=1)
-    trace = pipeline.process("hello", ask=False)
+def test_past_messages_are_decided_under_the_same_limit() -> None:
+    trace = watching(Scripted(yes())).process("hello", ask=False)
     assert verdict_and_rule(trace, "middle")[0] == "failed"
-    assert verdict_and_rule(trace, "high") == ("active", "not asked")
-    live = pipeline.process("hello")
-    assert verdict_and_rule(live, "middle") == ("active", "medium <.60") and verdict_and_rule(
-        live, "low"
-    ) == ("dropped", "not asked")
+    assert verdict_and_rule(trace, "low") == ("dropped", "not asked")
 
 
-def test_decisions_without_a_gate_call_are_logged(tmp_path: Path) -> None:
-    log = DecisionLog(workspace_files(tmp_path))
-    watching(Scripted(yes()), decisions=log, max_calls_per_message=1).process("hello")
-    logged = {decision.topic: decision for decision in log.read().decisions}
-    assert (logged["high"].rule, logged["high"].verdict, logged["high"].asked) == (
-        "not asked",
-        "active",
-        False,
-    )
-    assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == ("not asked", "dropped", False)
-    assert logged["high"].signals[-1] == pytest.approx(0.2007), "the log-odds of .55"
-
-
-def test_with_the_spec_preset_unasked_similar_topics_are_dropped() -> None:
-    texts = {
-        "hit": "Ship what was built.",
-        "near": "Roll back the canary when the error rate is rising fast.",
-    }
-    settings = GateSettings(max_calls_per_message=0)
+def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -> None:
+    texts = {"hit": "Ship.", **{name: f"Roll back the canary {name}." for name in ("a", "b")}}
+    settings, provider = GateSettings(), Scripted(yes())
     pipeline = WatcherPipeline(
         Topics(
             tuple(
@@ -199,54 +132,22 @@ def test_with_the_spec_preset_unasked_similar_topics_are_dropped() -> None:
                 for name, text in texts.items()
             )
         ),
-        PlainMatcher(),
+        PatternMatcher(),
         TfidfScorer(),
-        Gate(Scripted(yes()), settings),
+        Gate(provider, settings),
         WatcherSettings(preset="spec"),
         settings,
     )
-    trace = pipeline.process("deploy: is the error rate rising? then roll back the canary")
-    near, hit = trace.row("near"), trace.row("hit")
-    assert near is not None and hit is not None
-    assert near.score > 0.5 and (near.verdict, near.rule) == ("dropped", "not asked")
-    assert near.why == (
-        "dropped without asking the gate (gate.max_calls_per_message is 0): "
-        "no score activates it without the gate"
-    )
-    assert near.flip == "with a higher gate.max_calls_per_message the gate would be asked"
-    assert hit.score < 0.15 and (hit.verdict, hit.rule) == ("dropped", "not asked")
-    assert hit.why.endswith(": score .00 < .15, midway between its thresholds; matched “deploy”")
-
-
-def test_unasked_topics_are_decided_by_the_midpoint_of_their_thresholds() -> None:
-    step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
-    assert unasked(step, 0.15).kind == "activate" and unasked(step, 0.149).kind == "drop"
-    no_upper = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
-    assert unasked(no_upper, 1.0).kind == "drop"
-
-
-def test_topics_are_ordered_by_distance_from_the_midpoint() -> None:
-    step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
-    assert distance(step, 0.15) == 0 < distance(step, 0.2) < distance(step, 0.29)
-    similar = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
-    assert distance(similar, 0.5) < distance(similar, 0.2), "the most similar first"
-    assert distance(step, 0.0) < distance(similar, 0.2), "matched topics before merely similar ones"
-
-
-async def test_equally_uncertain_topics_are_asked_about_in_a_fixed_order() -> None:
-    provider = Scripted(yes())
-    asking = Gate(provider, GateSettings(max_calls_per_message=2))
-    questions = [GateQuestion("m", name, "", name, distance=0.1) for name in ("d", "b", "c", "a")]
-    assert [bool(outcome) for outcome in await asking.ask(questions)] == [False, True, False, True]
-    assert [bool(outcome) for outcome in asking.ask_and_wait(questions)] == [False, True, False, True]
-    asking.close()
+    trace = pipeline.process("deploy, then roll back the canary")
+    assert sorted(provider.asked) == ["a", "hit"]
+    assert verdict_and_rule(trace, "b") == ("dropped", "not asked")
 
 
 # Offered to the agent, which opens what applies
 
 
 def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_dropped() -> None:
-    trace = watching(AgentGate(), max_calls_per_message=0).process("hello")
+    trace = watching(AgentGate()).process("hello")
     assert trace.offered == ("high", "middle") and trace.active == ("sure",)
     assert [(row.topic, row.verdict) for row in trace.rows] == [
         ("sure", "active"),
@@ -331,21 +232,21 @@ def test_past_messages_are_offered_the_same_topics() -> None:
     assert pipeline.process("hello", ask=False).offered == pipeline.process("hello").offered != ()
 
 
-def test_gates_that_answer_are_asked_about_more_topics_than_are_offered() -> None:
-    trace = watching(LocalGate()).process("hello")
-    assert trace.offered == () and trace.funnel.asked == 4 > OFFERED
-
-
-def test_offered_decisions_are_logged(tmp_path: Path) -> None:
+def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:
     log = DecisionLog(workspace_files(tmp_path))
     watching(AgentGate(), decisions=log).process("hello")
-    logged = {decision.topic: decision for decision in log.read().decisions}
+    logged = {decision.topic: decision for decision in log.read()}
     assert (logged["high"].verdict, logged["high"].gate_answer, logged["high"].gate_provider) == (
         "offered",
         "offered",
         "agent",
     )
     assert logged["high"].label[0] is None, "an offer is no answer"
+    assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == (
+        "near chance",
+        "dropped",
+        False,
+    )
 
 
 def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones() -> None:
@@ -358,7 +259,7 @@ def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones
         ("hand", "manual"),
         ("off", "off"),
     )
-    found = offering([candidate(name, 0.4, kind) for name, kind in kinds])
+    found = likeliest([candidate(name, 0.4, kind) for name, kind in kinds], offers=True, deciding="tfidf")
     assert [(each.topic.name, each.step.kind) for each in found] == [
         ("d", "drop"),
         ("b", "ask"),
