@@ -36,12 +36,8 @@ setup-dev: $(VENV)/.installed-dev
 run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
-# Where bytecode next to the source is not wanted, it goes to pytest's cache: without any, each worker would
-# compile pytest's plugins again.
-ifneq ($(PYTHONDONTWRITEBYTECODE),)
+# Without bytecode, each of hundreds of processes would compile the program again.
 test sweep explore: export PYTHONDONTWRITEBYTECODE :=
-test sweep explore: export PYTHONPYCACHEPREFIX := $(CURDIR)/.pytest_cache/bytecode
-endif
 
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 test: lint

@@ -52,13 +52,10 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
-if sys.dont_write_bytecode:
-    # Recompiling the tests and the program in each of hundreds of processes would take minutes. If bytecode
-    # is not wanted next to the sources, it goes to pytest's cache.
-    sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+# Recompiling the tests and the program in each of hundreds of processes would take minutes. The bytecode of
+# installed packages lies beside them, so ours does too: with a folder of its own, theirs is compiled again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Collected tests stay alive and tests create few reference cycles, so garbage collection can be rare. At the
 # default threshold of 700 objects it would take a fifth of the time of a screen test.
