@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 ARGS ?=
 
-.PHONY: run test sweep explore lint bench snapshots setup setup-dev clean help
+.PHONY: run test pytest sweep explore lint bench snapshots setup setup-dev clean help
 
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
@@ -37,17 +37,20 @@ run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
 # Without bytecode, each of hundreds of processes would compile the program again.
-test sweep explore: export PYTHONDONTWRITEBYTECODE :=
+test pytest sweep explore: export PYTHONDONTWRITEBYTECODE :=
 
-# Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
-test: lint
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+# Beside the lint, as collecting the tests and half of the lint use one CPU.
+test: setup-dev
+	@$(MAKE) --jobs=2 lint pytest
+
+pytest: setup-dev
+	@$(BIN)/python -m pytest --forks
 
 sweep: setup-dev
 	@$(BIN)/python -m pytest -n 0 -s -m thorough
 
 explore: setup-dev
-	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=explore
+	@$(BIN)/python -m pytest --forks -m hypothesis --hypothesis-profile=explore
 
 lint: setup-dev
 	@$(BIN)/ruff check .
