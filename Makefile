@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 ARGS ?=
 
-.PHONY: run test sweep explore lint bench snapshots setup setup-dev clean help
+.PHONY: run test pytest sweep explore lint bench snapshots setup setup-dev clean help
 
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
@@ -36,22 +36,21 @@ setup-dev: $(VENV)/.installed-dev
 run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
-# Where bytecode next to the source is not wanted, it goes to pytest's cache: without any, each worker would
-# compile pytest's plugins again.
-ifneq ($(PYTHONDONTWRITEBYTECODE),)
-test sweep explore: export PYTHONDONTWRITEBYTECODE :=
-test sweep explore: export PYTHONPYCACHEPREFIX := $(CURDIR)/.pytest_cache/bytecode
-endif
+# Without bytecode, each of hundreds of processes would compile the program again.
+test pytest sweep explore: export PYTHONDONTWRITEBYTECODE :=
 
-# Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
-test: lint
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+# Beside the lint, as collecting the tests and half of the lint use one CPU.
+test: setup-dev
+	@$(MAKE) --jobs=2 lint pytest
+
+pytest: setup-dev
+	@$(BIN)/python -m pytest --forks
 
 sweep: setup-dev
 	@$(BIN)/python -m pytest -n 0 -s -m thorough
 
 explore: setup-dev
-	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=explore
+	@$(BIN)/python -m pytest --forks -m hypothesis --hypothesis-profile=explore
 
 lint: setup-dev
 	@$(BIN)/ruff check .

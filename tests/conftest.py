@@ -31,6 +31,7 @@ from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
 from engine.workspace.initialise import initialise
+from tests.forks import Forks
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
 # `make explore` searches for new ones. It also explains failures, for which every line is traced. How long
@@ -52,13 +53,10 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
-if sys.dont_write_bytecode:
-    # Recompiling the tests and the program in each of hundreds of processes would take minutes. If bytecode
-    # is not wanted next to the sources, it goes to pytest's cache.
-    sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+# Recompiling the tests and the program in each of hundreds of processes would take minutes. The bytecode of
+# installed packages lies beside them, so ours does too: with a folder of its own, theirs is compiled again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Collected tests stay alive and tests create few reference cycles, so garbage collection can be rare. At the
 # default threshold of 700 objects it would take a fifth of the time of a screen test.
@@ -262,6 +260,15 @@ def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--forks", action="store_true", help="run the tests in several forks of this process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--forks"):
+        config.pluginmanager.register(Forks(config, pytest_xdist_auto_num_workers()))
 
 
 def pytest_collection_finish() -> None:

@@ -105,7 +105,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
             "HOME": str(place / "home"),
             "TMPDIR": str(place / "tmp"),
             "PYTHONDONTWRITEBYTECODE": "1",
-            **({"PYTHONPYCACHEPREFIX": sys.pycache_prefix} if sys.pycache_prefix else {}),
             "GIT_CONFIG_NOSYSTEM": "1",
             "TZ": "UTC",
         },

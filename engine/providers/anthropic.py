@@ -62,10 +62,11 @@ class Anthropic(BatchService["AsyncAnthropic", Form]):
     address_variable = "ANTHROPIC_BASE_URL"
 
     def _connect(self) -> AsyncAnthropic:
+        key = self._key()  # before the import: without a key it would be for nothing
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 — more than a second
 
         return AsyncAnthropic(
-            api_key=self._key(),
+            api_key=key,
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know about
             timeout=CLIENT_TIMEOUT_S,

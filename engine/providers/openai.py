@@ -76,10 +76,11 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
     address_variable = "OPENAI_BASE_URL"
 
     def _connect(self) -> AsyncOpenAI:
+        key = self._key()  # before the import: without a key it would be for nothing
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415 — half a second
 
         return AsyncOpenAI(
-            api_key=self._key(),
+            api_key=key,
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know about
             timeout=CLIENT_TIMEOUT_S,

@@ -27,6 +27,7 @@ MOST_WORDS = 220
 _END = "\n"
 _MOST_CHARACTERS = 4_000
 _MOST_LINES = 12
+_LEAD_CHARACTERS = 160
 _LABEL_WORDS = 3
 """Words behind a colon that are no text of their own yet: "in Project: Maple"."""
 _NAME_WORDS = 2
@@ -179,7 +180,11 @@ def _before_lead(line: str) -> Iterator[str]:
 
 def _lead_of(line: str) -> re.Match[str] | None:
     """The words before a colon and those behind it; a colon in a literal is none."""
-    return _LEAD.search(_LITERAL.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line))
+    colon = _COLON.search(line)
+    if colon is None:
+        return None
+    line = _LITERAL.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line)
+    return _LEAD.search(line, max(0, colon.start() - _LEAD_CHARACTERS))  # slow where no colon follows
 
 
 def _whys(numbered: list[tuple[int, str]]) -> list[str]:
@@ -428,7 +433,10 @@ _SIGN_OFF = expression(
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
-_LEAD = expression(r"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){2,160})(?::(?=\s|$)|：)(?P<rest>.*)$")
+_COLON = expression(r"[:：]")
+_LEAD = expression(
+    rf"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){{2,{_LEAD_CHARACTERS}}})(?::(?=\s|$)|：)(?P<rest>.*)$"
+)
 _OWN_LEAD = expression(
     r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e) )*(?:(?:for|when|whenever|before|after"
     r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant|après|para|antes|per|quando|voor|bij|для"

@@ -137,7 +137,7 @@ class Frame(Screen[None], inherit_bindings=False):
     @property
     def gone(self) -> bool:
         """Whether the screen was closed or is being closed; late results are ignored."""
-        return self not in self.app.screen_stack or not self.query(Footer)
+        return self not in self.app.screen_stack or Footer not in map(type, self.children)
 
     def lay_out_frame(self, classes: Mapping[str, bool], *others: str) -> None:
         """Sets the classes for the current size; if it is too small, shows only a note.
