@@ -21,10 +21,14 @@ _WRITTEN = re.compile(
 
 # Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, how
 # to write a list of steps, and at last the environment.
-_ENVIRONMENT = re.compile(r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous)")
+_ENVIRONMENT = re.compile(
+    r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous"
+    r"|\[TASK RESUMPTION\] This task was interrupted )"
+)
 _RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
 _SAID = re.compile(
-    r"\s*(?:(?:The user |\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
+    r"\s*(?:(?:The user |\[The user has switched to |New message to respond to with |\[TASK RESUMPTION\]"
+    r"|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
     r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
     re.DOTALL,
 )
@@ -33,6 +37,9 @@ _DETAILS = re.compile(r"^<environment_details>\n", re.MULTILINE)
 _DETAILS_END = "</environment_details>"
 _PROGRESS = re.compile(r"\s*# (?:TODO LIST|task_progress) ?\b", re.IGNORECASE)
 _BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern})", re.IGNORECASE)
+
+# opencode adds what it read of the files that a prompt mentions.
+_READ = re.compile(r"^Called the \w+ tool with the following input: \{[^\n]*\}$", re.MULTILINE)
 
 _FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
 
@@ -55,6 +62,8 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
 
 def unwrapped_text(text: str) -> Prompt | None:
     """As ``unwrapped``, for an export in which the parts of a message are one text."""
+    if (read := _READ.search(text)) is not None:
+        return Prompt(text[: read.start()].rstrip())
     starts = [found.start() for found in _DETAILS.finditer(text)]
     if not starts or not text.rstrip().endswith(_DETAILS_END):
         return unwrapped([text])
