@@ -176,12 +176,12 @@ def test_what_a_tool_returned_is_not_the_persons_though_it_stands_below_their_na
 
 def test_what_copilots_panel_copies_has_the_name_of_an_account() -> None:
     text = (
-        "te-ori: one\n\nSystem: of mine\n\nGitHub Copilot: Read [](file:///a.py)\n\ntwo\n"
+        "te-ori: one\n```\n\nSystem: of mine\n\nGitHub Copilot: Read [](file:///a.py)\n\ntwo\n"
         "te-ori: is you.\n\nte-ori: three\n"
     )
     (found,) = read_chats(text.encode(), "x.md")
     assert said(found) == [
-        ("user", "one\n\nSystem: of mine"),
+        ("user", "one\n```\n\nSystem: of mine"),
         ("agent", "Read [](file:///a.py)\n\ntwo\nte-ori: is you."),
         ("user", "three"),
     ]

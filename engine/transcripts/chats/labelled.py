@@ -191,7 +191,7 @@ def _copied_labels(text: str) -> list[_Label]:
         return []
     name = re.escape(copied["who"])
     labels = re.compile(rf"(?:\A\ufeff?|(?<=\n\n))(?P<who>{name}|(?P<agent>GitHub Copilot)): ")
-    found = outside_code(text, list(labels.finditer(text)))
+    found = list(labels.finditer(text))  # also behind a fence, which a prompt may have opened and not closed
     if not any(match["agent"] for match in found):
         return []
     return [

@@ -23,12 +23,13 @@ _WRITTEN = re.compile(
 # to write a list of steps, and at last the environment.
 _ENVIRONMENT = re.compile(
     r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous"
-    r"|\[TASK RESUMPTION\] This task was interrupted )"
+    r"|\[TASK RESUMPTION\] This task was interrupted |Files attached by the user:\s+<file_content )"
 )
+_CALL, _CALL_END = re.compile(r"\s*\[\w+ for '"), "'] Result:"
 _RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
 _SAID = re.compile(
-    r"\s*(?:(?:The user |\[The user has switched to |New message to respond to with |\[TASK RESUMPTION\]"
-    r"|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
+    r"\s*(?:(?:The user |\[The user has switched to |New (?:message to respond to|instructions for) "
+    r"|\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
     r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
     re.DOTALL,
 )
@@ -54,6 +55,7 @@ class Prompt:
 
 def unwrapped(parts: Sequence[str]) -> Prompt | None:
     """The prompt in the texts of a message; ``None`` if no program has wrapped it."""
+    parts = [*map(_without_call, parts)]
     has_result = any(map(_RESULT.fullmatch, parts[:-1]))  # with what it returned in the next part
     if has_result or any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
         return Prompt("\n\n".join(_said(parts)))
@@ -74,6 +76,12 @@ def without_files(text: str) -> str:
     """A prompt of Gemini CLI without the files that it mentions, which stand below it."""
     start = text.find(_FILES)
     return text[:start].rstrip() if start >= 0 and text.rstrip().endswith(_FILES_END) else text
+
+
+def _without_call(part: str) -> str:
+    """A tool's result whose heading is one line; a question that it asked can have more."""
+    end = part.find(_CALL_END) if _CALL.match(part) is not None else -1
+    return f"[tool] Result:{part[end + len(_CALL_END) :]}" if end >= 0 else part
 
 
 def _said(parts: Sequence[str]) -> Iterator[str]:
