@@ -58,6 +58,8 @@ FORMATS = (
     Format("Open WebUI", "exports in JSON", name="open-webui"),
     Format("LibreChat", "exports in JSON"),
     Format("LobeChat", "exports in JSON", name="lobechat"),
+    Format("Nexus AI Chat Importer", "notes in Obsidian", seen="1.2", name="nexus"),
+    Format("Chat Ledger", "Markdown of Antigravity's conversations", name="chat-ledger"),
     Format("claude-code-log", "Markdown", seen="1.5", name="claude-code-log"),
     Format("any program", "JSON with `role` and `content`; text with speakers' names", name="chat"),
 )

@@ -33,6 +33,8 @@ ROLES: dict[str, Role] = {
     "llama": "agent", "mistral": "agent", "deepseek": "agent", "grok": "agent", "perplexity": "agent",
     "windsurf": "agent", "cascade": "agent", "assistent": "agent", "asistente": "agent",
     "assistente": "agent", "助手": "agent", "アシスタント": "agent", "ассистент": "agent",
+    "用户请求": "user", "用戶": "user", "用戶請求": "user", "使用者": "user", "사용자": "user",
+    "ai 回复": "agent", "ai 回應": "agent", "어시스턴트": "agent",
     "system": "system", "developer": "system", "tool": "system", "function": "system",
     "tool result": "system", "tool output": "system",
 }  # fmt: skip
@@ -127,13 +129,13 @@ def read(text: str) -> Chat | None:
     for known in (exported, title):
         above = above.replace(known[0], "", 1) if known is not None else above
     if above.strip("-\ufeff \t\n"):
-        chat.say("system", _trimmed(above), line=1)
+        chat.say("system", without_rule(above), line=1)
     line = counted = 0
     for number, label in enumerate(labels):
         line += text.count("\n", counted, label.start)
         counted = label.start
         end = labels[number + 1].start if number + 1 < len(labels) else len(text)
-        body = _trimmed(text[label.body : end])
+        body = without_rule(text[label.body : end])
         if label.role == "user" and _TOOL_RESULT.match(body) is not None:
             chat.drop("tool-output")
             continue
@@ -249,8 +251,8 @@ def _label(match: re.Match[str], about: str | None) -> _Label:
     return _Label(match["who"], ROLES[match["who"].lower()], match.start(), match.end(), at)
 
 
-def _trimmed(text: str) -> str:
-    """A section without the horizontal rule that ends it."""
+def without_rule(text: str) -> str:
+    """A section without the horizontal rule and the blank lines that end it."""
     lines = text.split("\n")
     end = len(lines)
     while end and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):

@@ -19,6 +19,7 @@ from engine.transcripts.chats import (
     gemini,
     labelled,
     layouts,
+    nexus,
     opencode,
     prompts,
     records,
@@ -170,6 +171,10 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
         yield sectioned.windsurf(text)
     elif sectioned.is_copilot(text):
         yield sectioned.copilot(text)
+    elif sectioned.is_ledger(text):
+        yield sectioned.ledger(text)
+    elif nexus.looks_like(text):
+        yield nexus.read(text)
     else:
         chat = labelled.read(text)
         if chat is not None:
