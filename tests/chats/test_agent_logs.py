@@ -138,6 +138,26 @@ def test_a_session_of_continue_is_read() -> None:
     assert found.left_out == {"thinking": 1, "tool-output": 1}
 
 
+def test_a_session_of_the_first_continue_is_read_by_its_steps() -> None:
+    steps = [
+        {"class_name": "StepsOnStartupStep", "hide": True, "description": "Running steps on startup"},
+        {"class_name": "UserInputStep", "user_input": "one", "description": "one"},
+        {"class_name": "SimpleChatStep", "hide": False, "description": "two"},
+    ]
+    history = {"timeline": [{"step": step} for step in steps], "current_index": 2}
+    (found,) = chats({"history": history, "session_info": {"session_id": "s-1", "title": "T"}})
+    assert (found.format, found.session_id, found.title) == ("continue", "s-1", "T")
+    assert said(found) == [("user", "one"), ("agent", "two")]
+    assert found.left_out == {"system-records": 1}
+
+
+def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
+    log = json.dumps({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).encode()
+    assert not read_chats(log, "x.jsonl") and is_chat(log, "x.jsonl")
+    started = b"\n# aider chat started at 2026-01-28 06:18:42\n\n> Aider v0.86.2  \n"
+    assert not read_chats(started, "x.md") and is_chat(started, "x.md")
+
+
 def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
     persona = "jupyter-ai-personas::jupyter_ai::Claude"
     users = {"c00bf7": {"bot": False, "name": "Aoede"}, "bot-1": {"bot": True}}

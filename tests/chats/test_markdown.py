@@ -186,6 +186,9 @@ def test_what_copilots_panel_copies_has_the_name_of_an_account() -> None:
         ("user", "three"),
     ]
     assert not read_chats(text.replace("GitHub Copilot", "Somebody").encode(), "x.md")
+    edited = "# kim: one\n\n**GitHub Copilot:**\n\ntwo\n\n# kim: three\n"
+    (found,) = read_chats(edited.encode(), "x.md")
+    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "three")]
 
 
 def test_the_heading_above_an_agents_is_the_persons_name() -> None:

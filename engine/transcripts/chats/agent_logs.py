@@ -131,6 +131,23 @@ def _continue(records: Sequence[Record]) -> Conversations:
         yield about, map(_continue_message, objects(record, "history"))
 
 
+def _first_continue(records: Sequence[Record]) -> Conversations:
+    """A session of Continue in 2023: its steps, of which each prompt is one."""
+    for record in records:
+        session = object_of(record, "session_info")
+        about = {"session_id": text_of(session, "session_id"), "title": text_of(session, "title")}
+        steps = (object_of(each, "step") for each in objects(object_of(record, "history"), "timeline"))
+        yield about, map(_continue_step, steps)
+
+
+def _continue_step(step: Record) -> Record:
+    if step.get("class_name") == "UserInputStep":
+        return {"role": "user", "content": text_of(step, "user_input")}
+    return (
+        NOBODY if step.get("hide") is True else {"role": "assistant", "content": text_of(step, "description")}
+    )
+
+
 def _continue_message(item: Record) -> Record:
     message = object_of(item, "message") or item
     role = text_of(message, "role")
@@ -178,6 +195,7 @@ LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]
     ),
     ("swe-agent", (frozenset({"trajectory", "history", "info"}),), _swe_agent),
     ("continue", (frozenset({"history", "title", "sessionId"}),), _continue),
+    ("continue", (frozenset({"history", "session_info"}),), _first_continue),
     (
         "jupyter-ai",
         (frozenset({"messages", "users", "metadata"}), frozenset({"messages", "users", "attachments"})),

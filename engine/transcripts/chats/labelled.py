@@ -82,7 +82,7 @@ _EXPORTED = re.compile(
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _ANY_HEADING = re.compile(r"^(?P<level>\#{1,6})[ \t]+(?P<who>[^\s#][^\n]{0,40}?)[ \t]*$", re.MULTILINE)
 # Copied from Copilot's panel: the person by the name of their account.
-_COPIED = re.compile(r"\A\ufeff?(?P<who>[\w.-]{1,40}): ")
+_COPIED = re.compile(r"\A\ufeff?(?:# )?(?P<who>[\w.-]{1,40}): ")
 _PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
@@ -192,7 +192,9 @@ def _copied_labels(text: str) -> list[_Label]:
     if copied is None or ROLES.get(copied["who"].lower(), "user") != "user":
         return []
     name = re.escape(copied["who"])
-    labels = re.compile(rf"(?:\A\ufeff?|(?<=\n\n))(?P<who>{name}|(?P<agent>GitHub Copilot)): ")
+    labels = re.compile(
+        rf"(?:\A\ufeff?|(?<=\n\n))(?:# |\*\*)?(?P<who>{name}|(?P<agent>GitHub Copilot)):(?:\*\*\s|[ ])"
+    )
     found = list(labels.finditer(text))  # also behind a fence, which a prompt may have opened and not closed
     if not any(match["agent"] for match in found):
         return []

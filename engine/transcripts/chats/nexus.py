@@ -17,7 +17,8 @@ _NOTE = re.compile(
 )
 _FIELD = re.compile(r"^(?P<key>\w+): \"?(?P<value>[^\n]*?)\"?$", re.MULTILINE)
 _MARK = re.compile(
-    r"^> ?\[!nexus_(?P<what>user|agent|attachment)\][+-]? \*\*(?P<who>[^*\n]*)\*\*(?: \([^)\n]*\))?(?: - (?P<at>[^\n]*))?$"
+    r"^> ?\[!nexus_(?P<what>user|agent|attachment)\][+-]? \*\*(?P<who>[^*\n]*)\*\*"
+    r"(?: \([^)\n]*\))?(?: - (?P<at>[^\n]*))?$"
 )
 _NESTED = re.compile(r"^>> ?\[!nexus_attachment\][+-]? \*\*(?P<name>[^*\n]*)\*\*")
 _DATES = ("%m/%d/%Y at %I:%M %p", "%m/%d/%Y at %I:%M:%S %p")

@@ -33,7 +33,7 @@ from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Record, read_lines
 from engine.transcripts.importers.log import SessionLog, kind_of
 from engine.transcripts.importers.packed import plain_path
-from engine.transcripts.importers.session import START
+from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".chat", ".traj")
@@ -160,6 +160,7 @@ def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
 
 def _text_chats(text: str, name: str) -> Iterator[Chat]:
     if aider.looks_like(text, name):
+        yield Chat(aider.NAME, ())
         yield from aider.read(text)
     elif specstory.looks_like(text):
         yield specstory.read(text)
@@ -202,6 +203,8 @@ def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
         yield opencode.read(first)
     elif opencode.is_stored(first, path):
         yield opencode.read_stored(first, path)
+    elif all(text_of(record, "type") == "file-history-snapshot" for record, _ in found):
+        yield Chat("claude-code", ())  # the log of a session in which nobody said anything
     elif prompts.kind_of_history(first):
         yield from prompts.read(record for record, _ in found)
     elif (known := layouts.conversations([record for record, _ in found])) is not None:
