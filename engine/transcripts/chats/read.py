@@ -28,6 +28,7 @@ from engine.transcripts.chats import (
 )
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.encoding import as_utf8
+from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Record, read_lines
@@ -183,24 +184,23 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
 
 
 def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
-    try:
-        value: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if value is not None:
-        tree = value if isinstance(value, list) else [value]
-        found = [(record, 1) for record in tree if isinstance(record, dict)]
-    else:
-        found = list(_json_lines(data))
-    if not found:
-        return
+    found, odd = _json_records(data, text)
+    for chat in _record_chats(found, path) if found else ():
+        # What could not be read is said once.
+        yield (
+            replace(chat, left_out={**chat.left_out, "unreadable-lines": odd}) if odd and chat.turns else chat
+        )
+        odd = 0 if chat.turns else odd
+
+
+def _record_chats(found: list[tuple[Record, int]], path: Path) -> Iterator[Chat]:
     first = found[0][0]
     if gemini.is_session(first):
         yield gemini.read(record for record, _ in found)
     elif gemini.is_log(first):
         yield from gemini.read_log(record for record, _ in found)
     elif opencode.is_export(first):
-        yield opencode.read(first)
+        yield from (opencode.read(record) for record, _ in found if opencode.is_export(record))
     elif opencode.is_stored(first, path):
         yield opencode.read_stored(first, path)
     elif all(text_of(record, "type") == "file-history-snapshot" for record, _ in found):
@@ -215,14 +215,32 @@ def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
         yield from records.read(found)
 
 
-def _json_lines(data: bytes) -> Iterator[tuple[Record, int]]:
-    """The records of a JSON Lines file, with their line numbers."""
-    number, place = 1, 0
+def _json_records(data: bytes, text: str) -> tuple[list[tuple[Record, int]], int]:
+    """The records of a JSON document or of JSON Lines, each with its line number, and how much is damaged."""
+    try:
+        return _records_in(json.loads(text)), 0
+    except (ValueError, RecursionError):
+        found, odd = _json_lines(data)
+    first = text[: len(text) - len(text.lstrip())].count("\n") + 1
+    if (found and found[0][1] == first) or not is_document(text):
+        return found, odd
+    document = _records_in(mended(text)) or [(record, 1) for record in salvaged(text)]
+    return (document, 1) if len(document) > len(found) or len(document) == 1 else (found, odd)
+
+
+def _records_in(value: Any) -> list[tuple[Record, int]]:
+    return [(each, 1) for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+
+
+def _json_lines(data: bytes) -> tuple[list[tuple[Record, int]], int]:
+    """The records of a JSON Lines file, with their line numbers, and the number of damaged lines."""
+    found: list[tuple[Record, int]] = []
+    number, place, odd = 1, 0, 0
     for line in read_lines(BytesIO(data)):
         number += data.count(b"\n", place, line.start)
-        place = line.start
-        for record in line.records:
-            yield record, number
+        place, odd = line.start, odd + line.odd
+        found += [(record, number) for record in line.records]
+    return found, odd
 
 
 def _turns_of(chat: Chat, first: Chat) -> tuple[Turn, ...]:
