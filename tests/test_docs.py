@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from engine.transcripts.chats import databases, layouts
+from engine.transcripts.chats.formats import FORMATS, table
 from tests.cases import each_case
 from tui.cli import COMMANDS, cli
 
@@ -38,6 +40,13 @@ def test_every_linked_file_exists() -> None:
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             assert target.startswith("http") or (page.parent / target).is_file(), (page.name, target)
+
+
+def test_every_format_that_is_read_is_documented() -> None:
+    assert table() in PAGES[ROOT / "docs/import.md"]
+    named = {each.name for each in FORMATS}
+    readers = {name for name, *_ in layouts.LAYOUTS} | {name for name, *_ in databases.LAYOUTS}
+    assert readers <= named, readers - named
 
 
 def test_every_documented_make_target_exists() -> None:

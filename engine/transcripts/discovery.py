@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
+from engine.transcripts.chats import stores
 from engine.transcripts.chats.last_resort import prompts_left
 from engine.transcripts.chats.prompts import FILE as HISTORY
 from engine.transcripts.chats.read import read_chats
@@ -118,17 +119,17 @@ def discover_all(
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
                 found += [_describe("specstory", path, known, str(place)) for path in histories]
     # Histories are a last resort, so they come after everything else.
-    return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(),))
+    return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(here),))
 
 
-def _unread() -> Iterator[str]:
-    """Stores of other agents that are not read."""
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
-    for store in (data / "opencode.db", data / "storage"):
-        if store.exists():
-            how = "opencode export ID > FILE.json, then autopoiesis import FILE.json"
-            yield f"{shown_source(store)}: opencode's own store is not read; to import a session: {how}"
-            return
+def _unread(here: Path) -> Iterator[str]:
+    """Stores of other agents that are not read unless they are named, each with what to do."""
+    for store, path in stores.found(here):
+        shown = shown_source(path)
+        if store.how:
+            yield f"{shown}: {store.program}'s store cannot be read; to import from it: {store.how}"
+        else:
+            yield f"{shown}: {store.program}'s store is read if you name it: autopoiesis import {shown}"
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:

@@ -102,3 +102,34 @@ def test_files_that_a_prompt_of_gemini_mentions_are_not_the_persons() -> None:
     (found,) = read_chats(json.dumps(session).encode(), "session-1.json")
     assert [turn.text for turn in found.turns] == ["explain @src/a.py"]
     assert found.left_out == {"injected": 1}
+
+
+def test_what_cline_says_of_a_switch_and_of_a_resumption_is_not_the_persons() -> None:
+    resumed = "[TASK RESUMPTION] This task was interrupted just now. Be aware that"
+    new = "New message to respond to with plan_mode_respond tool (be sure to provide your response):"
+    again = "New instructions for task continuation:\n<user_message>\nfour\n</user_message>"
+    switched = "[The user has switched to ACT MODE, so you may now proceed.]\n\nThe user also provided:"
+    content = '\n\n<file_content path="a.py">\nx\n</file_content>'
+    assert typed(
+        message("user", "<task>\none\n</task>", _ENVIRONMENT),
+        message("user", resumed, f"{new}\n<user_message>\ntwo\n</user_message>", _ENVIRONMENT),
+        message("user", f"{switched}\n<user_message>\nthree\n</user_message>{content}", _ENVIRONMENT),
+        message("user", resumed, again, _ENVIRONMENT),
+    ) == ["one", "two", "three", "four"]
+
+
+def test_what_opencode_has_read_for_a_prompt_is_not_the_persons() -> None:
+    read = 'Called the Read tool with the following input: {"filePath":"/w/a.py"}'
+    text = f"### 1. user\n\nsee @a.py\n\n{read}\n\n<path>/w/a.py</path>\n\n### 2. assistant\n\nok\n"
+    (found,) = read_chats(text.encode(), "x.md")
+    assert [turn.text for turn in found.turns] == ["see @a.py", "ok"]
+    assert found.left_out == {"injected": 1}
+
+
+def test_an_answer_to_a_question_of_several_lines_is_the_persons_alone() -> None:
+    question = "## Done\n\nIt's in `a.py`.\n\nGo on?"
+    asked = f"[ask_followup_question for '{question}'] Result:\n<answer>\nYes, go on\n</answer>"
+    attached = 'Files attached by the user:\n\n<file_content path="a.md">\nx\n</file_content>'
+    assert typed(
+        message("user", "<task>\none\n</task>", attached, _ENVIRONMENT), message("user", asked, _ENVIRONMENT)
+    ) == ["one", "Yes, go on"]

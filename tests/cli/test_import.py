@@ -129,10 +129,15 @@ def test_what_is_found_but_not_read_is_said_with_the_way_to_import_it(
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     assert "not read" not in apo("-C", sample, "import").out
     (home / "data" / "opencode").mkdir(parents=True)
-    (home / "data" / "opencode" / "opencode.db").write_bytes(b"SQLite format 3")
+    (home / "data" / "opencode" / "opencode.db").write_bytes(b"SQLite format 3\0")
     shown = apo("-C", sample, "import").out
-    assert "not read: ~/data/opencode/opencode.db: opencode's own store is not read" in shown
-    assert "opencode export ID" in shown
+    assert "autopoiesis import ~/data/opencode/opencode.db" in shown
+    (home / "data" / "goose" / "sessions").mkdir(parents=True)
+    (home / "data" / "goose" / "sessions" / "sessions.db").touch()
+    shown = apo("-C", sample, "import").out
+    assert "Goose's store cannot be read; to import from it: goose session export" in shown
+    skipped = apo("-C", sample, "import", home / "data" / "opencode" / "opencode.db").out
+    assert "it is the database of a program that is not known, or damaged" in skipped
 
 
 def test_all_agents_sessions_in_a_folder_are_of_its_project(apo: Command, sample: Path, home: Path) -> None:

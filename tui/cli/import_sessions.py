@@ -42,6 +42,7 @@ _REASONS = {
     "injected": ("text", " injected by the program"),
     "system-records": ("system record", ""),
     "repeated-records": ("repeated record", ""),
+    "commands": ("command", " of sessions without a word"),
     "taken-back": ("message", " withdrawn before it was sent"),
     "unreadable-lines": ("unreadable line", ""),
     "redacted": ("secret", ", written as [secret]"),
@@ -108,7 +109,7 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 
 def _files(path: Path, is_log: bool) -> list[Path]:
     """The file itself, or the files below a folder that may contain a conversation."""
-    from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — only here
+    from engine.transcripts.chats.read import may_be_chat  # noqa: PLC0415 — only here
     from engine.transcripts.importers.packed import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
@@ -120,7 +121,7 @@ def _files(path: Path, is_log: bool) -> list[Path]:
     return [
         file
         for file in found
-        if plain_path(file).suffix.lower() in CHAT_SUFFIXES
+        if may_be_chat(file)
         and (plain_path(file).suffix != ".jsonl" or is_session_log(file.relative_to(path)))
         and not {".git", "node_modules", "subagents", "tool-results"} & set(file.relative_to(path).parts)
         # Cline keeps a conversation twice: as it was sent, and as its panel has shown it.

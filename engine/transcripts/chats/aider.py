@@ -96,8 +96,11 @@ def _conversation(text: str, started: str, line: int) -> Iterator[Chat]:
 
 
 def _is_repeated(said: str, reply: str) -> bool:
-    """Whether a text of several lines is the end of a reply."""
-    lines, replied = ([line.rstrip() for line in text.split("\n") if line.strip()] for text in (said, reply))
+    """Whether a text of several lines is the end of a reply, but for the program's output."""
+    lines, replied = (
+        [line.rstrip() for line in text.split("\n") if line.strip() and not line.startswith(">")]
+        for text in (said, reply)
+    )
     return len(lines) > 1 and lines == replied[-len(lines) :]
 
 

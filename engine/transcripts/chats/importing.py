@@ -15,6 +15,7 @@ from engine.store.authorship import other_author
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
+from engine.transcripts.chats import databases
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.last_resort import digest_of, prompts_left
 from engine.transcripts.chats.read import identity_of, is_chat, read_chats
@@ -59,6 +60,8 @@ from engine.transcripts.turn import Transcript
 UNKNOWN_SPEAKERS = "could not tell who speaks; the file is kept unchanged"
 """Why a file whose speakers cannot be told apart is skipped."""
 
+_UNKNOWN_DATABASE = "it is the database of a program that is not known, or damaged"
+
 MAX_BYTES = 512 * 1024 * 1024
 """Larger files are refused."""
 
@@ -100,6 +103,7 @@ def import_chats(
         written = source.stat().st_mtime
     if len(data) > MAX_BYTES:
         raise ImportFailed(f"is larger than {MAX_BYTES >> 20} MB", where=str(source), hint="split it")
+    data = databases.with_log(data, source)
     taken = FileProgress(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
     file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)
@@ -110,7 +114,8 @@ def import_chats(
         return
     chats = read_chats(data, str(source))
     if not chats:
-        why = "it has no dialogue yet" if is_chat(data, str(source)) else UNKNOWN_SPEAKERS
+        unknown = _UNKNOWN_DATABASE if data.startswith(databases.MAGIC) else UNKNOWN_SPEAKERS
+        why = "it has no dialogue yet" if is_chat(data, str(source)) else unknown
         yield ImportResult(source, status="skipped", why=why)
     is_history = any(chat.prompts_only for chat in chats)
     if is_history:

@@ -6,7 +6,9 @@ read in a single layout, the one that appears first, and labels inside fenced co
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +33,8 @@ ROLES: dict[str, Role] = {
     "llama": "agent", "mistral": "agent", "deepseek": "agent", "grok": "agent", "perplexity": "agent",
     "windsurf": "agent", "cascade": "agent", "assistent": "agent", "asistente": "agent",
     "assistente": "agent", "助手": "agent", "アシスタント": "agent", "ассистент": "agent",
+    "用户请求": "user", "用戶": "user", "用戶請求": "user", "使用者": "user", "사용자": "user",
+    "ai 回复": "agent", "ai 回應": "agent", "어시스턴트": "agent",
     "system": "system", "developer": "system", "tool": "system", "function": "system",
     "tool result": "system", "tool output": "system",
 }  # fmt: skip
@@ -76,6 +80,9 @@ _EXPORTED = re.compile(
     r"^_Exported on (?P<at>[^\n]*?) from (?P<what>Cursor|[A-Z]\w+)\b[^\n]*_[ \t]*$", re.MULTILINE
 )
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_ANY_HEADING = re.compile(r"^(?P<level>\#{1,6})[ \t]+(?P<who>[^\s#][^\n]{0,40}?)[ \t]*$", re.MULTILINE)
+# Copied from Copilot's panel: the person by the name of their account.
+_COPIED = re.compile(r"\A\ufeff?(?:# )?(?P<who>[\w.-]{1,40}): ")
 _PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
@@ -98,7 +105,15 @@ def read(text: str) -> Chat | None:
     """
     layouts = [
         labels
-        for find in (_heading_labels, _bold_labels, _bracketed_labels, _plain_labels, _stamped_labels)
+        for find in (
+            _copied_labels,
+            _heading_labels,
+            _bold_labels,
+            _bracketed_labels,
+            _plain_labels,
+            _stamped_labels,
+            _named_headings,
+        )
         if _has_both_sides(labels := find(text))
     ]
     if not layouts:
@@ -114,13 +129,13 @@ def read(text: str) -> Chat | None:
     for known in (exported, title):
         above = above.replace(known[0], "", 1) if known is not None else above
     if above.strip("-\ufeff \t\n"):
-        chat.say("system", _trimmed(above), line=1)
+        chat.say("system", without_rule(above), line=1)
     line = counted = 0
     for number, label in enumerate(labels):
         line += text.count("\n", counted, label.start)
         counted = label.start
         end = labels[number + 1].start if number + 1 < len(labels) else len(text)
-        body = _trimmed(text[label.body : end])
+        body = without_rule(text[label.body : end])
         if label.role == "user" and _TOOL_RESULT.match(body) is not None:
             chat.drop("tool-output")
             continue
@@ -171,6 +186,48 @@ def _plain_labels(text: str) -> list[_Label]:
     return labels if _has_both_sides(labels) else [_label(match, match["about"]) for match in every]
 
 
+def _copied_labels(text: str) -> list[_Label]:
+    """Labels of what Copilot's panel copies: above a message an account's name, or ``GitHub Copilot``."""
+    copied = _COPIED.match(text)
+    if copied is None or ROLES.get(copied["who"].lower(), "user") != "user":
+        return []
+    name = re.escape(copied["who"])
+    labels = re.compile(
+        rf"(?:\A\ufeff?|(?<=\n\n))(?:# |\*\*)?(?P<who>{name}|(?P<agent>GitHub Copilot)):(?:\*\*\s|[ ])"
+    )
+    found = list(labels.finditer(text))  # also behind a fence, which a prompt may have opened and not closed
+    if not any(match["agent"] for match in found):
+        return []
+    return [
+        _Label(match["who"], "agent" if match["agent"] else "user", match.start(), match.end(), None)
+        for match in found
+    ]
+
+
+def _named_headings(text: str) -> list[_Label]:
+    """Headings of which one names the person, any name, and the other an agent.
+
+    The person's stands above the agent's, more than once or written ``@name``.
+    """
+    found = outside_code(text, list(_ANY_HEADING.finditer(text)))
+    agents = [match for match in found if ROLES.get(match["who"].lower()) == "agent"]
+    level = agents[0]["level"] if agents else ""
+    here = [match for match in found if match["level"] == level]
+    above = Counter(
+        one["who"] for one, other in itertools.pairwise(here) if other in agents and one not in agents
+    )
+    if not above:
+        return []
+    (who, times), *_ = above.most_common(1)
+    if who.lower() in ROLES or (times < 2 and not who.startswith("@")):
+        return []
+    return [
+        _Label(match["who"], "user" if match["who"] == who else "agent", match.start(), match.end(), None)
+        for match in here
+        if match["who"] == who or match in agents
+    ]
+
+
 def _stamped_labels(text: str) -> list[_Label]:
     """Lines with a time and a name. Any name that is not an agent's is a user's."""
     return [
@@ -196,8 +253,8 @@ def _label(match: re.Match[str], about: str | None) -> _Label:
     return _Label(match["who"], ROLES[match["who"].lower()], match.start(), match.end(), at)
 
 
-def _trimmed(text: str) -> str:
-    """A section without the horizontal rule that ends it."""
+def without_rule(text: str) -> str:
+    """A section without the horizontal rule and the blank lines that end it."""
     lines = text.split("\n")
     end = len(lines)
     while end and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):

@@ -7,21 +7,18 @@ without a role, so that they are counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from engine.transcripts.chats import agent_logs
 from engine.transcripts.chats.chat import stamp
 from engine.transcripts.chats.html_text import text_in
+from engine.transcripts.chats.shape import NOBODY, OUTPUT, Conversations, calls, objects
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.turn import ANSWER
 
-Conversations = Iterator[tuple[Record, Iterable[Record]]]
-"""Each conversation in a file: what describes it, and its messages."""
-
 _SEARCHED = 50
-_NOBODY: Record = {}
-_OUTPUT: Record = {"role": "tool"}
 _PROMPTED = re.compile(r"(?:Prompted|送信したメッセージ:)[ \t]*")
 _ACTIVITIES = re.compile(r"(?:Used|Created|Selected|Gave|Answered)\b")
 _REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(?P<text>.*)\n?</USER_REQUEST>", re.DOTALL)
@@ -29,7 +26,7 @@ _REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(?P<text>.*)\n?</USER_REQUEST>", re.
 
 def conversations(records: Sequence[Record]) -> tuple[str, Conversations] | None:
     """The program that wrote the records, and the conversations in them; ``None`` if it is none of these."""
-    for name, marks, read in _LAYOUTS:
+    for name, marks, read in LAYOUTS:
         if any(mark <= record.keys() for record in records[:_SEARCHED] for mark in marks):
             return name, read(records)
     return None
@@ -56,13 +53,13 @@ def _cline_messages(record: Record, is_first: bool) -> Iterator[Record]:
         yield {"role": "user", "content": text_of(about, "selected"), "kind": ANSWER, **at}
     elif kind in ("tool", "command", "use_mcp_server", "browser_action"):
         name = text_of(about, "tool") or text_of(about, "toolName") or kind
-        yield _calls([(name, about if about is not None else {"command": text})], at)
+        yield calls([(name, about if about is not None else {"command": text})], at)
     elif kind == "reasoning":
         yield {"role": "assistant", "content": [{"type": "reasoning"}], **at}
     elif kind in ("command_output", "mcp_server_response", "browser_action_result"):
-        yield _OUTPUT
+        yield OUTPUT
     else:
-        yield _NOBODY
+        yield NOBODY
 
 
 def _kiro(records: Sequence[Record]) -> Conversations:
@@ -93,12 +90,10 @@ def _exchange(user: Record, reply: Record) -> Iterator[Record]:
         # Words that are typed while tools run cancel them.
         yield {"role": "user", "content": text_of(content, "prompt"), **at}
         if "ToolUse" in kind:
-            yield _OUTPUT
+            yield OUTPUT
     for content in reply.values():
         yield {"role": "assistant", "content": text_of(content, "content"), **at}
-        yield _calls(
-            ((text_of(each, "name"), each.get("args")) for each in _objects(content, "tool_uses")), at
-        )
+        yield calls(((text_of(each, "name"), each.get("args")) for each in objects(content, "tool_uses")), at)
 
 
 def _kiro_log(records: Sequence[Record]) -> Conversations:
@@ -109,11 +104,11 @@ def _kiro_log(records: Sequence[Record]) -> Conversations:
 def _kiro_message(record: Record) -> Record:
     kind, data = text_of(record, "kind"), object_of(record, "data")
     at = {"timestamp": object_of(data, "meta").get("timestamp")}
-    parts = _objects(data, "content")
+    parts = objects(data, "content")
     if kind == "ToolResults":
-        return _OUTPUT
+        return OUTPUT
     if kind not in ("Prompt", "AssistantMessage"):
-        return _NOBODY
+        return NOBODY
     content: list[Any] = []
     for part in parts:
         value, kind_of_part = part.get("data"), text_of(part, "kind")
@@ -143,20 +138,20 @@ def _gemini_apps(records: Sequence[Record]) -> Conversations:
             others += 1
     for number, (day, found) in enumerate(days.items()):
         messages = [message for record in found for message in _activity(record)]
-        yield {"session_id": f"gemini-apps-{day}"}, [*messages, *[_NOBODY] * (0 if number else others)]
+        yield {"session_id": f"gemini-apps-{day}"}, [*messages, *[NOBODY] * (0 if number else others)]
 
 
 def _activity(record: Record) -> Iterator[Record]:
     title, at = text_of(record, "title"), {"timestamp": record.get("time")}
-    replies = [text_in(text_of(each, "html")) for each in _objects(record, "safeHtmlItem")]
+    replies = [text_in(text_of(each, "html")) for each in objects(record, "safeHtmlItem")]
     prompted = _PROMPTED.match(title)
     # In a language that is not known here, a title with a reply is a prompt behind a word for it.
     if prompted is None and (not replies or _ACTIVITIES.match(title)):
-        yield _NOBODY
+        yield NOBODY
         return
     named = [
         text_of(each, "name").removeprefix("-").strip()
-        for each in _objects(record, "subtitles")
+        for each in objects(record, "subtitles")
         if "url" in each
     ]
     files = [{"file_name": name} for name in named]
@@ -168,14 +163,14 @@ def _lobechat(records: Sequence[Record]) -> Conversations:
     """An export of LobeChat: the messages of all topics in one list."""
     for record in records:
         data = object_of(record, "state") or object_of(record, "data")
-        titles = {text_of(each, "id"): text_of(each, "title") for each in _objects(data, "topics")}
+        titles = {text_of(each, "id"): text_of(each, "title") for each in objects(data, "topics")}
         topics: dict[str, list[Record]] = {}
-        for message in sorted(_objects(data, "messages"), key=_created):
+        for message in sorted(objects(data, "messages"), key=_created):
             topic = text_of(message, "topicId") or text_of(message, "sessionId")
-            tools = ((text_of(each, "apiName"), each.get("arguments")) for each in _objects(message, "tools"))
-            calls = [{"function": {"name": name, "arguments": given}} for name, given in tools]
+            tools = ((text_of(each, "apiName"), each.get("arguments")) for each in objects(message, "tools"))
+            used = [{"function": {"name": name, "arguments": given}} for name, given in tools]
             model = text_of(message, "model") or text_of(object_of(message, "extra"), "fromModel")
-            topics.setdefault(topic, []).append({**message, "tool_calls": calls, "model": model})
+            topics.setdefault(topic, []).append({**message, "tool_calls": used, "model": model})
         for topic, messages in topics.items():
             yield {"session_id": f"lobechat-{topic}", "title": titles.get(topic, "")}, messages
 
@@ -200,9 +195,9 @@ def _step(record: Record) -> Record:
         request = _REQUEST.match(text)
         return {"role": "user", "content": request["text"].strip("\n") if request else text, **at}
     if kind == "PLANNER_RESPONSE":
-        calls = ((text_of(each, "name"), each.get("args")) for each in _objects(record, "tool_calls"))
-        return {**_calls(calls, at, text), "role": "assistant"}
-    return _OUTPUT if text_of(record, "source") == "MODEL" else _NOBODY
+        given = ((text_of(each, "name"), each.get("args")) for each in objects(record, "tool_calls"))
+        return calls(given, at, text)
+    return OUTPUT if text_of(record, "source") == "MODEL" else NOBODY
 
 
 def _kimi(records: Sequence[Record]) -> Conversations:
@@ -221,22 +216,13 @@ def _kimi_message(record: Record) -> Record:
             part = object_of(event, "part")
             return {"role": "assistant", "content": [part], **at}
         case "tool.call":
-            return _calls([(text_of(event, "name"), event.get("args"))], at)
+            return calls([(text_of(event, "name"), event.get("args"))], at)
         case "tool.result":
-            return _OUTPUT
-    return _NOBODY
+            return OUTPUT
+    return NOBODY
 
 
-def _calls(calls: Iterable[tuple[str, Any]], at: Mapping[str, Any], text: str = "") -> Record:
-    parts = [{"type": "tool_use", "name": name, "input": given} for name, given in calls]
-    return {"role": "assistant", "content": [text, *parts], **at}
-
-
-def _objects(value: Any, key: str) -> list[Record]:
-    return [each for each in list_of(value, key) if isinstance(each, dict)]
-
-
-_LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
+LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
     ("cline", (frozenset({"ts", "say"}), frozenset({"ts", "ask"})), _cline),
     ("kiro", (frozenset({"conversation_id", "history", "transcript"}),), _kiro),
     ("kiro", (frozenset({"version", "kind", "data"}),), _kiro_log),
@@ -244,5 +230,6 @@ _LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record
     ("lobechat", (frozenset({"exportType", "state"}), frozenset({"mode", "schemaHash", "data"})), _lobechat),
     ("antigravity", (frozenset({"step_index", "source", "type"}),), _antigravity),
     ("kimi", (frozenset({"type", "protocol_version"}),), _kimi),
+    *agent_logs.LAYOUTS,
 )
 """Each program, the keys of its records, and how they are read."""

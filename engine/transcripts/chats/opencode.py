@@ -1,11 +1,14 @@
-"""Reads what ``opencode export`` writes: a session and its messages, each with its parts."""
+"""Reads opencode's sessions: what ``opencode export`` writes, and the files of its ``storage`` folder."""
 
 from __future__ import annotations
+
+import contextlib
+from pathlib import Path
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import list_of, object_of, text_of
+from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.importers.tools import is_shortened, result_of, summary_of
 from engine.transcripts.turn import Role
 
@@ -17,6 +20,31 @@ def is_export(record: Record) -> bool:
     """Whether a record is an exported session."""
     first = next(iter(list_of(record, "messages")), None)
     return bool(object_of(record, "info")) and bool(list_of(first, "parts"))
+
+
+def is_stored(record: Record, path: Path) -> bool:
+    """Whether a record is a session in opencode's ``storage`` folder."""
+    return "projectID" in record and "directory" in record and path.parts[-3:-2] == ("session",)
+
+
+def read_stored(record: Record, path: Path) -> Chat:
+    """The conversation of a session whose messages and their parts are in files beside it."""
+    storage = path.parents[2]
+    messages = [
+        {"info": info, "parts": _objects_in(storage / "part" / text_of(info, "id"))}
+        for info in _objects_in(storage / "message" / text_of(record, "id"))
+    ]
+    return read({"info": record, "messages": messages})
+
+
+def _objects_in(folder: Path) -> list[Record]:
+    """The objects in the files of a folder, in the order of their names, which are in order of time."""
+    found: list[Record] = []
+    for path in sorted(folder.glob("*.json")):
+        with contextlib.suppress(OSError):
+            value = json_in(path.read_bytes())
+            found += [value] if isinstance(value, dict) else []
+    return found
 
 
 def read(record: Record) -> Chat:
@@ -35,7 +63,9 @@ def read(record: Record) -> Chat:
         at = stamp(object_of(info, "time").get("created"))
         for part in list_of(message, "parts"):
             kind = text_of(part, "type")
-            if kind == "text" and part.get("synthetic") is True:
+            if kind == "text" and role == "user" and text_of(about, "parentID"):
+                chat.drop("sub-agents")  # the agent wrote it
+            elif kind == "text" and part.get("synthetic") is True:
                 chat.drop("injected")
             elif kind == "text":
                 chat.say(role, text_of(part, "text").replace("\r\n", "\n"), at)

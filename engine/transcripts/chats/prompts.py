@@ -33,7 +33,7 @@ def kind_of_history(record: Record) -> Kind | None:
 def read(records: Iterable[Record]) -> Iterator[Chat]:
     """The prompts of each session or, where the history names none, of each project and day.
 
-    Sessions without any words, only commands, are left out.
+    Sessions without any words, only commands, are left out and counted with the first session.
     """
     chats: dict[str, tuple[Kind, ChatBuilder]] = {}
     for record in records:
@@ -55,10 +55,13 @@ def read(records: Iterable[Record]) -> Iterator[Chat]:
                 chat.drop("images")
             elif content := text_of(paste, "content"):
                 chat.paste("user", content, at)
-    for kind, builder in chats.values():
-        found = builder.chat(kind)
-        if any(turn.kind != COMMAND for turn in found.turns):
-            yield replace(found, prompts_only=True)
+    read = [builder.chat(kind) for kind, builder in chats.values()]
+    spoken = [found for found in read if any(turn.kind != COMMAND for turn in found.turns)]
+    commands = sum(len(found.turns) for found in read) - sum(len(found.turns) for found in spoken)
+    for found in spoken:
+        left_out = {**found.left_out, "commands": commands} if commands else found.left_out
+        yield replace(found, prompts_only=True, left_out=left_out)
+        commands = 0
 
 
 def names_session(chat: Chat) -> bool:

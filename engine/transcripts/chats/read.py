@@ -15,28 +15,42 @@ from engine.transcripts.chats import (
     aider,
     claude_code_log,
     claude_export,
+    databases,
     gemini,
     labelled,
     layouts,
+    nexus,
     opencode,
     prompts,
     records,
+    sectioned,
     specstory,
 )
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.encoding import as_utf8
+from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Record, read_lines
 from engine.transcripts.importers.log import SessionLog, kind_of
-from engine.transcripts.importers.session import START
+from engine.transcripts.importers.packed import plain_path
+from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 
-CHAT_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson")
-"""File name suffixes of files that may contain a conversation."""
+_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".chat", ".traj")
+_PARTS = frozenset({"message", "part", "session_diff", "todo", "project"})
 
 OWN = "transcript"
 """The format name of our own transcripts."""
+
+
+def may_be_chat(path: Path) -> bool:
+    """Whether a file in a folder may contain a conversation, by its name.
+
+    A file of opencode's ``storage`` folder is part of a session unless it is the session's own.
+    """
+    is_part = any(folder.name in _PARTS and folder.parent.name == "storage" for folder in path.parents)
+    return not is_part and (plain_path(path).suffix.lower() in _SUFFIXES or path.name in databases.NAMES)
 
 
 def read_chat(data: bytes, name: str) -> Transcript | None:
@@ -49,14 +63,15 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
         ``None`` if **speakers cannot be told apart**, because nothing in the file names them; the caller
         keeps the file unchanged and reports it. An empty conversation is a transcript without turns instead.
     """
-    data = as_utf8(data)
+    is_text = not data.startswith(databases.MAGIC)
+    data = as_utf8(data) if is_text else data
     stream = BytesIO(data)
-    kind = kind_of(stream)
+    kind = kind_of(stream) if is_text else None
     if kind is not None:
         return _log(SessionLog(kind, Path(name), stream), name)
     if not data.strip():
         return Transcript(name, "", "", "", "", {}, ())
-    if _is_own(data):
+    if is_text and _is_own(data):
         return parse(data, name)
     chats = read_chats(data, name)
     if not chats:
@@ -83,10 +98,10 @@ def _log(log: SessionLog, name: str) -> Transcript:
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     """The conversations in a file; empty if speakers cannot be told apart.
 
-    Supported are SpecStory, Aider, Claude Code's ``/export``, ``claude-code-log``, Cursor's and Cline's
-    exports, Gemini CLI, exports of ChatGPT, Claude.ai and opencode, prompt histories of Claude Code and
-    Codex, the programs in ``layouts``, JSON or JSON Lines with a role per message, and texts that label
-    speakers with headings, bold names, names in brackets, plain labels or timestamps.
+    Supported are SpecStory, Aider, Claude Code's ``/export``, ``claude-code-log``, what Windsurf, Cursor,
+    Cline and Copilot export, Gemini CLI, exports of ChatGPT and Claude.ai, opencode, prompt histories of
+    Claude Code and Codex, the programs in ``layouts``, ``agent_logs`` and ``databases``, JSON or JSON Lines
+    with a role per message, and texts that label speakers with headings, names or timestamps.
     """
     return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
 
@@ -97,13 +112,15 @@ def is_chat(data: bytes, name: str) -> bool:
 
 
 def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
+    if data.startswith(databases.MAGIC):
+        return tuple(databases.read(data))
     data = as_utf8(data)
     if b"\0" in data[:4096]:
         return ()
     if _is_own(data):
         return _own_chats(parse(data, name))
     text = data.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    found = tuple(_json_chats(data, text) if text.lstrip()[:1] in ("{", "[") else ())
+    found = tuple(_json_chats(data, text, Path(name)) if text.lstrip()[:1] in ("{", "[") else ())
     return found or tuple(_text_chats(text, PurePosixPath(name).name))
 
 
@@ -144,6 +161,7 @@ def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
 
 def _text_chats(text: str, name: str) -> Iterator[Chat]:
     if aider.looks_like(text, name):
+        yield Chat(aider.NAME, ())
         yield from aider.read(text)
     elif specstory.looks_like(text):
         yield specstory.read(text)
@@ -151,48 +169,78 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
         yield from claude_code_log.read(text)
     elif claude_export.looks_like(text):
         yield claude_export.read(text)
+    elif sectioned.is_windsurf(text):
+        yield sectioned.windsurf(text)
+    elif sectioned.is_copilot(text):
+        yield sectioned.copilot(text)
+    elif sectioned.is_ledger(text):
+        yield sectioned.ledger(text)
+    elif nexus.looks_like(text):
+        yield nexus.read(text)
     else:
         chat = labelled.read(text)
         if chat is not None:
             yield chat
 
 
-def _json_chats(data: bytes, text: str) -> Iterator[Chat]:
-    try:
-        value: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if value is not None:
-        tree = value if isinstance(value, list) else [value]
-        found = [(record, 1) for record in tree if isinstance(record, dict)]
-    else:
-        found = list(_json_lines(data))
-    if not found:
-        return
+def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
+    found, odd = _json_records(data, text)
+    for chat in _record_chats(found, path) if found else ():
+        # What could not be read is said once.
+        yield (
+            replace(chat, left_out={**chat.left_out, "unreadable-lines": odd}) if odd and chat.turns else chat
+        )
+        odd = 0 if chat.turns else odd
+
+
+def _record_chats(found: list[tuple[Record, int]], path: Path) -> Iterator[Chat]:
     first = found[0][0]
     if gemini.is_session(first):
         yield gemini.read(record for record, _ in found)
     elif gemini.is_log(first):
         yield from gemini.read_log(record for record, _ in found)
     elif opencode.is_export(first):
-        yield opencode.read(first)
+        yield from (opencode.read(record) for record, _ in found if opencode.is_export(record))
+    elif opencode.is_stored(first, path):
+        yield opencode.read_stored(first, path)
+    elif all(text_of(record, "type") == "file-history-snapshot" for record, _ in found):
+        yield Chat("claude-code", ())  # the log of a session in which nobody said anything
     elif prompts.kind_of_history(first):
         yield from prompts.read(record for record, _ in found)
     elif (known := layouts.conversations([record for record, _ in found])) is not None:
+        yield Chat(known[0], ())  # the layout is known even if nobody has said anything yet
         for about, messages in known[1]:
             yield from records.conversation(about, messages, known[0])
     else:
         yield from records.read(found)
 
 
-def _json_lines(data: bytes) -> Iterator[tuple[Record, int]]:
-    """The records of a JSON Lines file, with their line numbers."""
-    number, place = 1, 0
+def _json_records(data: bytes, text: str) -> tuple[list[tuple[Record, int]], int]:
+    """The records of a JSON document or of JSON Lines, each with its line number, and how much is damaged."""
+    try:
+        return _records_in(json.loads(text)), 0
+    except (ValueError, RecursionError):
+        found, odd = _json_lines(data)
+    first = text[: len(text) - len(text.lstrip())].count("\n") + 1
+    if (found and found[0][1] == first) or not is_document(text):
+        return found, odd
+    document = _records_in(mended(text)) or [(record, 1) for record in salvaged(text)]
+    return (document, 1) if len(document) > len(found) or len(document) == 1 else (found, odd)
+
+
+def _records_in(value: Any) -> list[tuple[Record, int]]:
+    return [(each, 1) for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+
+
+def _json_lines(data: bytes) -> tuple[list[tuple[Record, int]], int]:
+    """The records of a JSON Lines file, with their line numbers, and the number of damaged lines."""
+    found: list[tuple[Record, int]] = []
+    number, place, odd = 1, 0, 0
     for line in read_lines(BytesIO(data)):
         number += data.count(b"\n", place, line.start)
-        place = line.start
-        for record in line.records:
-            yield record, number
+        place, odd = line.start, odd + line.odd
+        found += [(record, number) for record in line.records]
+    return found, odd
 
 
 def _turns_of(chat: Chat, first: Chat) -> tuple[Turn, ...]:

@@ -21,10 +21,15 @@ _WRITTEN = re.compile(
 
 # Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, how
 # to write a list of steps, and at last the environment.
-_ENVIRONMENT = re.compile(r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous)")
+_ENVIRONMENT = re.compile(
+    r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous"
+    r"|\[TASK RESUMPTION\] This task was interrupted |Files attached by the user:\s+<file_content )"
+)
+_CALL, _CALL_END = re.compile(r"\s*\[\w+ for '"), "'] Result:"
 _RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
 _SAID = re.compile(
-    r"\s*(?:(?:The user |\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
+    r"\s*(?:(?:The user |\[The user has switched to |New (?:message to respond to|instructions for) "
+    r"|\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
     r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
     re.DOTALL,
 )
@@ -33,6 +38,9 @@ _DETAILS = re.compile(r"^<environment_details>\n", re.MULTILINE)
 _DETAILS_END = "</environment_details>"
 _PROGRESS = re.compile(r"\s*# (?:TODO LIST|task_progress) ?\b", re.IGNORECASE)
 _BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern})", re.IGNORECASE)
+
+# opencode adds what it read of the files that a prompt mentions.
+_READ = re.compile(r"^Called the \w+ tool with the following input: \{[^\n]*\}$", re.MULTILINE)
 
 _FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
 
@@ -47,6 +55,7 @@ class Prompt:
 
 def unwrapped(parts: Sequence[str]) -> Prompt | None:
     """The prompt in the texts of a message; ``None`` if no program has wrapped it."""
+    parts = [*map(_without_call, parts)]
     has_result = any(map(_RESULT.fullmatch, parts[:-1]))  # with what it returned in the next part
     if has_result or any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
         return Prompt("\n\n".join(_said(parts)))
@@ -55,6 +64,8 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
 
 def unwrapped_text(text: str) -> Prompt | None:
     """As ``unwrapped``, for an export in which the parts of a message are one text."""
+    if (read := _READ.search(text)) is not None:
+        return Prompt(text[: read.start()].rstrip())
     starts = [found.start() for found in _DETAILS.finditer(text)]
     if not starts or not text.rstrip().endswith(_DETAILS_END):
         return unwrapped([text])
@@ -65,6 +76,12 @@ def without_files(text: str) -> str:
     """A prompt of Gemini CLI without the files that it mentions, which stand below it."""
     start = text.find(_FILES)
     return text[:start].rstrip() if start >= 0 and text.rstrip().endswith(_FILES_END) else text
+
+
+def _without_call(part: str) -> str:
+    """A tool's result whose heading is one line; a question that it asked can have more."""
+    end = part.find(_CALL_END) if _CALL.match(part) is not None else -1
+    return f"[tool] Result:{part[end + len(_CALL_END) :]}" if end >= 0 else part
 
 
 def _said(parts: Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,205 @@
+"""Puts the logs of agents into the usual shape: Copilot's command line, OpenHands, SWE-agent, Continue, and
+Jupyter AI.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from engine.transcripts.chats.shape import NOBODY, OUTPUT, Conversations, calls, objects
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+
+_ISSUE = re.compile(
+    r"\AWe're currently solving the following issue[^\n]*\nISSUE:\n(?P<text>.*?)\n+INSTRUCTIONS:\n", re.DOTALL
+)
+
+
+def _copilot(records: Sequence[Record]) -> Conversations:
+    """``events.jsonl`` of Copilot's command line."""
+    begun = next(
+        (object_of(each, "data") for each in records if text_of(each, "type") == "session.start"), {}
+    )
+    about = {
+        "session_id": text_of(begun, "sessionId"),
+        "cwd": text_of(object_of(begun, "context"), "cwd"),
+        "model": text_of(begun, "selectedModel"),
+    }
+    yield about, map(_copilot_message, records)
+
+
+def _copilot_message(record: Record) -> Record:
+    kind, data, at = (
+        text_of(record, "type"),
+        object_of(record, "data"),
+        {"timestamp": record.get("timestamp")},
+    )
+    if kind == "user.message":
+        # A skill's text and the like have a source of their own.
+        source = text_of(data, "source")
+        files = [
+            {"file_name": text_of(each, "displayName") or "file"} for each in objects(data, "attachments")
+        ]
+        content = {"content": text_of(data, "content"), "files": files}
+        return {"role": "user", **content, "synthetic": source not in ("", "user", "cli"), **at}
+    if kind == "assistant.message" and not data.get("parentToolCallId"):
+        given = ((text_of(each, "name"), each.get("arguments")) for each in objects(data, "toolRequests"))
+        return calls(given, at, text_of(data, "content"))
+    if kind == "assistant.reasoning":
+        return {"role": "assistant", "content": [{"type": "reasoning"}], **at}
+    return OUTPUT if kind == "tool.execution_complete" else NOBODY
+
+
+def _openhands(records: Sequence[Record]) -> Conversations:
+    """The events of OpenHands: each an action or an observation, or since version 1 of a kind."""
+    yield {}, map(_openhands_event, records)
+
+
+def _openhands_event(record: Record) -> Record:
+    at, is_user = {"timestamp": record.get("timestamp")}, text_of(record, "source") == "user"
+    action, given = record.get("action"), object_of(record, "args")
+    if action == "message" or text_of(record, "kind") == "MessageEvent":
+        content = list_of(object_of(record, "llm_message"), "content") or text_of(given, "content")
+        images = [{"type": "image"} for _ in list_of(given, "image_urls")]
+        return {"role": "user" if is_user else "assistant", "content": [content, *images], **at}
+    if "observation" in record:
+        return OUTPUT if text_of(record, "source") == "agent" or text_of(record, "kind") else NOBODY
+    if is_user or action in ("system", "recall", "condensation", "change_agent_state"):
+        return NOBODY
+    if isinstance(action, dict):
+        thought = "\n\n".join(text_of(each, "text") for each in objects(record, "thought"))
+        return calls(
+            [(text_of(record, "tool_name") or "tool", action)], at, thought or text_of(action, "message")
+        )
+    if not action:
+        return NOBODY
+    said = (
+        text_of(given, "thought")
+        or text_of(given, "final_thought")
+        or text_of(object_of(given, "outputs"), "content")
+    )
+    return calls([] if action in ("finish", "think") else [(str(action), given)], at, said)
+
+
+def _swe_agent(records: Sequence[Record]) -> Conversations:
+    """A trajectory of SWE-agent, which tells its model in the user's place a task and what tools returned; a
+    person's is the issue that the task quotes, or that the settings have.
+    """
+    for record in records:
+        settings = record.get("replay_config")
+        settings = json_in(settings) if isinstance(settings, str) else settings
+        issue = text_of(object_of(settings, "problem_statement"), "text")
+        yield {}, _swe_agent_messages(record, issue)
+
+
+def _swe_agent_messages(record: Record, issue: str) -> Iterator[Record]:
+    is_first = True
+    for message in objects(record, "history"):
+        role, content = text_of(message, "role"), message.get("content")
+        if role == "assistant":
+            given = (
+                (text_of(each, "name"), each.get("arguments"))
+                for each in map(_function, objects(message, "tool_calls"))
+            )
+            yield calls(given, {}, content if isinstance(content, str) else "")
+        elif role == "system":
+            yield NOBODY
+        elif role == "tool" or message.get("is_demo") or not is_first:
+            yield OUTPUT
+        else:
+            is_first = False
+            task = (
+                content
+                if isinstance(content, str)
+                else text_of(next(iter(objects(message, "content")), {}), "text")
+            )
+            quoted = _ISSUE.match(task)
+            yield {"role": "system", "content": task}
+            yield {"role": "user", "content": issue or (quoted["text"] if quoted is not None else "")}
+
+
+def _function(call: Record) -> Record:
+    return object_of(call, "function")
+
+
+def _continue(records: Sequence[Record]) -> Conversations:
+    """A session of Continue; what it adds to a prompt stands beside the prompt."""
+    for record in records:
+        about = {"session_id": text_of(record, "sessionId"), "title": text_of(record, "title")}
+        about["cwd"] = text_of(record, "workspaceDirectory")
+        yield about, map(_continue_message, objects(record, "history"))
+
+
+def _first_continue(records: Sequence[Record]) -> Conversations:
+    """A session of Continue in 2023: its steps, of which each prompt is one."""
+    for record in records:
+        session = object_of(record, "session_info")
+        about = {"session_id": text_of(session, "session_id"), "title": text_of(session, "title")}
+        steps = (object_of(each, "step") for each in objects(object_of(record, "history"), "timeline"))
+        yield about, map(_continue_step, steps)
+
+
+def _continue_step(step: Record) -> Record:
+    if step.get("class_name") == "UserInputStep":
+        return {"role": "user", "content": text_of(step, "user_input")}
+    return (
+        NOBODY if step.get("hide") is True else {"role": "assistant", "content": text_of(step, "description")}
+    )
+
+
+def _continue_message(item: Record) -> Record:
+    message = object_of(item, "message") or item
+    role = text_of(message, "role")
+    if role == "thinking":
+        return {"role": "assistant", "content": [{"type": "thinking"}]}
+    return OUTPUT if role == "tool" else {**message, "tool_calls": list_of(message, "toolCalls")}
+
+
+def _jupyter(records: Sequence[Record]) -> Conversations:
+    """A chat of Jupyter AI: who is a program is said of each participant."""
+    for record in records:
+        users = object_of(record, "users")
+        about = {"session_id": text_of(object_of(record, "metadata"), "id")}
+        attached = object_of(record, "attachments")
+        yield about, (_jupyter_message(each, users, attached) for each in objects(record, "messages"))
+
+
+def _jupyter_message(message: Record, users: Record, attached: Record) -> Record:
+    sender, at = text_of(message, "sender"), {"timestamp": message.get("time")}
+    is_bot = object_of(users, sender).get("bot") is True or sender.startswith("jupyter-ai-personas::")
+    if not sender or message.get("deleted") is True:
+        return NOBODY
+    if not is_bot:
+        names = [each for each in list_of(message, "attachments") if isinstance(each, str)]
+        files = [{"file_name": text_of(object_of(attached, each), "value") or each} for each in names]
+        return {"role": "user", "content": text_of(message, "body"), "files": files, **at}
+    used = objects(object_of(message, "metadata"), "tool_calls")
+    given = (
+        (text_of(each, "kind") or "tool", each.get("raw_input") or {"command": text_of(each, "title")})
+        for each in used
+    )
+    return calls(given, at, text_of(message, "body"))
+
+
+LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
+    ("copilot-cli", (frozenset({"type", "data", "timestamp", "parentId"}),), _copilot),
+    (
+        "openhands",
+        (
+            frozenset({"source", "action", "args"}),
+            frozenset({"source", "observation", "extras"}),
+            frozenset({"source", "kind", "llm_message"}),
+        ),
+        _openhands,
+    ),
+    ("swe-agent", (frozenset({"trajectory", "history", "info"}),), _swe_agent),
+    ("continue", (frozenset({"history", "title", "sessionId"}),), _continue),
+    ("continue", (frozenset({"history", "session_info"}),), _first_continue),
+    (
+        "jupyter-ai",
+        (frozenset({"messages", "users", "metadata"}), frozenset({"messages", "users", "attachments"})),
+        _jupyter,
+    ),
+)
+"""As ``layouts.LAYOUTS``."""

@@ -1,0 +1,195 @@
+"""Reads conversations in SQLite: Crush's and the first opencode's database, opencode's, and Cursor's.
+
+A database is a stranger's file: it is opened in memory, and nothing in its schema is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from engine.transcripts.chats import opencode, records
+from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.shape import OUTPUT, calls, objects
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.turn import COMMAND
+
+MAGIC = b"SQLite format 3\0"
+"""How a database begins."""
+
+NAMES = ("crush.db", "opencode.db", "state.vscdb")
+"""File names of databases that contain conversations."""
+
+_MODES = slice(18, 20)  # of the header: whether changes are in a file beside it
+_JOURNAL = b"\x01\x01"
+_INIT = ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands")
+"""What ``/init`` of Crush writes: how the text begins, and its second line."""
+
+
+def with_log(data: bytes, path: Path) -> bytes:
+    """A database with the changes in the log beside it, which a running program has not yet merged."""
+    log = path.with_name(f"{path.name}-wal")
+    if not data.startswith(MAGIC) or not log.is_file():
+        return data
+    with TemporaryDirectory() as folder, contextlib.suppress(OSError, sqlite3.Error):
+        copy = Path(folder) / "copy.db"
+        copy.write_bytes(data)
+        shutil.copyfile(log, f"{copy}-wal")
+        with contextlib.closing(sqlite3.connect(copy)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return database.serialize()
+    return data
+
+
+def read(data: bytes) -> Iterator[Chat]:
+    """The conversations in a database; a table that is damaged loses only what cannot be read."""
+    content = bytearray(data)
+    content[_MODES] = _JOURNAL
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(bytes(content))
+        database.row_factory = sqlite3.Row
+        for setting in ("trusted_schema = OFF", "query_only = ON"):
+            database.execute(f"PRAGMA {setting}")
+        with contextlib.suppress(sqlite3.Error):
+            tables = {
+                str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
+            for name, needed, find in LAYOUTS:
+                if needed <= tables:
+                    yield Chat(name, ())  # known even if nobody has said anything yet
+                    yield from find(database)
+
+
+def _rows(database: sqlite3.Connection, table: str, order: str) -> Iterator[Record]:
+    """The rows of a table as far as they can be read."""
+    with contextlib.suppress(sqlite3.Error):
+        for row in database.execute(f"SELECT * FROM {table} ORDER BY {order}"):
+            yield dict(row)
+
+
+def _crush(database: sqlite3.Connection) -> Iterator[Chat]:
+    messages: dict[str, list[Record]] = {}
+    for row in _rows(database, "messages", "created_at, rowid"):
+        messages.setdefault(text_of(row, "session_id"), []).append(row)
+    for session in _rows(database, "sessions", "created_at, rowid"):
+        # A sub-agent's session has a parent; what it is told, the agent wrote.
+        is_persons = not session.get("parent_session_id")
+        found = (
+            message
+            for row in messages.get(text_of(session, "id"), [])
+            for message in _crush_message(row, is_persons)
+        )
+        yield from records.conversation(session, found, "crush")
+
+
+def _crush_message(row: Record, is_persons: bool) -> Iterator[Record]:
+    at, role = {"timestamp": row.get("created_at"), "model": row.get("model")}, text_of(row, "role")
+    parts = [
+        (text_of(each, "type"), object_of(each, "data"))
+        for each in objects({"parts": json_in(text_of(row, "parts"))}, "parts")
+    ]
+    if role == "tool":
+        yield from (OUTPUT for kind, _ in parts if kind == "tool_result")
+        return
+    texts = [text_of(data, "text") for kind, data in parts if kind == "text"]
+    content = [*texts, *({"type": kind} for kind, _ in parts if kind in ("reasoning", "image_url"))]
+    files = [{"file_name": text_of(data, "Path") or "file"} for kind, data in parts if kind == "binary"]
+    is_init = any(text.startswith(_INIT[0]) and _INIT[1] in text for text in texts)
+    about = {"kind": COMMAND} if role == "user" and is_init else {}
+    yield {
+        "role": role,
+        "content": content,
+        "files": files,
+        "synthetic": role == "user" and not is_persons,
+        **about,
+        **at,
+    }
+    yield calls(
+        (
+            (text_of(data, "name"), json_in(text_of(data, "input")))
+            for kind, data in parts
+            if kind == "tool_call"
+        ),
+        at,
+    )
+
+
+def _opencode(database: sqlite3.Connection) -> Iterator[Chat]:
+    parts: dict[str, list[Record]] = {}
+    for row in _rows(database, "part", "id"):
+        parts.setdefault(text_of(row, "message_id"), []).append(
+            object_of({"data": json_in(text_of(row, "data"))}, "data")
+        )
+    messages: dict[str, list[Record]] = {}
+    for row in _rows(database, "message", "time_created, id"):
+        info = object_of({"data": json_in(text_of(row, "data"))}, "data")
+        one = {"info": info, "parts": parts.get(text_of(row, "id"), [])}
+        messages.setdefault(text_of(row, "session_id"), []).append(one)
+    for session in _rows(database, "session", "time_created, id"):
+        about = {**session, "parentID": session.get("parent_id")}
+        yield opencode.read({"info": about, "messages": messages.get(text_of(session, "id"), [])})
+
+
+def _cursor(database: sqlite3.Connection) -> Iterator[Chat]:
+    for table in ("ItemTable", "cursorDiskKV"):
+        kept = {text_of(row, "key"): row.get("value") for row in _rows(database, table, "key")}
+        values = {key: json_in(value) for key, value in kept.items() if _is_cursors(key) and value}
+        composers = [
+            *objects(values.get("composer.composerData"), "allComposers"),
+            *(
+                value
+                for key, value in values.items()
+                if key.startswith("composerData:") and isinstance(value, dict)
+            ),
+        ]
+        for each in composers:
+            name = text_of(each, "composerId")
+            listed = [text_of(one, "bubbleId") for one in objects(each, "fullConversationHeadersOnly")]
+            apart = [values.get(f"bubbleId:{name}:{one}") for one in listed]
+            yield from _cursor_chat(name, each, [*list_of(each, "conversation"), *apart])
+        for tab in objects(values.get("workbench.panel.aichat.view.aichat.chatdata"), "tabs"):
+            yield from _cursor_chat(text_of(tab, "tabId"), tab, list_of(tab, "bubbles"))
+
+
+def _is_cursors(key: str) -> bool:
+    return key.startswith(("composerData:", "bubbleId:", "composer.", "workbench.panel.aichat."))
+
+
+def _cursor_chat(name: str, about: Record, bubbles: Iterable[Any]) -> Iterator[Chat]:
+    described = {"id": name, "title": text_of(about, "name") or text_of(about, "chatTitle")}
+    begun = {"timestamp": about.get("createdAt") or about.get("lastSendTime")}
+    messages = [
+        _bubble(each, begun if not number else {})
+        for number, each in enumerate(bubbles)
+        if isinstance(each, dict)
+    ]
+    yield from records.conversation(described, messages, "cursor")
+
+
+def _bubble(bubble: Record, begun: Record) -> Record:
+    timing = bubble.get("createdAt") or object_of(bubble, "timingInfo").get("clientStartTime")
+    at = {"timestamp": timing} if timing else begun
+    if bubble.get("type") in (1, "user"):
+        images = [{"type": "image"} for _ in list_of(bubble, "images") or list_of(bubble, "selectedImages")]
+        return {"role": "user", "content": [text_of(bubble, "text"), *images], **at}
+    tool = object_of(bubble, "toolFormerData")
+    thinking = [{"type": "thinking"}] if object_of(bubble, "thinking") else []
+    given = [(text_of(tool, "name"), json_in(text_of(tool, "rawArgs")))] if tool else []
+    spoken = text_of(bubble, "rawText") or text_of(bubble, "text")
+    model = text_of(object_of(bubble, "modelInfo"), "modelName") or text_of(bubble, "modelType")
+    found = calls(given, at, spoken)
+    return {**found, "content": [*thinking, *found["content"]], "model": model}
+
+
+LAYOUTS: tuple[tuple[str, frozenset[str], Callable[[sqlite3.Connection], Iterator[Chat]]], ...] = (
+    ("crush", frozenset({"sessions", "messages"}), _crush),
+    ("opencode", frozenset({"session", "message", "part"}), _opencode),
+    ("cursor", frozenset({"ItemTable"}), _cursor),
+)
+"""Each program, the tables of its database, and how they are read."""

@@ -1,0 +1,72 @@
+"""Every format that ``autopoiesis import`` reads, with the versions it was seen in (``docs/import.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of a program."""
+
+    program: str
+    what: str  # the file or export
+    seen: str = ""  # versions of the program in real files; empty if they do not name one
+    name: str = ""  # as written in ``channel``; empty for the common names ``chat`` and the program's own
+
+
+FORMATS = (
+    Format(
+        "Claude Code",
+        "`~/.claude/projects/*/*.jsonl`, `history.jsonl`, `/export`",
+        seen="2.0.36 – 2.1.97",
+        name="claude-code",
+    ),
+    Format(
+        "Codex",
+        "`~/.codex/sessions/**/rollout-*.jsonl[.zst]`, `history.jsonl`",
+        seen="0.47 – 0.144",
+        name="codex",
+    ),
+    Format("Gemini CLI", "`~/.gemini/tmp/*/chats/session-*.json[l]`, `logs.json`", name="gemini"),
+    Format("SpecStory", "`.specstory/history/*.md`", seen="1.13 – 2.1", name="specstory"),
+    Format("Aider", "`.aider.chat.history.md`", seen="0.82 – 0.86", name="aider"),
+    Format("Cursor", "`state.vscdb`, exported Markdown, transcripts", name="cursor"),
+    Format("Cline, Roo Code, Kilo Code", "task folders, exported Markdown", name="cline"),
+    Format("Continue", "`~/.continue/sessions/*.json`", name="continue"),
+    Format("GitHub Copilot in VS Code", "Export Chat (JSON), Copy All", name="copilot"),
+    Format("GitHub Copilot on github.com", "exported Markdown"),
+    Format(
+        "GitHub Copilot's command line",
+        "`~/.copilot/session-state/*/events.jsonl`, `/share`",
+        name="copilot-cli",
+    ),
+    Format("Crush, first opencode", "`.crush/crush.db`, `.opencode/opencode.db`", name="crush"),
+    Format("opencode", "`opencode.db`, `storage/`, `opencode export`", seen="1.2", name="opencode"),
+    Format("OpenHands", "downloaded trajectories, events", seen="0.46", name="openhands"),
+    Format("SWE-agent", "`*.traj`", name="swe-agent"),
+    Format("Windsurf, Antigravity", "Download Trajectory, exported Markdown", name="windsurf"),
+    Format("Antigravity", "steps in JSON", name="antigravity"),
+    Format("Kiro, Amazon Q", "saved conversations, session logs", name="kiro"),
+    Format("Kimi's command line", "wire logs", name="kimi"),
+    Format("Qwen Code, Grok's command line", "session logs"),
+    Format("Jupyter AI", "`*.chat`", name="jupyter-ai"),
+    Format("ChatGPT", "`conversations.json`", name="chatgpt"),
+    Format("Claude.ai", "`conversations.json`", name="claude-ai"),
+    Format("Gemini", "Google Takeout (JSON)", name="gemini-apps"),
+    Format("DeepSeek, Qwen, Z.ai, Grok", "exports in JSON", name="deepseek"),
+    Format("Open WebUI", "exports in JSON", name="open-webui"),
+    Format("LibreChat", "exports in JSON"),
+    Format("LobeChat", "exports in JSON", name="lobechat"),
+    Format("Nexus AI Chat Importer", "notes in Obsidian", seen="1.2", name="nexus"),
+    Format("Chat Ledger", "Markdown of Antigravity's conversations", name="chat-ledger"),
+    Format("claude-code-log", "Markdown", seen="1.5", name="claude-code-log"),
+    Format("any program", "JSON with `role` and `content`; text with speakers' names", name="chat"),
+)
+"""Every format, agents first."""
+
+
+def table() -> str:
+    """The formats as a table in Markdown."""
+    rows = [f"| {each.program} | {each.what} | {each.seen or '–'} |" for each in FORMATS]
+    return "\n".join(["| program | what is read | seen in versions |", "|---|---|---|", *rows])

@@ -1,0 +1,213 @@
+"""Logs of agents: the person's words, and what the program says in their place."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.transcripts.chats.read import is_chat, may_be_chat, read_chats
+from engine.transcripts.turn import Attachment
+from tests.chats.test_layouts import calls, chats, lines, said
+
+
+def test_the_events_of_copilots_command_line_are_read() -> None:
+    def event(kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": "x", "timestamp": "2026-04-02T04:40:02Z", "parentId": None}
+
+    started = {"sessionId": "252d6b6b", "selectedModel": "m", "context": {"cwd": "/w"}}
+    found = lines(
+        event("session.start", **started),
+        event("user.message", content="one", attachments=[{"displayName": "a.py"}]),
+        event("user.message", content="# A skill", source="skill-pdf"),
+        event("assistant.reasoning", content="hm"),
+        event(
+            "assistant.message", content="two", toolRequests=[{"name": "view", "arguments": {"path": "a"}}]
+        ),
+        event("assistant.message", content="of a sub-agent", parentToolCallId="t"),
+        event("tool.execution_complete", result={"content": "x"}),
+        event("user.message", content="three"),
+    )
+    assert (found.format, found.session_id, found.cwd, found.model) == ("copilot-cli", "252d6b6b", "/w", "m")
+    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "three")]
+    assert calls(found) == ["view"]
+    assert Attachment("a.py") in found.turns[0].blocks
+    assert found.left_out == {
+        "system-records": 2,
+        "injected": 1,
+        "thinking": 1,
+        "tool-output": 1,
+        "images": 1,
+    }
+
+
+def test_the_events_of_openhands_are_read() -> None:
+    def event(source: str, **more: Any) -> dict[str, Any]:
+        return {"id": 1, "timestamp": "2025-07-10T23:44:29", "source": source, "message": "", **more}
+
+    (found,) = chats(
+        [
+            event("environment", observation="agent_state_changed", content="", extras={}),
+            event("agent", action="system", args={"content": "You are OpenHands agent"}),
+            event("user", action="message", args={"content": "one", "image_urls": ["x"]}),
+            event("user", action="recall", args={"query": "one"}),
+            event("agent", action="run", args={"command": "ls", "thought": "two"}),
+            event("agent", observation="run", content="a.py", extras={}),
+            event("agent", action="finish", args={"final_thought": "Done."}),
+            event("user", action="message", args={"content": "three"}),
+        ]
+    )
+    assert said(found) == [("user", "one"), ("agent", "two\n\nDone."), ("user", "three")]
+    assert calls(found) == ["run"]
+    assert found.left_out == {"system-records": 3, "images": 1, "tool-output": 1}
+
+
+def test_the_events_of_openhands_since_version_1_are_read() -> None:
+    def message(source: str, text: str) -> dict[str, Any]:
+        content = [{"type": "text", "text": text}]
+        return {"kind": "MessageEvent", "source": source, "llm_message": {"content": content}}
+
+    (found,) = chats(
+        [
+            {"kind": "SystemPromptEvent", "source": "agent", "system_prompt": {"text": "You are"}},
+            message("user", "one"),
+            {
+                "kind": "ActionEvent",
+                "source": "agent",
+                "thought": [{"text": "two"}],
+                "tool_name": "terminal",
+                "action": {"command": "ls"},
+            },
+            {"kind": "ObservationEvent", "source": "environment", "observation": {"content": "a.py"}},
+            message("agent", "Done."),
+            message("user", "three"),
+        ]
+    )
+    assert said(found) == [("user", "one"), ("agent", "two\n\nDone."), ("user", "three")]
+    assert calls(found) == ["terminal"]
+    assert found.left_out == {"system-records": 1, "tool-output": 1}
+
+
+def test_what_swe_agent_tells_its_model_is_not_the_persons() -> None:
+    task = (
+        "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\n"
+    )
+    history = [
+        {"role": "system", "content": "You are"},
+        {"role": "user", "content": "Here is a demonstration", "is_demo": True},
+        {"role": "user", "content": f"{task}It fails.\n\nINSTRUCTIONS:\nNow solve it."},
+        {"role": "assistant", "content": "Let me look."},
+        {"role": "user", "content": "a.py\n(Open file: n/a)"},
+    ]
+    (found,) = chats({"trajectory": [], "history": history, "info": {}}, "x.traj")
+    assert [role for role, _ in said(found)] == ["system", "user", "agent"]
+    assert said(found)[1:] == [("user", "It fails."), ("agent", "Let me look.")]
+    assert found.left_out == {"system-records": 1, "tool-output": 2}
+    challenge = [{"role": "user", "content": "We're currently solving the following CTF challenge."}]
+    (found,) = chats({"trajectory": [], "history": challenge, "info": {}}, "x.traj")
+    assert [role for role, _ in said(found)] == ["system"]
+    settings = {"problem_statement": {"type": "text", "text": "Fix it."}}
+    (found,) = chats(
+        {"trajectory": [], "history": challenge, "info": {}, "replay_config": json.dumps(settings)}, "x.traj"
+    )
+    assert said(found)[1:] == [("user", "Fix it.")]
+
+
+def test_a_session_of_continue_is_read() -> None:
+    history = [
+        {
+            "message": {"role": "user", "content": [{"type": "text", "text": "one"}]},
+            "contextItems": [{"content": "x"}],
+        },
+        {"message": {"role": "thinking", "content": "hm"}},
+        {
+            "message": {
+                "role": "assistant",
+                "content": "two",
+                "toolCalls": [{"function": {"name": "read_file", "arguments": "{}"}}],
+            }
+        },
+        {"message": {"role": "tool", "content": "x"}},
+        {"message": {"role": "user", "content": "three"}},
+    ]
+    (found,) = chats({"history": history, "title": "T", "sessionId": "s-1", "workspaceDirectory": "/w"})
+    assert (found.format, found.session_id, found.title, found.cwd) == ("continue", "s-1", "T", "/w")
+    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "three")]
+    assert calls(found) == ["read_file"]
+    assert found.left_out == {"thinking": 1, "tool-output": 1}
+
+
+def test_a_session_of_the_first_continue_is_read_by_its_steps() -> None:
+    steps = [
+        {"class_name": "StepsOnStartupStep", "hide": True, "description": "Running steps on startup"},
+        {"class_name": "UserInputStep", "user_input": "one", "description": "one"},
+        {"class_name": "SimpleChatStep", "hide": False, "description": "two"},
+    ]
+    history = {"timeline": [{"step": step} for step in steps], "current_index": 2}
+    (found,) = chats({"history": history, "session_info": {"session_id": "s-1", "title": "T"}})
+    assert (found.format, found.session_id, found.title) == ("continue", "s-1", "T")
+    assert said(found) == [("user", "one"), ("agent", "two")]
+    assert found.left_out == {"system-records": 1}
+
+
+def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
+    log = json.dumps({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).encode()
+    assert not read_chats(log, "x.jsonl") and is_chat(log, "x.jsonl")
+    started = b"\n# aider chat started at 2026-01-28 06:18:42\n\n> Aider v0.86.2  \n"
+    assert not read_chats(started, "x.md") and is_chat(started, "x.md")
+
+
+def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
+    persona = "jupyter-ai-personas::jupyter_ai::Claude"
+    users = {"c00bf7": {"bot": False, "name": "Aoede"}, "bot-1": {"bot": True}}
+    messages = [
+        {"sender": "c00bf7", "body": "one", "time": 1787210364.3, "attachments": ["f"]},
+        {
+            "sender": persona,
+            "body": "two",
+            "time": 1787210366.2,
+            "metadata": {"tool_calls": [{"kind": "read"}]},
+        },
+        {"sender": "c00bf7", "body": "gone", "deleted": True},
+        {"sender": "c00bf7", "body": "@Claude three"},
+        {"sender": "bot-1", "body": "four"},
+    ]
+    chat = {
+        "messages": messages,
+        "users": users,
+        "attachments": {"f": {"value": "a.ipynb"}},
+        "metadata": {"id": "x1"},
+    }
+    (found,) = chats(chat, "untitled.chat")
+    assert (found.format, found.session_id) == ("jupyter-ai", "x1")
+    assert found.started == datetime.fromtimestamp(1787210364.3, UTC)
+    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "@Claude three"), ("agent", "four")]
+    assert Attachment("a.ipynb") in found.turns[0].blocks
+    empty = json.dumps({"messages": [], "users": {}, "attachments": {}, "metadata": {}}).encode()
+    assert not read_chats(empty, "untitled.chat") and is_chat(empty, "untitled.chat")
+
+
+def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:
+    def write(place: str, **value: Any) -> Path:
+        path = tmp_path / "storage" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+        return path
+
+    session = write("session/p1/ses_1.json", id="ses_1", projectID="p1", directory="/w", title="T")
+    message = write("message/ses_1/msg_1.json", id="msg_1", role="user", time={"created": 1771216037742})
+    write("message/ses_1/msg_2.json", id="msg_2", role="assistant", modelID="m")
+    part = write("part/msg_1/prt_1.json", type="text", text="one")
+    write("part/msg_1/prt_2.json", type="text", text="a file", synthetic=True)
+    write("part/msg_2/prt_3.json", type="text", text="two")
+    (tmp_path / "storage/part/msg_2/prt_4.json").write_text("{")
+    (found,) = read_chats(session.read_bytes(), str(session))
+    assert (found.format, found.session_id, found.cwd) == ("opencode", "ses_1", "/w")
+    assert said(found) == [("user", "one"), ("agent", "two")]
+    assert found.left_out == {"injected": 1}
+    assert [may_be_chat(path) for path in (session, message, part)] == [True, False, False]
+    sub_agents = write("session/p1/ses_2.json", id="ses_2", projectID="p1", directory="/w", parentID="ses_1")
+    write("message/ses_2/msg_3.json", id="msg_3", role="user")
+    write("part/msg_3/prt_5.json", type="text", text="find it")
+    assert not read_chats(sub_agents.read_bytes(), str(sub_agents))

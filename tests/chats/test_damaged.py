@@ -1,0 +1,62 @@
+"""Files that are cut off or damaged: what is whole is read, and the rest is said."""
+
+from __future__ import annotations
+
+import json
+
+from engine.transcripts.chats.read import read_chats
+from tests.cases import each_case
+from tests.chats.test_layouts import said
+
+_USERS = {"a": {"bot": False}, "b": {"bot": True}}
+_MESSAGES = [
+    {"sender": "a", "body": "one"},
+    {"sender": "b", "body": "two"},
+    {"sender": "a", "body": "three {"},
+]
+_CHAT = json.dumps({"users": _USERS, "metadata": {"id": "x"}, "messages": _MESSAGES}, indent=2)
+_LIST = json.dumps(
+    [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "three {"},
+    ],
+    indent=1,
+)
+
+
+@each_case("text", [_CHAT[:-30], _LIST[:-20]])
+def test_a_document_that_is_cut_off_is_read_to_its_last_whole_message(text: str) -> None:
+    (found,) = read_chats(text.encode(), "x.json")
+    assert said(found)[:2] == [("user", "one"), ("agent", "two")]
+    assert found.left_out["unreadable-lines"] == 1
+
+
+def test_a_message_that_is_damaged_costs_itself_alone() -> None:
+    (found,) = read_chats(_LIST.replace('"two"', '"two').encode(), "x.json")
+    assert ("user", "one") in said(found)
+    (found,) = read_chats(_LIST.replace('"assistant"', "assistant").encode(), "x.json")
+    assert said(found) == [("user", "one"), ("user", "three {")]
+    assert found.left_out == {"unreadable-lines": 1}
+
+
+def test_a_damaged_line_is_counted() -> None:
+    lines = ['{"role": "user", "content": "one"}', '{"role": "assis', '{"role": "user", "content": "two"}']
+    (found,) = read_chats("\n".join(lines).encode(), "x.jsonl")
+    assert said(found) == [("user", "one"), ("user", "two")]
+    assert found.left_out == {"unreadable-lines": 1}
+
+
+def test_a_file_of_several_exports_of_opencode_has_them_all() -> None:
+    def export(name: str) -> dict[str, object]:
+        message = {"info": {"role": "user"}, "parts": [{"type": "text", "text": name}]}
+        return {"info": {"id": name, "directory": "/w"}, "messages": [message]}
+
+    found = read_chats(json.dumps([export("one"), export("two")]).encode(), "x.json")
+    assert [said(chat) for chat in found] == [[("user", "one")], [("user", "two")]]
+
+
+def test_objects_in_a_text_with_brackets_are_no_messages() -> None:
+    text = '[USER]\nWhy does {"role": "user",\n"content": "three"} fail?\n\n[ASSISTANT]\nIt is cut.\n'
+    (found,) = read_chats(text.encode(), "x.txt")
+    assert [turn.role for turn in found.turns] == ["user", "agent"]

@@ -1,0 +1,174 @@
+"""Conversations in SQLite: whose the words are, what is beside them, and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.databases import with_log
+from engine.transcripts.chats.read import is_chat, read_chats
+from engine.transcripts.turn import COMMAND, ToolCall
+
+_CRUSH = (
+    "CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, created_at INTEGER)",
+    "CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER)",
+)
+
+
+def database(path: Path, tables: tuple[str, ...], rows: list[tuple[str, tuple[Any, ...]]]) -> bytes:
+    made = sqlite3.connect(path)
+    for table in tables:
+        made.execute(table)
+    for table, values in rows:
+        made.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+    made.commit()
+    made.close()
+    return path.read_bytes()
+
+
+def parts(*found: tuple[str, dict[str, Any]]) -> str:
+    return json.dumps([{"type": kind, "data": data} for kind, data in found])
+
+
+def said(chat: Chat) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in chat.turns]
+
+
+def test_crush_has_a_conversation_for_each_session(tmp_path: Path) -> None:
+    init = "Please analyze this codebase and create a CRUSH.md file containing:\n1. Build/lint/test commands"
+    data = database(
+        tmp_path / "crush.db",
+        _CRUSH,
+        [
+            ("sessions", ("a", None, "First", 1757120000)),
+            ("sessions", ("b", "a", "New Agent Session", 1757120001)),
+            ("messages", ("1", "a", "user", parts(("text", {"text": init})), None, 1757120000)),
+            (
+                "messages",
+                (
+                    "2", "a", "assistant",
+                    parts(
+                        ("reasoning", {"thinking": "hm"}),
+                        ("text", {"text": "two"}),
+                        ("tool_call", {"name": "view", "input": '{"file_path": "a.py"}'}),
+                    ),
+                    "m", 1757120060,
+                ),
+            ),
+            ("messages", ("3", "a", "tool", parts(("tool_result", {"content": "x"})), None, 1757120061)),
+            (
+                "messages",
+                (
+                    "4", "a", "user",
+                    parts(("text", {"text": "three"}), ("binary", {"Path": "p.png"})),
+                    None, 1757120120,
+                ),
+            ),
+            ("messages", ("5", "a", "user", "not JSON", None, 1757120121)),
+            ("messages", ("6", "b", "user", parts(("text", {"text": "search"})), None, 1757120062)),
+        ],
+    )  # fmt: skip
+    found = {chat.session_id: chat for chat in read_chats(data, "crush.db")}
+    assert set(found) == {"a"}
+    chat = found["a"]
+    assert (chat.format, chat.title, chat.model) == ("crush", "First", "m")
+    assert said(chat) == [("user", init), ("agent", "two"), ("user", "three")]
+    assert [turn.time for turn in chat.turns] == ["00:53", "00:54", "00:55"]
+    assert chat.turns[0].kind == COMMAND
+    assert [block.name for block in chat.turns[1].blocks if isinstance(block, ToolCall)] == ["view"]
+    assert chat.left_out == {"thinking": 1, "tool-output": 1, "images": 1}
+
+
+def test_opencodes_database_has_its_sessions(tmp_path: Path) -> None:
+    data = database(
+        tmp_path / "opencode.db",
+        (
+            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, time_created INT)",
+            "CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)",
+            "CREATE TABLE part (id TEXT, message_id TEXT, data TEXT)",
+        ),
+        [
+            ("session", ("ses_1", None, "/w", "T", 1)),
+            ("session", ("ses_2", "ses_1", "/w", "Sub", 2)),
+            ("message", ("m1", "ses_1", 1, json.dumps({"role": "user", "time": {"created": 1}}))),
+            ("message", ("m2", "ses_1", 2, json.dumps({"role": "assistant", "modelID": "m"}))),
+            ("message", ("m3", "ses_2", 3, json.dumps({"role": "user"}))),
+            ("part", ("p1", "m1", json.dumps({"type": "text", "text": "one"}))),
+            ("part", ("p2", "m1", json.dumps({"type": "text", "text": "a file", "synthetic": True}))),
+            ("part", ("p3", "m2", json.dumps({"type": "text", "text": "two"}))),
+            ("part", ("p4", "m3", json.dumps({"type": "text", "text": "find it"}))),
+        ],
+    )
+    (found,) = read_chats(data, "opencode.db")
+    assert (found.session_id, found.cwd, found.title, found.model) == ("ses_1", "/w", "T", "m")
+    assert said(found) == [("user", "one"), ("agent", "two")]
+
+
+def test_cursors_chats_and_composers_are_read(tmp_path: Path) -> None:
+    composer = {"composerId": "c1", "name": "Old", "createdAt": 1731784818255}
+    composer |= {"conversation": [{"type": 1, "text": "one"}, {"type": 2, "text": "two"}]}
+    tab = {
+        "tabId": "t1",
+        "chatTitle": "Asked",
+        "bubbles": [{"type": "user", "text": "ask"}, {"type": "ai", "rawText": "so"}],
+    }
+    apart = {"composerId": "c2", "fullConversationHeadersOnly": [{"bubbleId": "x"}, {"bubbleId": "y"}]}
+    tool = {"name": "read_file", "rawArgs": '{"path": "a.py"}'}
+    data = database(
+        tmp_path / "state.vscdb",
+        ("CREATE TABLE ItemTable (key TEXT, value BLOB)", "CREATE TABLE cursorDiskKV (key TEXT, value BLOB)"),
+        [
+            ("ItemTable", ("composer.composerData", json.dumps({"allComposers": [composer]}))),
+            ("ItemTable", ("workbench.panel.aichat.view.aichat.chatdata", json.dumps({"tabs": [tab]}))),
+            ("cursorDiskKV", ("composerData:c2", json.dumps(apart))),
+            ("cursorDiskKV", ("bubbleId:c2:x", json.dumps({"type": 1, "text": "three"}))),
+            (
+                "cursorDiskKV",
+                ("bubbleId:c2:y", json.dumps({"type": 2, "text": "four", "toolFormerData": tool})),
+            ),
+            ("cursorDiskKV", ("bubbleId:c2:z", b"\xff not JSON")),
+        ],
+    )
+    found = {chat.session_id: chat for chat in read_chats(data, "state.vscdb")}
+    assert {name: said(chat) for name, chat in found.items()} == {
+        "c1": [("user", "one"), ("agent", "two")],
+        "t1": [("user", "ask"), ("agent", "so")],
+        "c2": [("user", "three"), ("agent", "four")],
+    }
+    assert found["c1"].title == "Old" and found["c1"].started is not None
+
+
+def test_changes_that_are_not_merged_yet_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "crush.db"
+    running = sqlite3.connect(path)
+    running.execute("PRAGMA journal_mode = WAL")
+    for table in _CRUSH:
+        running.execute(table)
+    running.execute("INSERT INTO sessions VALUES ('a', NULL, 'T', 1)")
+    running.execute(
+        "INSERT INTO messages VALUES ('1', 'a', 'user', ?, NULL, 1)", (parts(("text", {"text": "one"})),)
+    )
+    running.commit()
+    before = path.read_bytes()
+    (found,) = read_chats(with_log(before, path), "crush.db")
+    assert said(found) == [("user", "one")]
+    assert path.read_bytes() == before
+    running.close()
+
+
+def test_a_database_of_nobody_and_a_damaged_one_are_no_chat(tmp_path: Path) -> None:
+    other = database(tmp_path / "x.db", ("CREATE TABLE notes (text TEXT)",), [("notes", ("one",))])
+    empty = database(tmp_path / "y.db", _CRUSH, [])
+    assert not read_chats(other, "x.db") and not is_chat(other, "x.db")
+    assert not read_chats(empty, "y.db") and is_chat(empty, "y.db")
+    assert not read_chats(empty[:200], "y.db")
+
+
+def test_a_view_in_a_strangers_database_is_not_read(tmp_path: Path) -> None:
+    data = database(
+        tmp_path / "crush.db", (*_CRUSH[:1], "CREATE VIEW messages AS SELECT load_extension('x')"), []
+    )
+    assert not read_chats(data, "crush.db") and not is_chat(data, "crush.db")
