@@ -52,9 +52,7 @@ def test_a_message_is_sent_answered_recorded_and_checked(engine: Engine) -> None
     assert "".join(request.prefix) + request.rest == sent.compiled.text
     assert sent.compiled.text.rstrip().endswith("Can you review the PR that just came in?")
     assert engine.injections.log.last(1)[0].session_id == sent.session_id
-    decided = [
-        each for each in engine.decision_log.read() if each.message.startswith("Can you review")
-    ]
+    decided = [each for each in engine.decision_log.read() if each.message.startswith("Can you review")]
     assert {each.topic for each in decided} >= {"github-pr-review"}
 
 

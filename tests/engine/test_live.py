@@ -151,9 +151,7 @@ def test_a_sent_message_is_traced_once_in_a_watched_workspace(live: Live) -> Non
     engine, seen = live
     sent = Sending(engine, lambda: Scripted(["Fine."]), Purse(), len).send("Can you review the PR?")
     seen.wait(TurnTraced, lambda event: event.key == sent.reply_key)
-    decided = [
-        each for each in engine.decision_log.read() if each.message == "Can you review the PR?"
-    ]
+    decided = [each for each in engine.decision_log.read() if each.message == "Can you review the PR?"]
     assert len({each.id for each in decided}) == len(decided) > 0
     assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace
 
