@@ -12,7 +12,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.activation.trace import GateOutcome
@@ -328,18 +328,7 @@ class GateCache:
 
 def _lines(answers: Iterable[tuple[str, GateOutcome]]) -> bytes:
     return b"".join(
-        json.dumps(
-            {
-                "key": key,
-                "answer": outcome.answer,
-                "provider": outcome.provider,
-                "model": outcome.model,
-                "probability": outcome.probability,
-                "reason": outcome.reason[:200],
-            },
-            separators=(",", ":"),
-        ).encode()
-        + b"\n"
+        json.dumps({"key": key, **asdict(replace(outcome, reason=outcome.reason[:200]))}).encode() + b"\n"
         for key, outcome in answers
     )
 
