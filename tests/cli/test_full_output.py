@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the
 
 @pytest.mark.parametrize(
     "words",
-    [("topics", "list"), ("config", "list", "--json"), ("compile", "hello"), ("--help",), ("review", "list")],
+    [("config", "list", "--json"), ("compile", "hello"), ("--help",)],
     ids=lambda words: words[0],
 )
 def test_a_full_output_device_is_a_one_line_error(tmp_path: Path, words: tuple[str, ...]) -> None:

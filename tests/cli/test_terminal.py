@@ -149,11 +149,16 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     assert terminal.process.exitstatus == 0
 
 
-def test_the_workbench_exits_when_its_terminal_closes_without_a_signal(quick: Path, tmp_path: Path) -> None:
+def test_the_workbench_draws_only_changes_and_exits_when_its_terminal_closes_without_a_signal(
+    quick: Path, tmp_path: Path
+) -> None:
     """As under ``make``: the session leader gets the signal and keeps waiting."""
     number = tmp_path / "number"
-    terminal = NestedTerminal([str(quick), str(number)], 80, 24)
-    terminal.until(lambda text: "1 feed" in text, "the workbench")
+    terminal = NestedTerminal([str(quick), str(number)], 120, 40)
+    terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
+    end = time.monotonic() + 60
+    while terminal.read(1.5):
+        assert time.monotonic() < end, "it keeps drawing although nothing changes"
     _wait_until(lambda: number.exists() and bool(number.read_text()))
     workbench = int(number.read_text())
     terminal.process.ptyproc.fileobj.close()
@@ -182,11 +187,3 @@ def test_a_dumb_terminal_is_refused_with_a_hint(start: Start, quick: Path) -> No
     written = terminal.process.before or b""
     assert b"autopoiesis trace" in written and b"\x1b" not in written
     assert terminal.process.exitstatus == 1
-
-
-def test_nothing_is_drawn_while_nothing_changes(start: Start, quick: Path) -> None:
-    terminal = start("open", quick)
-    terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
-    end = time.monotonic() + 60
-    while terminal.read(1.5):
-        assert time.monotonic() < end, "it keeps drawing"

@@ -40,28 +40,11 @@ def wait_for_exit(terminal: Terminal) -> tuple[int | None, bytes]:
     return terminal.process.exitstatus, terminal.raw + (terminal.process.before or b"")
 
 
-def test_keys_typed_after_the_quit_key_are_ignored(bench: Open) -> None:
-    terminal = bench()
-    terminal.process.send("tqqsL\x10")
-    code, written = wait_for_exit(terminal)
-    assert code == 0
-    assert b"Traceback" not in written and b"NoMatches" not in written
-    assert written.rstrip().endswith(b"\x1b[?1006l")
-
-
-def test_sigquit_restores_the_terminal(bench: Open) -> None:
-    terminal = bench()
-    terminal.process.kill(signal.SIGQUIT)
-    code, written = wait_for_exit(terminal)
-    assert code == 128 + signal.SIGQUIT
-    assert written.rindex(b"\x1b[?1049l") > written.rindex(b"\x1b[?1049h")
-
-
 def _contains_all(words: tuple[str, ...], text: str) -> bool:
     return all(word in text for word in words)
 
 
-def test_neither_an_editor_that_cannot_start_nor_its_signals_end_the_workbench(
+def test_neither_an_editor_that_cannot_start_nor_its_signals_end_the_workbench_but_its_own_do(
     bench: Open, tmp_path: Path
 ) -> None:
     """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim handles both itself."""
@@ -85,9 +68,13 @@ def test_neither_an_editor_that_cannot_start_nor_its_signals_end_the_workbench(
     )
     terminal.process.send("1?")
     terminal.until(lambda text: "Go to the digest" in text, "the help in the running workbench")
+    terminal.process.kill(signal.SIGQUIT)
+    code, written = wait_for_exit(terminal)
+    assert code == 128 + signal.SIGQUIT
+    assert written.rindex(b"\x1b[?1049l") > written.rindex(b"\x1b[?1049h")
 
 
-def test_a_paste_is_inserted_as_text_and_triggers_no_keys(bench: Open) -> None:
+def test_a_paste_is_inserted_as_text_and_keys_typed_after_the_quit_key_are_ignored(bench: Open) -> None:
     terminal = bench()
     terminal.process.send("\x1b[200~T\x1bTq\rq\x1b[201~")
     terminal.process.send("i")
@@ -107,3 +94,10 @@ def test_a_paste_is_inserted_as_text_and_triggers_no_keys(bench: Open) -> None:
     assert "theme" not in terminal.text
     terminal.process.send("\r")
     terminal.until(lambda text: "tried" in text, "the kept message")
+    terminal.process.send("\x1b")
+    terminal.until(lambda text: "esc back" not in text, "the live view")
+    terminal.process.send("tqqsL\x10")
+    code, written = wait_for_exit(terminal)
+    assert code == 0
+    assert b"Traceback" not in written and b"NoMatches" not in written
+    assert written.rstrip().endswith(b"\x1b[?1006l")

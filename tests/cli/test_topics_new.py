@@ -80,17 +80,10 @@ def test_past_messages_are_labelled_by_id_and_the_figures_move(apo: Command, sam
     assert (cleared["precision"], cleared["labelled"]) == (1.0, 1)
     unknown = apo("-C", sample, "topics", "replay", "release", "--yes", "ffffffff")
     assert unknown.code == 1 and "no message of the list has the id ffffffff" in unknown.err
-
-
-def test_a_label_shows_how_far_it_moved_the_score(apo: Command, sample: Path) -> None:
-    first = apo("-C", sample, "topics", "replay", "release", "--json").json["rows"][0]
-    said = apo("-C", sample, "topics", "replay", "release", "--no", first["id"]).out
-    moved = re.search(rf"{first['id'][:10]}\s+noise\s+(\S+) → (\S+)\s+(fires|does not fire)", said)
+    said = apo("-C", sample, "topics", "replay", "release", "--no", second).out
+    moved = re.search(rf"{second[:10]}\s+noise\s+(\S+) → (\S+)\s+(fires|does not fire)", said)
     assert moved is not None and float(moved[2]) < float(moved[1]) < 1
-    assert "1 label so far" in said and "of the other messages it now fires on" in said
-
-
-def test_the_list_says_how_many_rows_it_left_out(apo: Command, sample: Path) -> None:
+    assert "labels so far" in said and "of the other messages it now fires on" in said
     shown = apo("-C", sample, "topics", "replay", "release", "--limit", "2").out
     assert "2 of " in shown and "--limit shows more" in shown and "--yes ID --no ID" in shown
 

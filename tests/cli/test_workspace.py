@@ -86,7 +86,11 @@ def test_the_sample_needs_an_empty_folder(apo: Command, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt"]
 
 
-def test_today_sets_the_last_day_of_the_sample(apo: Command, tmp_path: Path) -> None:
+def test_today_sets_the_last_day_of_the_sample(
+    apo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The days are lived through in the tests of the sample and of the demo.
+    monkeypatch.setattr("engine.agents.sample_days.live_through", lambda root: None)
     root = tmp_path / "memory"
     assert apo("init", "--sample", root, "--today", "2031-01-02").code == 0
     assert "In force: told to agents (2)" in apo("-C", root, "rules").out, "it has learned its rules"

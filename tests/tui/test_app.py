@@ -72,13 +72,25 @@ class FakeWorkbench(Terminal):
     program = ("-c", SCRIPT)
 
 
-@pytest.mark.parametrize("keys", ["j", ":"])
-def test_keys_typed_before_the_first_paint_wait_for_it(tmp_path: Path, keys: str) -> None:
+def end_by_signal(child: pexpect.spawn, number: int) -> None:
+    """The terminal is restored and the exit code says why."""
+    child.kill(number)
+    child.expect_exact("\x1b[?1049l")
+    child.expect(pexpect.EOF)
+    child.wait()
+    assert child.exitstatus == 128 + number
+
+
+@pytest.mark.parametrize(("keys", "number"), [("j", signal.SIGTERM), (":", signal.SIGHUP)])
+def test_keys_typed_before_the_first_paint_wait_for_it_and_signals_restore_the_terminal(
+    tmp_path: Path, keys: str, number: int
+) -> None:
     terminal = FakeWorkbench([str(tmp_path)], 80, 24, HOME=str(tmp_path))
     try:
         terminal.until(lambda _: b"\x1b[?2004h" in terminal.raw, "that keys are no longer echoed")
         terminal.process.send(keys + "i" * (keys != "i") + "typed ahead")
         terminal.until(lambda text: "typed ahead" in text, "what was typed")
+        end_by_signal(terminal.process, number)
     finally:
         terminal.close()
 
@@ -116,17 +128,6 @@ def test_it_draws_again_after_resuming_and_restores_the_terminal_on_q(tmp_path: 
         child.wait()
         assert child.exitstatus == 0
     assert log.read_bytes() == b""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_signals_restore_the_terminal(tmp_path: Path, number: int) -> None:
-    with spawn_workbench(tmp_path) as child:
-        child.expect("following")
-        child.kill(number)
-        child.expect_exact("\x1b[?1049l")
-        child.expect(pexpect.EOF)
-        child.wait()
-        assert child.exitstatus == 128 + number
 
 
 def test_a_command_is_stopped_from_its_page_and_on_quit(tmp_path: Path) -> None:
