@@ -158,6 +158,28 @@ def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
     assert not read_chats(started, "x.md") and is_chat(started, "x.md")
 
 
+def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> None:
+    def typed(text: str, session: str) -> str:
+        record = {"display": text, "pastedContents": {}, "timestamp": 1771264860000, "project": "/w"}
+        return json.dumps({**record, "sessionId": session})
+
+    history = [
+        typed("/exit", "a"),
+        typed("/usage", "a"),
+        typed("/ultra where are the results?", "b"),
+        typed("hi", "c"),
+    ]
+    found = read_chats("\n".join(history).encode(), "history.jsonl")
+    assert [said(chat) for chat in found] == [
+        [("user", "/ultra where are the results?")],
+        [("user", "hi")],
+    ]
+    assert [chat.left_out for chat in found] == [{"commands": 2}, {}]
+    assert not read_chats(history[0].encode(), "history.jsonl") and is_chat(
+        history[0].encode(), "history.jsonl"
+    )
+
+
 def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
     persona = "jupyter-ai-personas::jupyter_ai::Claude"
     users = {"c00bf7": {"bot": False, "name": "Aoede"}, "bot-1": {"bot": True}}

@@ -7,6 +7,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from engine.errors import ImportFailed
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.databases import with_log
 from engine.transcripts.chats.read import is_chat, read_chats
@@ -139,6 +142,63 @@ def test_cursors_chats_and_composers_are_read(tmp_path: Path) -> None:
         "c2": [("user", "three"), ("agent", "four")],
     }
     assert found["c1"].title == "Old" and found["c1"].started is not None
+
+
+def test_gooses_sessions_are_read(tmp_path: Path) -> None:
+    def message(
+        number: int, session: str, role: str, *found: dict[str, Any], hidden: bool = False
+    ) -> tuple[str, tuple[Any, ...]]:
+        about = json.dumps({"userVisible": not hidden})
+        return "messages", (number, session, role, json.dumps(found), 1764694735 + number, about)
+
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    call = {"type": "toolRequest", "toolCall": {"value": {"name": "shell", "arguments": {"command": "ls"}}}}
+    data = database(
+        tmp_path / "sessions.db",
+        (
+            "CREATE TABLE sessions (id TEXT, description TEXT, session_type TEXT, working_dir TEXT,"
+            " created_at TEXT)",
+            "CREATE TABLE messages (id INTEGER, session_id TEXT, role TEXT, content_json TEXT,"
+            " created_timestamp INTEGER, metadata_json TEXT)",
+        ),
+        [
+            ("sessions", ("20251202_1", "T", "user", "/w", "2025-12-02 16:58:55")),
+            ("sessions", ("20251202_2", "Sub", "sub_agent", "/w", "2025-12-02 16:59:55")),
+            message(1, "20251202_1", "user", text("one")),
+            message(2, "20251202_1", "assistant", text("two"), call),
+            message(3, "20251202_1", "user", {"type": "toolResponse", "toolResult": {}}),
+            message(4, "20251202_1", "user", text("a summary"), hidden=True),
+            message(5, "20251202_1", "user", text("three")),
+            message(6, "20251202_2", "user", text("find it")),
+        ],
+    )
+    (found,) = read_chats(data, "sessions.db")
+    assert (found.format, found.title, found.cwd) == ("goose", "T", "/w")
+    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "three")]
+    assert [block.name for block in found.turns[1].blocks if isinstance(block, ToolCall)] == ["shell"]
+    assert found.left_out == {"tool-output": 1, "injected": 1}
+
+
+def test_open_webuis_database_is_read_if_it_is_of_one_person(tmp_path: Path) -> None:
+    def chat(name: str, person: str) -> tuple[str, tuple[Any, ...]]:
+        asked = {"id": "a", "parentId": None, "childrenIds": ["b"], "role": "user", "content": name}
+        said = {"id": "b", "parentId": "a", "childrenIds": [], "role": "assistant", "content": "two"}
+        value = {"history": {"currentId": "b", "messages": {"a": asked, "b": said}}, "models": ["m"]}
+        return "chat", (name, person, f"Title {name}", json.dumps(value), 1744170831)
+
+    tables = ("CREATE TABLE chat (id TEXT, user_id TEXT, title TEXT, chat TEXT, created_at INTEGER)",)
+    data = database(tmp_path / "webui.db", tables, [chat("one", "p"), chat("three", "p")])
+    found = read_chats(data, "webui.db")
+    assert [(each.format, each.session_id, each.title) for each in found] == [
+        ("open-webui", "one", "Title one"),
+        ("open-webui", "three", "Title three"),
+    ]
+    assert said(found[0]) == [("user", "one"), ("agent", "two")]
+    several = database(tmp_path / "other.db", tables, [chat("one", "p"), chat("three", "q")])
+    with pytest.raises(ImportFailed, match="several people"):
+        read_chats(several, "webui.db")
 
 
 def test_changes_that_are_not_merged_yet_are_read(tmp_path: Path) -> None:

@@ -132,10 +132,9 @@ def test_what_is_found_but_not_read_is_said_with_the_way_to_import_it(
     (home / "data" / "opencode" / "opencode.db").write_bytes(b"SQLite format 3\0")
     shown = apo("-C", sample, "import").out
     assert "autopoiesis import ~/data/opencode/opencode.db" in shown
-    (home / "data" / "goose" / "sessions").mkdir(parents=True)
-    (home / "data" / "goose" / "sessions" / "sessions.db").touch()
+    (home / "data" / "zed" / "threads").mkdir(parents=True)
     shown = apo("-C", sample, "import").out
-    assert "Goose's store cannot be read; to import from it: goose session export" in shown
+    assert "Zed's store cannot be read; to import from it: open a thread as Markdown" in shown
     skipped = apo("-C", sample, "import", home / "data" / "opencode" / "opencode.db").out
     assert "it is the database of a program that is not known, or damaged" in skipped
 

@@ -1,4 +1,4 @@
-"""Reads conversations in SQLite: Crush's and the first opencode's database, opencode's, and Cursor's.
+"""Reads conversations in SQLite: of Crush and the first opencode, opencode, Cursor, Goose and Open WebUI.
 
 A database is a stranger's file: it is opened in memory, and nothing in its schema is run.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from engine.errors import ImportFailed
 from engine.transcripts.chats import opencode, records
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.shape import OUTPUT, calls, objects
@@ -23,11 +24,12 @@ from engine.transcripts.turn import COMMAND
 MAGIC = b"SQLite format 3\0"
 """How a database begins."""
 
-NAMES = ("crush.db", "opencode.db", "state.vscdb")
+NAMES = ("crush.db", "opencode.db", "sessions.db", "state.vscdb", "webui.db")
 """File names of databases that contain conversations."""
 
 _MODES = slice(18, 20)  # of the header: whether changes are in a file beside it
 _JOURNAL = b"\x01\x01"
+_COLUMNS = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
 _INIT = ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands")
 """What ``/init`` of Crush writes: how the text begins, and its second line."""
 
@@ -57,11 +59,9 @@ def read(data: bytes) -> Iterator[Chat]:
         for setting in ("trusted_schema = OFF", "query_only = ON"):
             database.execute(f"PRAGMA {setting}")
         with contextlib.suppress(sqlite3.Error):
-            tables = {
-                str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            }
+            columns = {f"{row[0]}.{row[1]}" for row in database.execute(_COLUMNS)}
             for name, needed, find in LAYOUTS:
-                if needed <= tables:
+                if needed <= columns:
                     yield Chat(name, ())  # known even if nobody has said anything yet
                     yield from find(database)
 
@@ -187,9 +187,59 @@ def _bubble(bubble: Record, begun: Record) -> Record:
     return {**found, "content": [*thinking, *found["content"]], "model": model}
 
 
+def _goose(database: sqlite3.Connection) -> Iterator[Chat]:
+    messages: dict[str, list[Record]] = {}
+    for row in _rows(database, "messages", "created_timestamp, id"):
+        messages.setdefault(text_of(row, "session_id"), []).append(row)
+    for session in _rows(database, "sessions", "created_at, id"):
+        name = text_of(session, "id")
+        title = text_of(session, "description") or text_of(session, "name")
+        about = {"id": name, "title": title, "cwd": text_of(session, "working_dir")}
+        is_persons = session.get("session_type") not in ("sub_agent", "scheduled")
+        found = (message for row in messages.get(name, []) for message in _goose_message(row, is_persons))
+        yield from records.conversation(about, found, "goose")
+
+
+def _goose_message(row: Record, is_persons: bool) -> Iterator[Record]:
+    at, role = {"timestamp": row.get("created_timestamp")}, text_of(row, "role")
+    parts = objects({"parts": json_in(text_of(row, "content_json") or "[]")}, "parts")
+    is_hidden = (
+        object_of({"about": json_in(text_of(row, "metadata_json") or "{}")}, "about").get("userVisible")
+        is False
+    )
+    yield from (OUTPUT for part in parts if text_of(part, "type") == "toolResponse")
+    spoken = [part for part in parts if text_of(part, "type") in ("text", "image", "thinking")]
+    is_programs = role == "user" and (is_hidden or not is_persons)
+    if spoken:
+        yield {"role": role, "content": spoken, "synthetic": is_programs, **at}
+    used = [
+        object_of(object_of(part, "toolCall"), "value")
+        for part in parts
+        if text_of(part, "type") == "toolRequest"
+    ]
+    if used:
+        yield calls(((text_of(call, "name"), call.get("arguments")) for call in used), at)
+
+
+def _open_webui(database: sqlite3.Connection) -> Iterator[Chat]:
+    rows = [*_rows(database, "chat", "created_at, id")]
+    if len({row.get("user_id") for row in rows}) > 1:
+        raise ImportFailed(
+            "it has the chats of several people",
+            hint="export your own in Open WebUI: Settings, Data Controls",
+        )
+    for row in rows:
+        value = json_in(text_of(row, "chat"))
+        about = {key: row.get(key) for key in ("id", "title", "created_at")}
+        if isinstance(value, dict):
+            yield from records.read([({**value, **about}, 0)])
+
+
 LAYOUTS: tuple[tuple[str, frozenset[str], Callable[[sqlite3.Connection], Iterator[Chat]]], ...] = (
-    ("crush", frozenset({"sessions", "messages"}), _crush),
-    ("opencode", frozenset({"session", "message", "part"}), _opencode),
-    ("cursor", frozenset({"ItemTable"}), _cursor),
+    ("crush", frozenset({"sessions.id", "messages.parts"}), _crush),
+    ("goose", frozenset({"sessions.id", "messages.content_json"}), _goose),
+    ("opencode", frozenset({"session.id", "message.data", "part.data"}), _opencode),
+    ("cursor", frozenset({"ItemTable.key"}), _cursor),
+    ("open-webui", frozenset({"chat.user_id", "chat.chat"}), _open_webui),
 )
-"""Each program, the tables of its database, and how they are read."""
+"""Each program, the columns of its database, and how they are read."""

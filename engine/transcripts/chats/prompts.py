@@ -14,7 +14,7 @@ from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.session import object_of, text_of
-from engine.transcripts.turn import COMMAND
+from engine.transcripts.turn import COMMAND, Turn
 
 FILE = "history.jsonl"
 """The name of a history, in the agent's folder."""
@@ -56,12 +56,19 @@ def read(records: Iterable[Record]) -> Iterator[Chat]:
             elif content := text_of(paste, "content"):
                 chat.paste("user", content, at)
     read = [builder.chat(kind) for kind, builder in chats.values()]
-    spoken = [found for found in read if any(turn.kind != COMMAND for turn in found.turns)]
+    spoken = [found for found in read if any(map(_has_words, found.turns))]
     commands = sum(len(found.turns) for found in read) - sum(len(found.turns) for found in spoken)
+    if read and not spoken:
+        yield replace(read[0], turns=())
     for found in spoken:
         left_out = {**found.left_out, "commands": commands} if commands else found.left_out
         yield replace(found, prompts_only=True, left_out=left_out)
         commands = 0
+
+
+def _has_words(turn: Turn) -> bool:
+    """Whether a turn is more than a command's name."""
+    return turn.kind != COMMAND or len(turn.text.split(maxsplit=1)) > 1
 
 
 def names_session(chat: Chat) -> bool:

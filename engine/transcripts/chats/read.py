@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from engine.errors import ImportFailed
 from engine.store.header import BOM
 from engine.transcripts.chats import (
     aider,
@@ -73,7 +74,10 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
         return Transcript(name, "", "", "", "", {}, ())
     if is_text and _is_own(data):
         return parse(data, name)
-    chats = read_chats(data, name)
+    try:
+        chats = read_chats(data, name)
+    except ImportFailed:
+        return None
     if not chats:
         return None
     first = chats[0]
@@ -102,6 +106,9 @@ def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     Cline and Copilot export, Gemini CLI, exports of ChatGPT and Claude.ai, opencode, prompt histories of
     Claude Code and Codex, the programs in ``layouts``, ``agent_logs`` and ``databases``, JSON or JSON Lines
     with a role per message, and texts that label speakers with headings, names or timestamps.
+
+    Raises:
+        ImportFailed: It has the conversations of several people.
     """
     return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
 

@@ -32,7 +32,7 @@ STORES = (
     Store("OpenHands", (".openhands/conversations",)),
     Store("Kimi's command line", (".kimi/sessions",)),
     Store("Zed", (".local/share/zed/threads",), "open a thread as Markdown, and save it"),
-    Store("Goose", (".local/share/goose/sessions/sessions.db",), "goose session export --format markdown"),
+    Store("Goose", (".local/share/goose/sessions/sessions.db",)),
     Store("Windsurf", (".codeium/windsurf/cascade",), "use Download Trajectory in Cascade's menu"),
     Store("Antigravity", (".gemini/antigravity/conversations",), "use Export in the conversation's menu"),
     Store("Amp", (".local/share/amp/threads",), "amp threads markdown ID > FILE.md"),
