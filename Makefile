@@ -39,18 +39,19 @@ run: setup
 # Without bytecode, each of hundreds of processes would compile the program again.
 test pytest sweep explore: export PYTHONDONTWRITEBYTECODE :=
 
-# Beside the lint, as collecting the tests and half of the lint use one CPU.
+# Beside the lint, half of which uses one CPU.
 test: setup-dev
 	@$(MAKE) --jobs=2 lint pytest
 
+# Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 pytest: setup-dev
-	@$(BIN)/python -m pytest --forks
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 sweep: setup-dev
 	@$(BIN)/python -m pytest -n 0 -s -m thorough
 
 explore: setup-dev
-	@$(BIN)/python -m pytest --forks -m hypothesis --hypothesis-profile=explore
+	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=explore
 
 lint: setup-dev
 	@$(BIN)/ruff check .

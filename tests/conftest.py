@@ -31,7 +31,6 @@ from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
 from engine.workspace.initialise import initialise
-from tests.forks import Forks
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
 # `make explore` searches for new ones. It also explains failures, for which every line is traced. How long
@@ -260,15 +259,6 @@ def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--forks", action="store_true", help="run the tests in several forks of this process")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--forks"):
-        config.pluginmanager.register(Forks(config, pytest_xdist_auto_num_workers()))
 
 
 def pytest_collection_finish() -> None:
