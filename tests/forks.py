@@ -5,6 +5,7 @@ Collecting all tests takes as long as running a thousand of them, and pytest-xdi
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import signal
@@ -16,6 +17,10 @@ import pytest
 
 ONE_BY_ONE = 0.1
 """The share of tests given out one by one, so that all workers end together; before them, whole files."""
+MANY = 1_000
+"""Tests of which some surely need each of the packages below."""
+SLOW_IMPORTS = ("anthropic", "openai")
+"""Imported by no test file, but by the program in each worker; once here is enough."""
 _NUMBER = 4
 """Bytes of a group's number in the pipe from which the workers take their work."""
 
@@ -30,6 +35,9 @@ class Forks:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.testsfailed or self.config.option.collectonly or len(session.items) < 2:
             return None  # as without this plugin
+        if len(session.items) > MANY:
+            for name in SLOW_IMPORTS:
+                importlib.import_module(name)
         groups = list(_groups(session.items))
         work, given = os.pipe()
         os.write(given, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(groups))))
