@@ -16,7 +16,7 @@ import pytest
 from engine.search.database import open_reader, open_writer
 from tests.cli.conftest import Command
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(150)
 
 SECRET = "ssh-rsa AAAAB3 zanzibar@outside\n"
 
