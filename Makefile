@@ -41,7 +41,7 @@ test pytest sweep explore: export PYTHONDONTWRITEBYTECODE :=
 
 # Beside the lint, as collecting the tests and half of the lint use one CPU.
 test: setup-dev
-	@$(MAKE) --jobs=2 lint pytest
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest
 
 pytest: setup-dev
 	@$(BIN)/python -m pytest --forks
