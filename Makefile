@@ -41,7 +41,7 @@ test pytest sweep explore: export PYTHONDONTWRITEBYTECODE :=
 
 # Beside the lint, half of which uses one CPU.
 test: setup-dev
-	@$(MAKE) --jobs=2 lint pytest
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest
 
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 pytest: setup-dev

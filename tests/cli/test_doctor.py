@@ -18,8 +18,14 @@ def git(root: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-@pytest.mark.parametrize("command", [("commit",), ("rules", "add", "Always use UTC.")])
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("index.lock", ("rules", "add", "Always use UTC.")),
+        ("HEAD.lock", ("commit",)),
+        ("refs/heads/main.lock", ("commit",)),
+    ],
+)
 def test_a_lock_of_a_dead_git_is_named_and_the_next_commit_removes_it(
     apo: Command, tmp_path: Path, name: str, command: tuple[str, ...]
 ) -> None:
