@@ -78,8 +78,10 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "always": expression(
-        r"\b(?:always|never|ever|every ?time|any ?time|whenever|everywhere|each time|nie wieder"
-        r"|jedes mal|à chaque|cada vez|ogni volta)\b",
+        r"\b(?:always|never|every ?time|any ?time|whenever|everywhere|each time|nie wieder"
+        r"|jedes mal|à chaque|cada vez|ogni volta)\b"
+        r"|\b(?:no|not|nor|nobody|nothing|none|(?:do|should|must|may|ca|wo|need)n['’]?t|cannot|without|stop)"
+        r"\b.*\bever\b",
         _I,
     ),
     "starts": expression(

@@ -243,7 +243,7 @@ def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:
     )
     assert logged["high"].label[0] is None, "an offer is no answer"
     assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == (
-        "near chance",
+        "not offered",
         "dropped",
         False,
     )

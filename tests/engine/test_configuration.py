@@ -106,7 +106,7 @@ def lines_changed(before: str, after: str) -> list[str]:
         (
             "watchers.policy.high.activate",
             "0.5",
-            ["+ watchers:", "+   policy:", "+     high:", "+       activate: 0.5", "+       gate: 0.08"],
+            ["+ watchers:", "+   policy:", "+     high:", "+       activate: 0.5", "+       gate: 0.06"],
         ),
     ],
 )

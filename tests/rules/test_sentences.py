@@ -53,6 +53,8 @@ remember to always update the docs when you change a flag
 keep functions under 40 lines, that's our rule
 """.strip().split("\n")
 TALK = """
+best test runner ever
+you are the best assistant I ever had
 can we add a test for this?
 rename `old_name` to `new_name` in src/a.py and src/b.py now
 every user must have an email address

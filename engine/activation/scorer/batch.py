@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from scipy import sparse
 
-from engine.activation.scorer.evidence import LEAST_LOGIT, directness_of, weight_of
+from engine.activation.scorer.evidence import directness_of, with_hits
 from engine.activation.scorer.fitted import MEANING_SHARE, PARTS_SHARE, Fitted, places_in, trigger_code
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
@@ -186,8 +186,7 @@ def _shares(totals: Floats, messages: Sequence[tuple[str, Hits]], known: Known) 
             place = known.places[name]
             taught = float(known.fitted.taught[place])
             rest = numpy.logaddexp.reduce(numpy.delete(before, place))
-            lifted = max(before[place], rest + LEAST_LOGIT)
-            totals[row, place] = lifted + weight_of(known.topics[name], hits[name], words, taught)
+            totals[row, place] = with_hits(before[place], rest, known.topics[name], hits[name], words, taught)
     shares = numpy.exp(totals - totals.max(axis=1, keepdims=True))
     found: Floats = (shares / shares.sum(axis=1, keepdims=True)).astype(numpy.float32)
     return found

@@ -25,6 +25,8 @@ COVERING = 1.5
 """Log-odds of hits that cover every content word of the message."""
 FEW, MANY = 5, 20
 """Up to so many messages taught the hits count in full, from so many on only what the regression learnt."""
+AGAINST = 10
+"""So many of them is a message that a person labelled as noise: it may have been a trigger's mistake."""
 HEAD_WORDS = 5
 """Words before a hit in its clause, at most, for the clause to be about it: "please deploy the app"."""
 IN_PASSING = 0.5
@@ -34,20 +36,32 @@ _CLAUSE_END = expression(r"[.!?\n,;:—()\"“。！？，、；：]")
 _BEFORE = 200
 
 
-def weight_of(
-    topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str], taught: float
+def with_hits(
+    before: float,
+    rest: float,
+    topic: Topic,
+    hits: Sequence[TriggerHit],
+    message_words: frozenset[str],
+    taught: float,
 ) -> float:
-    """The log-odds that a topic's hits add.
+    """The log-odds of a topic, up to a constant, with its hits.
 
     Args:
+        before: The same without them.
+        rest: The same of everything else together.
         message_words: ``content_words`` of the message.
-        taught: The number of messages that the topic was fitted with.
+        taught: As ``Fitted.taught``.
     """
+    share = min(1.0, max(0.0, (MANY - taught) / (MANY - FEW)))
+    lifted = before + share * max(0.0, rest + LEAST_LOGIT - before)
+    return lifted + share * _weight(topic, hits, message_words)
+
+
+def _weight(topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str]) -> float:
     # Only hits in the message's direction are passed, so a trigger for the output has fired on output.
     strongest = max(KINDS[kind_of(topic, hit, "output")] for hit in hits)
     covered = frozenset[str]().union(*(content_words(hit.matched) for hit in hits))
-    share = min(1.0, max(0.0, (MANY - taught) / (MANY - FEW)))
-    return share * (strongest + (COVERING if message_words <= covered else 0.0))
+    return strongest + (COVERING if message_words <= covered else 0.0)
 
 
 def directness_of(text: str, hits: Iterable[TriggerHit]) -> float:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import randomized_svd
 
+from engine.activation.scorer.evidence import AGAINST
 from engine.activation.scorer.fitted import MEANING_SHARE, PARTS_SHARE, Fitted, trigger_code
 from engine.activation.scorer.texts import REFUSED, TopicTexts, refused_in, rows_of
 from engine.activation.scorer.words import Terms, terms_of, words_of
@@ -86,8 +87,12 @@ def fit(
         weights=kept,
         vectors=(meaning.T @ per_row).astype(numpy.float32),
         base=base.astype(numpy.float32),
-        taught=numpy.array([len({*topic.examples, *topic.useful}) for topic in topics], dtype=numpy.float32),
+        taught=numpy.array([*map(_taught, topics)], dtype=numpy.float32),
     )
+
+
+def _taught(topic: TopicTexts) -> int:
+    return len({*topic.examples, *topic.useful}) + AGAINST * len(topic.noise)
 
 
 def _table(

@@ -40,7 +40,7 @@ class Fitted:
     weights: Floats  # float32
     vectors: Floats  # float32 ``[D, T + 1]``
     base: Floats  # float32 ``[T + 1]``
-    taught: Floats  # float32 ``[T]``: how many examples and useful messages each topic was fitted with
+    taught: Floats  # float32 ``[T]``: messages each topic was taught with, a noise label for ``AGAINST``
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:

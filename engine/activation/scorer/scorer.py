@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.evidence import LEAST_LOGIT, directness_of, weight_of
+from engine.activation.scorer.evidence import directness_of, with_hits
 from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.known import Known
@@ -239,10 +239,9 @@ class CalibratedScorer:
         words = content_words(text) if hits else frozenset()
         for name in hits.keys() & known.topics.keys():
             rest = _sum_of(of for other, of in before.items() if other != name)
-            lifted = max(before[name], rest + LEAST_LOGIT)
             place = known.places.get(name)
             taught = 0.0 if place is None else float(known.fitted.taught[place])
-            totals[name] = lifted + weight_of(known.topics[name], hits[name], words, taught)
+            totals[name] = with_hits(before[name], rest, known.topics[name], hits[name], words, taught)
             added[name] = totals[name] - before[name]
         self._last = last = _Last(text, dict(hits), known.fitted, parts, added, _logits(totals))
         return last

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.activation.scorer.evidence import FEW, HEAD_WORDS, IN_PASSING, MANY, directness_of, weight_of
+from engine.activation.scorer.evidence import (
+    FEW,
+    HEAD_WORDS,
+    IN_PASSING,
+    LEAST_LOGIT,
+    MANY,
+    directness_of,
+    with_hits,
+)
 from engine.activation.trace import TriggerHit
 from engine.topics.model import Trigger
 from tests.activation.support import topic
@@ -45,8 +53,9 @@ def test_hits_count_less_the_more_a_topic_was_taught() -> None:
     deploy = topic("deploy", triggers=(Trigger("keywords", words=("deploy",)),))
     text = "deploy it"
 
-    def weight(taught: float) -> float:
-        return weight_of(deploy, [hit(text, "deploy")], frozenset({"deploy"}), taught)
+    def logit(taught: float, before: float = -9.0) -> float:
+        return with_hits(before, 0.0, deploy, [hit(text, "deploy")], frozenset({"deploy"}), taught)
 
-    assert weight(0) == weight(FEW) > weight((FEW + MANY) / 2) > weight(MANY) == weight(2 * MANY) == 0
-    assert weight((FEW + MANY) / 2) == pytest.approx(weight(0) / 2)
+    assert logit(0) == logit(FEW) > LEAST_LOGIT
+    assert logit(FEW) > logit((FEW + MANY) / 2) > logit(MANY) == logit(2 * MANY) == -9.0
+    assert logit((FEW + MANY) / 2, 0.0) == pytest.approx(logit(0, 0.0) / 2)
