@@ -70,7 +70,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     "onward": expression(
         r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward"
         r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
-        r"|as a (?:general )?rule|by default|for future reference|next time|at all times|without"
+        r"|as a (?:general )?rule|for future reference|next time|at all times|without"
         r" exception|across the board|as of (?:now|today)"
         r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no"
         r"|stop)\b.*\b(?:again|any ?more)\b"
@@ -105,8 +105,18 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     ),
     "remember": expression(
         r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind"
-        r"|don['’]?t (?:ever )?forget|note that|merke?|denk dran|n['’]oublie pas|recuerda"
+        r"|don['’]?t (?:ever )?forget|merke?|denk dran|n['’]oublie pas|recuerda"
         r"|lembre)\b",
+        _I,
+    ),
+    "every": expression(
+        rf"^(?:please |and |also |so |but )*(?:every|each|all|any)\s+(?:\w+\s+){{0,3}}?{_WORK}\s+(?:\w+ )?"
+        r"(?:must|needs?|has to|have to|should|shall|gets?|goes?)\b",
+        _I,
+    ),
+    "note": expression(
+        r"^(?:please |and |also |do |so |but |pls |always )*note (?:that|this)\b|\bby default\b"
+        r"|\b(?:not allowed|prohibited|unacceptable|mandatory|obligatory)\b",
         _I,
     ),
     "contrast": expression(
@@ -115,9 +125,15 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|\bonly [\w.'`/-]+$",
         _I,
     ),
+    "unless": expression(
+        r"\b(?:unless|without)\s+(?:(?:i|we)\s+(?:\w+ly\s+)?(?:tell|ask|say|request|approve|allow)\b"
+        r"|(?:you(?:['’]re| are)\s+)?(?:\w+ly\s+)?(?:told|asked|requested|instructed|allowed)\b"
+        r"|(?:asking|checking with|telling) (?:me|us|first)\b"
+        r"|(?:my|our|explicit) (?:\w+ )?(?:ok|okay|approval|permission|consent|confirmation)\b)",
+        _I,
+    ),
     "banned": expression(
-        r"\b(?:banned|forbidden|not allowed|off limits|prohibited|unacceptable|mandatory"
-        r"|obligatory|verboten|interdit|prohibid\w+|vietat\w+)\b",
+        r"\b(?:banned|forbidden|off limits|verboten|interdit|prohibid\w+|vietat\w+)\b",
         _I,
     ),
     "stop": expression(
@@ -248,6 +264,15 @@ _POLITE = expression(
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
+_EXPRESS = frozenset(
+    {"onward", "always", "starts", "convention", "remember", "banned", "unless", "elsewhere", "every"}
+)
+"""The forms that say so in any conversation; the others also say what the work at hand has to look like."""
+_ONE_PLACE = expression(
+    r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
+    r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
+)
+"""Names a file or folder."""
 _WEAKER = expression(
     r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
     r"|hard rule|non[- ]negotiable|in general|generally|usually"
@@ -313,6 +338,8 @@ class Verdict:
     why: str = ""  # what forbids to take it for a rule; empty for nothing
     says_so: int = 1  # in how many ways it says plainly that it holds on
 
+    is_express: bool = False  # one of these ways cannot mean the work at hand alone
+
     @property
     def is_plain(self) -> bool:
         """Whether it plainly states a rule."""
@@ -334,7 +361,8 @@ def judged(sentence: str) -> Verdict:
     parts = [math.exp(score - top) for score in scores]
     whole = sum(parts)
     why, says_so = _said(sentence)
-    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, why, says_so)
+    is_express = says_so > 1 or any(_SAYS[name].search(sentence) for name in _EXPRESS)
+    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, why, says_so, is_express)
 
 
 def _said(sentence: str) -> tuple[str, int]:
@@ -354,9 +382,11 @@ def _said(sentence: str) -> tuple[str, int]:
         return LIMITED, 0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0
-    ways = sum(form.search(sentence) is not None for name, form in _SAYS.items() if name not in _LESS_PLAIN)
+    ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
+    if ways and not ways & _EXPRESS - {"every"} and _ONE_PLACE.search(sentence):
+        return LIMITED, 0
     if ways:
-        return "", 0 if is_question else ways
+        return "", 0 if is_question else len(ways)
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0
     return ("", 0) if _WEAKER.search(sentence) or _SAYS["elsewhere"].search(sentence) else (NOT_SAID, 0)

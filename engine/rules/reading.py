@@ -27,6 +27,7 @@ from engine.startup.lazy import expression
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
 from engine.store.zone import local_day
+from engine.transcripts.chats.formats import CHATS
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.injected import strip_injected
@@ -206,6 +207,8 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     project, before = project_of(files.workspace.resolve(path)), ""
     heard: list[str] = []
     said: list[Statement] = []
+    channel = transcript.header.get("channel", "")
+    is_work = channel not in CHATS or any(turn.tools for turn in transcript.turns)
     for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
         if turn.role != "user":
@@ -219,13 +222,17 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
         own = f"{before}\n{message}" if is_long else f"{at:%F %H:%M}\n{message}"
         digest = hashlib.sha256(f"{project}\n{own}".encode("utf-8", "replace")).hexdigest()[:12]
         day = local_day(at, zone).isoformat() if at.year > 1 else ""
-        said += (replace(each, message=digest) for each in _statements(turn, day, heard))
+        said += (replace(each, message=digest) for each in _statements(turn, day, heard, is_work))
         before = message
-    channel = transcript.header.get("channel", "")
     return SessionRead(path, len(data), project, channel if isinstance(channel, str) else "", tuple(said))
 
 
-def _statements(turn: Turn, day: str, heard: Sequence[str]) -> Iterator[Statement]:
+def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> Iterator[Statement]:
+    """The sentences of a turn that state or may state a rule.
+
+    In an agent's session "use the queue, not the cron job" is mostly about the work at hand, so it waits
+    unless it says expressly that it holds on.
+    """
     for text, verdict in rules_in(strip_injected(typed_in(turn))):
         plain = _plain(text)
         if len(plain.split()) >= _QUOTED_WORDS and any(plain in each for each in heard):
@@ -234,8 +241,9 @@ def _statements(turn: Turn, day: str, heard: Sequence[str]) -> Iterator[Statemen
         if not verdict.is_plain and verdict.why != LIMITED:
             wish = habit(text) + _CORRECTS * (turn.kind == CORRECTION)
         if verdict.is_plain or wish >= _LEAST:
-            score = PLAIN + verdict.standing if verdict.is_plain else wish
-            yield Statement(turn.line, day, redacted(text), round(score, 2), verdict.is_plain)
+            standing = verdict.is_plain and (verdict.is_express or not is_work)
+            score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * verdict.is_plain)
+            yield Statement(turn.line, day, redacted(text), round(score, 2), standing)
     for passage in doubted_in(turn):
         for text, verdict in rules_in(strip_injected(passage.text)):
             if verdict.is_plain:

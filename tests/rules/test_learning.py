@@ -72,6 +72,14 @@ def test_a_plain_rule_is_in_force_at_once(engine: Engine, say: Say) -> None:
     assert "- never commit to main" in told(engine, "hello")
 
 
+def test_what_is_mostly_about_the_work_at_hand_waits_in_an_agents_session(engine: Engine, say: Say) -> None:
+    """In a chat, in which no agent works, the same words can only be about how to work."""
+    less_express = "use your implemented API, not the raw curl calls"
+    say("2031-01-05", less_express, "do not auto commit unless I tell you to")
+    assert in_force(engine) == ["do not auto commit unless I tell you to"]
+    assert less_express in {rule.text for rule in engine.rules.book().waiting}
+
+
 @pytest.mark.parametrize(
     ("first", "later"),
     [

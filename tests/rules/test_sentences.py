@@ -13,6 +13,8 @@ from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 
 RULES = """
+do not auto commit unless I tell you to
+nothing is deployed without my approval
 from now on, write the changelog before the release
 we always squash before we merge
 never push to main without a review

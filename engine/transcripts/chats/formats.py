@@ -13,6 +13,7 @@ class Format:
     what: str  # the file or export
     seen: str = ""  # versions of the program in real files; empty if they do not name one
     name: str = ""  # as written in ``channel``; empty for the common names ``chat`` and the program's own
+    is_chat: bool = False  # people talk there; elsewhere an agent works
 
 
 FORMATS = (
@@ -52,19 +53,23 @@ FORMATS = (
     Format("Kimi's command line", "wire logs", name="kimi"),
     Format("Qwen Code, Grok's command line", "session logs"),
     Format("Jupyter AI", "`*.chat`", name="jupyter-ai"),
-    Format("ChatGPT", "`conversations.json`", name="chatgpt"),
-    Format("Claude.ai", "`conversations.json`", name="claude-ai"),
-    Format("Gemini", "Google Takeout (JSON)", name="gemini-apps"),
-    Format("DeepSeek, Qwen, Z.ai, Grok", "exports in JSON", name="deepseek"),
-    Format("Open WebUI", "exports in JSON, `webui.db` of one person", name="open-webui"),
+    Format("ChatGPT", "`conversations.json`", name="chatgpt", is_chat=True),
+    Format("Claude.ai", "`conversations.json`", name="claude-ai", is_chat=True),
+    Format("Gemini", "Google Takeout (JSON)", name="gemini-apps", is_chat=True),
+    Format("DeepSeek, Qwen, Z.ai, Grok", "exports in JSON", name="deepseek", is_chat=True),
+    Format("Open WebUI", "exports in JSON, `webui.db` of one person", name="open-webui", is_chat=True),
     Format("LibreChat", "exports in JSON"),
-    Format("LobeChat", "exports in JSON", name="lobechat"),
-    Format("Nexus AI Chat Importer", "notes in Obsidian", seen="1.2", name="nexus"),
+    Format("LobeChat", "exports in JSON", name="lobechat", is_chat=True),
+    Format("Nexus AI Chat Importer", "notes in Obsidian", seen="1.2", name="nexus", is_chat=True),
     Format("Chat Ledger", "Markdown of Antigravity's conversations", name="chat-ledger"),
     Format("claude-code-log", "Markdown", seen="1.5", name="claude-code-log"),
-    Format("any program", "JSON with `role` and `content`; text with speakers' names", name="chat"),
+    Format(
+        "any program", "JSON with `role` and `content`; text with speakers' names", name="chat", is_chat=True
+    ),
 )
 """Every format, agents first."""
+CHATS = frozenset({"", *(each.name for each in FORMATS if each.is_chat)})
+"""The values of ``channel`` of conversations in which no agent works."""
 
 
 def table() -> str:
