@@ -135,12 +135,15 @@ def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
     assert plain(text) == []
 
 
-def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly() -> None:
-    rows = [json.loads(line) for line in (Path(__file__).parent / "unseen.jsonl").read_text().splitlines()]
+@pytest.mark.parametrize(("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42)])
+def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
+    name: str, most_wrong: int, fewest_right: int
+) -> None:
+    rows = [json.loads(line) for line in (Path(__file__).parent / f"{name}.jsonl").read_text().splitlines()]
     wrong = [row["text"] for row in rows if row["label"] != "standing" and judged(row["text"]).is_plain]
     right = [row["text"] for row in rows if row["label"] == "standing" and judged(row["text"]).is_plain]
-    assert len(wrong) <= 2, wrong
-    assert len(right) >= 45, right
+    assert len(wrong) <= most_wrong, wrong
+    assert len(right) >= fewest_right, right
 
 
 def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
