@@ -253,7 +253,7 @@ _LIMITS_ALWAYS = expression(
     r"|tonight|until (?:i|we|tomorrow|then)|for this)\b",
     _I,
 )
-_ASKS = expression(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b", _I)
+_ASKS = expression(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b|(?:有没有|为什么|是不是)", _I)
 _TAG = expression(
     r",? (?:ok(?:ay)?|right|yes|alright|please|deal|understood|got it|ja|oder|vale|d['’]accord|certo)\s*\?+$",
     _I,
@@ -306,6 +306,13 @@ _UNREAL = expression(
     _I,
 )
 """Starts a thought, an example or a report."""
+_REPORT = expression(
+    r"^(?!(?:you|we|i|please|every|each|all|any|always|never|commits?|branch|code|tests?)\b)(?:[\w'’]+ ){0,3}"
+    r"(?:(?:is|are) \w+ to )?(?:always|never)"
+    r" (?!needs|has|gets|goes|uses|starts|ends|comes|is|means|as|this|us|yes)\w+s\b",
+    _I,
+)
+"""Says what something always does: "the linter always runs before the build"."""
 _OWN_PLAN = expression(
     r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)"
     r"(?! (?:\w+ )?(?:emphasi[sz]e|stress|highlight|underline|remind|point out|mention|insist|ask|add that"
@@ -371,7 +378,11 @@ def _said(sentence: str) -> tuple[str, int]:
     is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
     if is_question and not _POLITE.match(plain):
         return QUESTION, 0
-    if _UNREAL.search(sentence) or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence)):
+    if (
+        _UNREAL.search(sentence)
+        or _REPORT.match(sentence)
+        or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
+    ):
         return "is a thought", 0
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0
