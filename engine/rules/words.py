@@ -12,7 +12,7 @@ ONWARD_ELSEWHERE = (
     r"|desde ahora|a partir de agora|daqui (?:em|para a) (?:diante|frente)|d['’]ora in (?:poi"
     r"|avanti)|vanaf nu"
     r"|voortaan|отныне|впредь|с этого момента|od teraz|bundan sonra)\b"
-    r"|从现在(?:开始|起)|以后(?:都|请|不要|要)|今後は|これからは|앞으로는?"
+    r"|从现在(?:开始|起)|(?:以后|今后|往后|从今(?:天|以后|往后)?起?)[^，。！？\n]{0,8}?(?:都|请|不要|不用|要|别|只|用|一律|必须)|今後は|これからは|앞으로는?"
 )
 """Says in other languages that something applies from now on."""
 ALWAYS_ELSEWHERE = (

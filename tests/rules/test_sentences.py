@@ -13,6 +13,8 @@ from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 
 RULES = """
+以后回答都用中文
+今后提交前必须先跑测试
 do not auto commit unless I tell you to
 nothing is deployed without my approval
 from now on, write the changelog before the release
@@ -55,6 +57,9 @@ remember to always update the docs when you change a flag
 keep functions under 40 lines, that's our rule
 """.strip().split("\n")
 TALK = """
+以后再说吧
+the linter always runs before the build
+有没有办法从现在开始保持代码不公开
 best test runner ever
 you are the best assistant I ever had
 can we add a test for this?
