@@ -264,9 +264,7 @@ _POLITE = expression(
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
-_EXPRESS = frozenset(
-    {"onward", "always", "starts", "convention", "remember", "banned", "unless", "elsewhere", "every"}
-)
+_EXPRESS = frozenset({"onward", "always", "starts", "convention", "remember", "banned", "unless", "every"})
 """The forms that say so in any conversation; the others also say what the work at hand has to look like."""
 _ONE_PLACE = expression(
     r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
@@ -367,40 +365,43 @@ def judged(sentence: str) -> Verdict:
     top = max(scores)
     parts = [math.exp(score - top) for score in scores]
     whole = sum(parts)
-    why, says_so = _said(sentence)
-    is_express = says_so > 1 or any(_SAYS[name].search(sentence) for name in _EXPRESS)
+    why, says_so, is_express = _said(sentence)
     return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, why, says_so, is_express)
 
 
-def _said(sentence: str) -> tuple[str, int]:
-    """What forbids to take a sentence for a rule, and in how many ways it says that it holds on."""
+def _said(sentence: str) -> tuple[str, int, bool]:
+    """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
+    whether expressly.
+    """
     plain = _TAG.sub("", sentence)
     is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
     if is_question and not _POLITE.match(plain):
-        return QUESTION, 0
+        return QUESTION, 0, False
     if (
         _UNREAL.search(sentence)
         or _REPORT.match(sentence)
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
-        return "is a thought", 0
+        return "is a thought", 0, False
     if _RECORDS.match(sentence):
-        return "asks to write a rule down", 0
+        return "asks to write a rule down", 0, False
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
-        return "is not a sentence", 0
+        return "is not a sentence", 0, False
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(sentence):
-        return LIMITED, 0
+        return LIMITED, 0, False
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
-        return "is too short", 0
+        return "is too short", 0, False
     ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
     if ways and not ways & _EXPRESS - {"every"} and _ONE_PLACE.search(sentence):
-        return LIMITED, 0
+        return LIMITED, 0, False
+    is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     if ways:
-        return "", 0 if is_question else len(ways)
+        counted = 0 if is_question else len(ways)
+        return "", counted, counted > 1 or is_elsewhere or bool(ways & _EXPRESS)
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
-        return NOT_SAID, 0
-    return ("", 0) if _WEAKER.search(sentence) or _SAYS["elsewhere"].search(sentence) else (NOT_SAID, 0)
+        return NOT_SAID, 0, False
+    return ("", 0, is_elsewhere) if is_elsewhere or _WEAKER.search(sentence) else (NOT_SAID, 0, False)
 
 
 @lru_cache(maxsize=1)
