@@ -126,6 +126,15 @@ def _remembered_fits() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _patient_hooks() -> Iterator[None]:
+    """Lift the limits that keep an agent from waiting, so that a slow machine changes no answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("hooks.SECONDS", "listener.SECONDS", "listener._REQUEST_S", "listener._JOIN_S"):
+            patch.setattr(f"engine.agents.{limit}", 60.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _utc() -> Iterator[None]:
     """Set the machine's time zone to UTC; a test may set another one."""

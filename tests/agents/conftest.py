@@ -17,14 +17,6 @@ def isolated_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.agents.switches.settings_folder", lambda: tmp_path / "settings")
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the limits that keep an agent from waiting, so that a slow machine changes no answer."""
-    monkeypatch.setattr("engine.agents.hooks.SECONDS", 60.0)
-    monkeypatch.setattr("engine.agents.listener._REQUEST_S", 60.0)
-    monkeypatch.setattr("engine.agents.listener._JOIN_S", 60.0)
-
-
 @pytest.fixture
 def engine(sample: Path) -> Iterator[Engine]:
     with Engine.open(sample) as opened:

@@ -25,10 +25,11 @@ def traced(pattern, flags=0):
 
 compiler.compile = traced
 from engine.engine import Engine
-from engine.agents.hooks import Hooks
+from engine.agents import hooks
 
+hooks.SECONDS = 100  # for a slow machine
 with Engine.open(sys.argv[1]) as engine:
-    told = Hooks(engine, lambda job: None).answer("claude-code", sys.stdin.buffer.read())
+    told = hooks.Hooks(engine, lambda job: None).answer("claude-code", sys.stdin.buffer.read())
 print(json.dumps({"told": bool(told), "compiled": found, "modules": sorted(sys.modules)}))
 """
 

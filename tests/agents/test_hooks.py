@@ -134,7 +134,6 @@ def test_what_a_prompt_was_given_is_matched_to_its_reply(
     more: str, engine: Engine, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.agents.call.MAX_CHARACTERS", 30_000)
-    monkeypatch.setattr("engine.agents.hooks.SECONDS", 60)
     assert agent.prompt(REVIEW + more)
     assert agent.prompt("ok, do it") == ""
     assert [(each.is_claimed, each.finished) for each in engine.injections.log.last(5)] == [(True, True)]
