@@ -134,13 +134,14 @@ def test_a_prompt_is_told_topics_if_a_search_takes_too_long(
 
 def test_a_hook_does_the_work_itself_if_the_program_that_listens_was_stopped(sample: Path) -> None:
     program = (
-        "from engine.agents import wire; wire.SECONDS = 20; from engine.agents import client; client.main()"
+        "from engine.agents import wire; wire.SECONDS = 100; from engine.agents import client;"
+        "client._HERE_PART = 0.02; client.main()"
     )
     with another_program(sample, LISTENING) as listener:
         os.kill(listener.pid, signal.SIGSTOP)
         done = subprocess.run(
             [sys.executable, "-c", program, "claude-code", "-C", str(sample)],
-            input=PROMPT, capture_output=True, timeout=60,
+            input=PROMPT, capture_output=True, timeout=250,
         )  # fmt: skip
     assert b"topic:github-pr-review" in done.stdout and done.returncode == 0
     os.unlink(wire.socket_path(str(sample)))

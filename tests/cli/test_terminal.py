@@ -63,7 +63,7 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.screen.display)
 
-    def until(self, condition: Callable[[str], bool], what: str, seconds: float = 60) -> None:
+    def until(self, condition: Callable[[str], bool], what: str, seconds: float = 120) -> None:
         """Wait for a condition of the screen; it should be complete, as the screen may be half drawn."""
         end = time.monotonic() + seconds
         while not condition(self.text):

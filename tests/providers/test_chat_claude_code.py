@@ -282,7 +282,7 @@ async def test_unlimited_output_is_aborted(claude: Install, monkeypatch: pytest.
     monkeypatch.setattr("engine.providers.claude_code.CHAT_LIMIT", 2 << 20)
     log = claude('echo $$ > "$LOG/leader"\nyes nonsense')
     with pytest.raises(SendFailed, match="wrote more than 2 MiB"):
-        await ask(ClaudeCode(purpose=CHAT))
+        await ask(ClaudeCode(purpose=CHAT), timeout=LATER)
     await wait_until_gone(log, "leader")
 
 
