@@ -25,6 +25,9 @@ PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
 TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
+AT_WORK = 0.8
+"""The same in an agent's session, where most sentences with such words are about what is being made, for one
+that does not begin with them."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
@@ -72,8 +75,10 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
         r"|as a (?:general )?rule|for future reference|next time|at all times|without"
         r" exception|across the board|as of (?:now|today)"
-        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|never|not|no"
-        r"|stop)\b.*\b(?:again|any ?more)\b"
+        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|stop)\b.*\b(?:again"
+        r"|any ?more)\b"
+        r"|^(?:\w+,? ){0,2}(?:never|no more)\b.*\bagain\b"
+        r"|\b(?:we|you|i)\b[^,;]*\bnot\b.*\b(?:again|any ?more)\b"
         rf"|{ONWARD_ELSEWHERE}",
         _I,
     ),
@@ -264,8 +269,29 @@ _POLITE = expression(
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
-_EXPRESS = frozenset({"onward", "always", "starts", "convention", "remember", "banned", "unless", "every"})
+_EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless", "every"})
 """The forms that say so in any conversation; the others also say what the work at hand has to look like."""
+_AS_A_RULE = expression(
+    r"\b(?:conventions?|polic(?:y|ies)|(?:our|my|house|general|team|project) (?:\w+ )?(?:rules?|standards?"
+    r"|practices?|style|habit))(?: \w+){0,3} (?:is|are|says?)\b"
+    r"|\b(?:is|are|that['’]s|as) (?:\w+ )?(?:the|our|my|a) (?:\w+ )?(?:rules?|convention|policy|standard"
+    r"|habit|practice)\b|^(?:\w+ ){0,3}(?:rule|convention|policy)(?: \w+){0,4}:"
+    r"|^(?:please,? )?(?:i|we) (?:\w+ly )?prefer\b",
+    _I,
+)
+"""Calls it a rule, or a preference; such a sentence may speak of one file, too."""
+_LEADS = expression(
+    r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
+    r"(?: on\w*| forward)?|going forward|moving forward|in (?:the )?future|henceforth|as of (?:now|today)"
+    r"|ab jetzt|ab sofort|künftig|immer|nie(?:mals)?|désormais|dorénavant|toujours|a partir de ahora|siempre"
+    r"|nunca|a partir de agora|sempre|d['’]ora in poi|mai|voortaan|altijd|nooit|впредь|всегда|никогда|zawsze"
+    r"|nigdy)\b"
+    r"|\b(?:unless|without) (?:(?:i|we) (?:\w+ly )?(?:tell|ask|say)"
+    r"|you(?:['’]re| are) (?:\w+ly )?(?:told|asked)|(?:asking|checking with) (?:me|us)"
+    r"|(?:my|our) (?:\w+ )?(?:ok|approval|permission|consent|confirmation))\b",
+    _I,
+)
+"""Begins with the words that make it a rule, or leaves the decision to the person."""
 _ONE_PLACE = expression(
     r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
     r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
@@ -300,7 +326,7 @@ _UNREAL = expression(
     r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
     r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
-    r"|\banything else\b",
+    r"|\banything else\b|\b(?:guaranteed|supposed|bound|likely|expected|meant|seems?) to (?:always|never)\b",
     _I,
 )
 """Starts a thought, an example or a report."""
@@ -343,12 +369,17 @@ class Verdict:
     why: str = ""  # what forbids to take it for a rule; empty for nothing
     says_so: int = 1  # in how many ways it says plainly that it holds on
 
-    is_express: bool = False  # one of these ways cannot mean the work at hand alone
+    at_work: float = math.inf  # the probability from which it is a rule in an agent's session, too
 
     @property
     def is_plain(self) -> bool:
         """Whether it plainly states a rule."""
         return not self.why and self.standing >= (SURE, PLAIN, TWICE)[min(self.says_so, 2)]
+
+    @property
+    def is_express(self) -> bool:
+        """Whether it also does in an agent's session."""
+        return self.is_plain and self.standing >= self.at_work
 
 
 @lru_cache(maxsize=16_384)
@@ -365,43 +396,46 @@ def judged(sentence: str) -> Verdict:
     top = max(scores)
     parts = [math.exp(score - top) for score in scores]
     whole = sum(parts)
-    why, says_so, is_express = _said(sentence)
-    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, why, says_so, is_express)
+    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, *_said(sentence))
 
 
-def _said(sentence: str) -> tuple[str, int, bool]:
+def _said(sentence: str) -> tuple[str, int, float]:
     """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
-    whether expressly.
+    the probability it needs in an agent's session.
     """
     plain = _TAG.sub("", sentence)
     is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
     if is_question and not _POLITE.match(plain):
-        return QUESTION, 0, False
+        return QUESTION, 0, math.inf
     if (
         _UNREAL.search(sentence)
         or _REPORT.match(sentence)
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
-        return "is a thought", 0, False
+        return "is a thought", 0, math.inf
     if _RECORDS.match(sentence):
-        return "asks to write a rule down", 0, False
+        return "asks to write a rule down", 0, math.inf
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
-        return "is not a sentence", 0, False
+        return "is not a sentence", 0, math.inf
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(sentence):
-        return LIMITED, 0, False
+        return LIMITED, 0, math.inf
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
-        return "is too short", 0, False
+        return "is too short", 0, math.inf
     ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
-    if ways and not ways & _EXPRESS - {"every"} and _ONE_PLACE.search(sentence):
-        return LIMITED, 0, False
+    lasts = bool(ways & _EXPRESS - {"every"}) or _AS_A_RULE.search(sentence) is not None
+    if ways and not lasts and _ONE_PLACE.search(sentence):
+        return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     if ways:
-        counted = 0 if is_question else len(ways)
-        return "", counted, counted > 1 or is_elsewhere or bool(ways & _EXPRESS)
+        is_express = lasts or is_elsewhere or "every" in ways
+        needed = PLAIN if _LEADS.search(sentence) else AT_WORK if is_express else math.inf
+        return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
-        return NOT_SAID, 0, False
-    return ("", 0, is_elsewhere) if is_elsewhere or _WEAKER.search(sentence) else (NOT_SAID, 0, False)
+        return NOT_SAID, 0, math.inf
+    if is_elsewhere:
+        return "", 0, AT_WORK
+    return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 
 @lru_cache(maxsize=1)

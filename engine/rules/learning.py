@@ -60,8 +60,14 @@ class Group:
 
     @property
     def standing(self) -> bool:
-        """Whether it was ever said to hold on."""
-        return any(each.said.standing for each in self.occurrences)
+        """Whether it was ever said to hold on.
+
+        A long message that is sent again word for word on another day is a template, which may be another's.
+        """
+        days: dict[str, set[str]] = defaultdict(set)
+        for each in self.occurrences:
+            days[each.said.message].add(each.said.day)
+        return any(each.said.standing and len(days[each.said.message]) == 1 for each in self.occurrences)
 
     @property
     def wording(self) -> str:

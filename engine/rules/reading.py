@@ -55,6 +55,8 @@ PLAIN = 5.0
 """Score of a sentence that plainly states a rule, apart from its probability."""
 _CORRECTS = 0.8
 """Added to a sentence with which the person rejected what the agent was about to do."""
+_FENCE = "\n```"
+"""Begins a block of code: where some is shown, something is being made."""
 _LEAST = 1.6
 """``habit`` from which a sentence is kept: it may come back."""
 
@@ -208,7 +210,7 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     heard: list[str] = []
     said: list[Statement] = []
     channel = transcript.header.get("channel", "")
-    is_work = channel not in CHATS or any(turn.tools for turn in transcript.turns)
+    is_work = channel not in CHATS or any(turn.tools or _FENCE in turn.text for turn in transcript.turns)
     for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
         if turn.role != "user":
@@ -241,7 +243,7 @@ def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> It
         if not verdict.is_plain and verdict.why != LIMITED:
             wish = habit(text) + _CORRECTS * (turn.kind == CORRECTION)
         if verdict.is_plain or wish >= _LEAST:
-            standing = verdict.is_plain and (verdict.is_express or not is_work)
+            standing = verdict.is_express if is_work else verdict.is_plain
             score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * verdict.is_plain)
             yield Statement(turn.line, day, redacted(text), round(score, 2), standing)
     for passage in doubted_in(turn):

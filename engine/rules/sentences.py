@@ -11,7 +11,7 @@ from engine.startup.lazy import expression
 
 _SPLIT = expression(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=\S)|(?<=[。！？])| -> "
-    r"|\s[-–—]{1,2}\s(?=\w)|;\s"
+    r"|\s[-–—]{1,2}\s(?=\w)|;\s|[，,]\s?(?=(?:以后|以後|今后|往后|从现在|從現在|从今|今後|これからは))"
 )
 """Expects single spaces: a long run of them would take quadratic time."""
 _BULLET = expression(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")

@@ -12,6 +12,8 @@ BY_PROGRAM = expression(
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
     r"|@agent Continue:|Another Claude session sent a message:"
+    r"|Implement the plan as specified(?:, it is attached for your reference\. Do NOT edit"
+    r"|\. To-do's from the plan have already been created\b)"
     r"|This session is being continued)",
     re.MULTILINE,
 )

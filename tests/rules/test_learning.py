@@ -80,6 +80,36 @@ def test_what_is_mostly_about_the_work_at_hand_waits_in_an_agents_session(engine
     assert less_express in {rule.text for rule in engine.rules.book().waiting}
 
 
+def test_a_long_message_sent_again_on_another_day_is_a_template(engine: Engine, say: Say) -> None:
+    template = "never break character until you are given a command to exit from this role"
+    say("2031-01-05", template)
+    assert in_force(engine) == [template]
+    say("2031-01-06", template)
+    assert in_force(engine) == []
+    assert [(rule.text, rule.told) for rule in engine.rules.book().waiting] == [(template, 1)]
+
+
+def test_the_text_of_a_button_of_an_agents_program_sets_no_rule(engine: Engine, say: Say) -> None:
+    say(
+        "2031-01-05",
+        "Implement the plan as specified, it is attached for your reference. Do NOT edit the plan file "
+        "itself.\n\nTo-do's from the plan have already been created. Do not create them again.",
+    )
+    assert in_force(engine) == [] and not engine.rules.book().waiting
+
+
+def test_in_a_chat_that_shows_code_the_work_at_hand_is_meant(engine: Engine, say: Say) -> None:
+    say("2031-01-05", "we use yarn, not npm", agent="chatgpt")
+    other = say("2031-01-06", "use tabs, not spaces", agent="chatgpt")
+    other.write_text(other.read_text().replace("\nDone.\n", "\n```python\nqueue.put(job)\n```\n"))
+    assert in_force(engine) == ["we use yarn, not npm"]
+
+
+def test_a_rule_at_the_end_of_a_request_is_told_without_it(engine: Engine, say: Say) -> None:
+    say("2031-01-05", "把这个错误记到文档里，以后提交前都要先跑测试")
+    assert in_force(engine) == ["以后提交前都要先跑测试"]
+
+
 @pytest.mark.parametrize(
     ("first", "later"),
     [

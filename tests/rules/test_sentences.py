@@ -15,6 +15,11 @@ from engine.rules.subject import relation
 RULES = """
 以后回答都用中文
 今后提交前必须先跑测试
+记住：生产库的配置永远不要改
+每次改完接口都要更新文档
+今後コミットメッセージは必ず日本語で書いてください
+앞으로 커밋 메시지는 항상 한국어로 작성해 줘
+впредь всегда пиши сообщения коммитов на русском
 do not auto commit unless I tell you to
 nothing is deployed without my approval
 from now on, write the changelog before the release
@@ -140,7 +145,9 @@ def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
     assert plain(text) == []
 
 
-@pytest.mark.parametrize(("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42)])
+@pytest.mark.parametrize(
+    ("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42), ("elsewhere", 8, 72)]
+)
 def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     name: str, most_wrong: int, fewest_right: int
 ) -> None:
@@ -149,6 +156,19 @@ def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     right = [row["text"] for row in rows if row["label"] == "standing" and judged(row["text"]).is_plain]
     assert len(wrong) <= most_wrong, wrong
     assert len(right) >= fewest_right, right
+
+
+def test_what_only_names_a_standard_or_says_that_something_is_over_is_not_express() -> None:
+    """It is in force where people talk, and waits where an agent works."""
+    for text in ("just use the standard cdk constructs", "stick with the old API for the backend calls"):
+        assert not judged(text).is_express
+    for text in (
+        "our convention is one class per file",
+        "I prefer tabs over spaces",
+        "we don't use docker anymore",
+    ):
+        assert judged(text).is_express
+    assert judged("else is not required anymore, both are the same").is_express is False
 
 
 def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
@@ -160,7 +180,7 @@ def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
     "text",
     [
         "Every time CI breaks, stop and tell me.",
-        "Every test that fails must be reported.",
+        "Every check that fails must be fixed before you commit.",
         "All tests must fail loudly.",
     ],
 )
