@@ -65,7 +65,7 @@ _RECENT_PART = 5
 _OWN_PART = 2
 """For the person and the current project, of the remainder."""
 
-_RULES_PART = 3
+_RULES_PART = 2
 _CALLED_PART = 8
 _HISTORY_PART = 2
 _TOPICS_PART = 4

@@ -56,7 +56,7 @@ class CompilerSettings(Settings):
     rules_budget_kb: Annotated[float, Limits(ge=0)] | None = None
     """KiB for your rules; absent: no limit in KiB."""
     rules_budget_tokens: Annotated[int, Limits(ge=0)] | None = 1200
-    """The same in tokens; at most a third of the room in a small prompt. The prompt names what did not
+    """The same in tokens; at most half of the room in a small prompt. The prompt names what did not
     fit."""
     memory_budget_kb: Annotated[float, Limits(ge=0)] | None = None
     """KiB for MEMORY.md; 3 unless capped in tokens."""
