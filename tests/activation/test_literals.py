@@ -17,8 +17,8 @@ from tests.cases import each_case
     ("match", "literals"),
     [
         ("email|inbox|mail", {"email", "inbox", "mail"}),
-        (r"\b(invoice|receipt)s?\b", {"invoice", "receipt", "invoices", "receipts"}),
-        (r"/\bDeploy(ing|ed)?\b/i", {"deploy", "deploying", "deployed"}),
+        (r"\b(invoice|receipt)s?\b", {"invoice", "receipt"}),
+        (r"/\bDeploy(ing|ed)?\b/i", {"deploy"}),
         (r"git\s+push", {"push"}),
         ("pr|pull request", {"pr", "pull request"}),
         (r"(?=.*error)(?=.*disk)", {"error"}),
@@ -44,7 +44,7 @@ def test_a_pattern_of_few_short_texts_is_a_list(match: str) -> None:
     "match",
     [
         *("(a+)+$", "a.b", "(?:a?){60}b", "(?:a|a){3}" * 3, "(?:|)" * 40, "(?=(a+)+$)", "(?!a*)x", r"(a)\1"),
-        *("a" * 1001, "a{999}b", "(?:a{3}){3}" * 200),
+        *("a" * 1001, "a{999}b", "(?:a{3}){3}" * 200, "(?:" * 20 + "a?" + "){0,3}" * 20),
     ],
 )
 def test_a_pattern_that_a_text_could_make_slow_is_no_list(match: str) -> None:
