@@ -232,10 +232,9 @@ class PatternMatcher:
         is_request = message.direction == "input" and trigger.type in ("pattern", "keywords")
         hits = []
         for span in [span for span in spans if not scan.spans_gap(*span)][:MAX_SPANS]:
-            start, end = scan.original(*span)
             negated = negator(scan.text, *span) if is_request else ""
-            matched = message.text[start:end][:MAX_MATCHED]
-            hits.append(TriggerHit(rule.index, trigger.type, matched, start, end, negated))
+            matched = scan.text[slice(*span)][:MAX_MATCHED]
+            hits.append(TriggerHit(rule.index, trigger.type, matched, *scan.original(*span), negated))
         return hits
 
     def _spans(self, rule: _Rule, view: _View) -> list[Span]:

@@ -11,6 +11,7 @@ they are capitalized, which proves nothing at the beginning of a sentence.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,22 +65,13 @@ class Phrase:
     def spans(self, scan: Scan) -> Iterator[tuple[int, int]]:
         """The spans of the phrase in ``scan.text``."""
         if not self.words:
-            yield from self._occurrences(scan)
+            yield from (found.span() for found in compiled(f"(?i){re.escape(self.text)}").finditer(scan.text))
             return
         for key in self.last if len(self.words) == 1 else self.words[:1]:
             for index in scan.places.get(key, ()):
                 span = self._at(scan, index)
                 if span is not None:
                     yield span
-
-    def _occurrences(self, scan: Scan) -> Iterator[tuple[int, int]]:
-        wanted = fold(self.text)
-        at = scan.folded.find(wanted)
-        while at >= 0:
-            span = scan.unfolded(at, at + len(wanted))
-            if span is not None:
-                yield span
-            at = scan.folded.find(wanted, at + len(wanted))
 
     def _at(self, scan: Scan, index: int) -> tuple[int, int] | None:
         words, text = scan.words, scan.text

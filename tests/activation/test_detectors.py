@@ -109,7 +109,7 @@ def test_the_longest_of_overlapping_keywords_matches() -> None:
         ("@silas", "请@silas看, ＠silas", ["@silas", "＠silas"]),
         ("@acme/platform", "ping @acme/platform", ["@acme/platform"]),
         ("Ada Lovelace", "Ada  Lovelace wrote", ["Ada  Lovelace"]),
-        ("José", "JOSÉ and Jose\u0301, jose", ["JOSÉ", "Jose\u0301", "jose"]),
+        ("José", "JOSÉ and Jose\u0301, jose", ["JOSÉ", "José", "jose"]),
         ("Jose", "José", []),
         ("Jürgen Müller", "Juergen Mueller, Jurgen Muller", ["Juergen Mueller", "Jurgen Muller"]),
         ("O'Brien", "O’Brien", ["O’Brien"]),
@@ -124,7 +124,7 @@ def test_mentions_match_only_names_of_persons(name: str, text: str, expected: li
     scan = Scan(text)
     trigger = Trigger("mention", words=(name,))
     spans = phrase_spans(phrases_of(trigger), scan)
-    assert [text[slice(*scan.original(start, end))] for start, end in spans] == expected
+    assert [scan.text[start:end] for start, end in spans] == expected
 
 
 @each_case(
