@@ -1,15 +1,18 @@
-"""Small topics and a simple matcher for tests of the stages after tier 1."""
+"""Small topics, rows and traces for tests of the stages after tier 1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace, Verdict
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger
 
+FEBRUARY = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 PR_INSTRUCTIONS = """
 When a pull request arrives:
 1. Read the description and the linked issue before the diff.
@@ -47,6 +50,29 @@ def pr_topic(**fields: Any) -> Topic:
         triggers=(pattern("PR|pull request|review"),),
         **{"priority": "high", **fields},
     )
+
+
+def row(name: str = "t", score: float = 0.28, verdict: Verdict = "active", **fields: Any) -> TopicTrace:
+    """A row of a trace."""
+    told = {"hits": (), "scores": (Score("tfidf", score),), "gate": None, "gate_at": 0.25, "activate_at": 0.6}
+    rest = {"priority": "medium", "activation": "gated", "threshold": 0.25, "rule": "medium <.60", "why": ""}
+    return TopicTrace(topic=name, score=score, verdict=verdict, **{**told, **rest, **fields})
+
+
+def trace(*rows: TopicTrace, text: str = "Can you review this?", at: datetime = FEBRUARY, **of: Any) -> Trace:
+    """A trace of these rows."""
+    message = Message(text, of.get("direction", "input"), of.get("session_id", "s1"), at)
+    return Trace(message=message, rows=rows, funnel=Funnel(len(rows), 0, 0, 0, 0))
+
+
+@dataclass
+class Clock:
+    """A clock that a test can set."""
+
+    now: datetime = FEBRUARY
+
+    def __call__(self) -> datetime:
+        return self.now
 
 
 @dataclass

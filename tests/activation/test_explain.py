@@ -24,6 +24,7 @@ from engine.activation.trace import (
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import pattern, topic
+from tests.activation.support import row as trace_row
 from tests.cases import each_case
 
 HITS = (TriggerHit(0, "pattern", "review", 0, 6), TriggerHit(0, "pattern", "PR", 9, 11))
@@ -504,37 +505,32 @@ def test_listed_matches_are_short_distinct_and_on_one_line() -> None:
 # The whole trace
 
 
-def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any) -> TopicTrace:
-    """A trace row."""
-    told = {"hits": (), "gate": None, "gate_at": 0.25, "activate_at": 0.6, "rule": "", **fields}
-    return TopicTrace(
-        topic=name, priority="medium", activation="gated", scores=(), score=score, threshold=0.25,
-        verdict=verdict, why="", **told,
-    )  # fmt: skip
+def dropped(name: str, score: float, verdict: Verdict = "dropped", **fields: Any) -> TopicTrace:
+    return trace_row(name, score, verdict, **fields)
 
 
 @each_case(
     ("rows", "text"),
     [
         (
-            [row_of("a", 0.17), row_of("b", 0.1)],
+            [dropped("a", 0.17), dropped("b", 0.1)],
             "no trigger matched; closest: a, score .17 < .25",
         ),
-        ([row_of("a", 0.17, gate_at=None, activate_at=None)], "no trigger matched"),
-        ([row_of("a", 0.0)], "no trigger matched"),
+        ([dropped("a", 0.17, gate_at=None, activate_at=None)], "no trigger matched"),
+        ([dropped("a", 0.0)], "no trigger matched"),
         (
-            [row_of("a", 0.2), row_of("b", 0.18, hits=HIT)],
+            [dropped("a", 0.2), dropped("b", 0.18, hits=HIT)],
             "1 topic matched, but none was activated; closest: b, score .18 < .25",
         ),
         (
-            [row_of("a", 0.7, "manual", hits=HIT, gate_at=None, activate_at=None)],
+            [dropped("a", 0.7, "manual", hits=HIT, gate_at=None, activate_at=None)],
             "1 topic matched, but none was activated",
         ),
-        ([row_of("a", 0.4, "rejected", gate=NO), row_of("b", 0.2)], "the gate said no to 1 topic"),
-        ([row_of("a", 0.4, "offered", gate=OFFERED)], "offered to the agent: a"),
-        ([row_of("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
+        ([dropped("a", 0.4, "rejected", gate=NO), dropped("b", 0.2)], "the gate said no to 1 topic"),
+        ([dropped("a", 0.4, "offered", gate=OFFERED)], "offered to the agent: a"),
+        ([dropped("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
         (
-            [row_of("a", 0.4, "failed", gate=GateOutcome("failed", "x", reason="not asked: not live"))] * 2,
+            [dropped("a", 0.4, "failed", gate=GateOutcome("failed", "x", reason="not asked: not live"))] * 2,
             "the gate was not asked about 2 topics",
         ),
     ],

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.activation.decisions import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, Score, TopicTrace
@@ -108,8 +107,7 @@ class Tuning:
             if self._table is None or known != self._known or not self._table.held_out:
                 decisions = self._reading.update()
                 topics = {topic.name: topic for topic in self._library.topics}
-                with gc_paused():
-                    messages = messages_in(decisions, topics)
+                messages = messages_in(decisions, topics)
                 self._messages = [(message.text, message.hits) for message in messages]
                 scores, held_out = self._batch.score(sorted(topics), self._messages)
                 if self._table is None or known != self._known or held_out:
