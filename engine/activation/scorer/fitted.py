@@ -14,6 +14,9 @@ from engine.startup.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from engine.activation.scorer.texts import TopicTexts
+    from engine.topics.model import Topic
+
     Codes = NDArray[numpy.uint32]
     Floats = NDArray[numpy.float32]
     Integers = NDArray[Any]
@@ -46,6 +49,16 @@ class Fitted:
     def array_names(cls) -> tuple[str, ...]:
         """The fields that are arrays."""
         return tuple(item.name for item in fields(cls) if item.name != "names")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The state of a scorer: the topics, and the fit of their texts."""
+
+    topics: Mapping[str, Topic]
+    texts: tuple[TopicTexts, ...]
+    fitted: Fitted
+    places: Mapping[str, int]  # of the topics in the fit
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy
 
 from engine.activation.scorer.evidence import directness_of, with_hits
-from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
+from engine.activation.scorer.fitted import Fitted, Known, Parts, parts_of_message
 from engine.activation.scorer.highlight import telling_words
-from engine.activation.scorer.known import Known
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
     Floats = NDArray[numpy.float32]
+    Doubles = NDArray[numpy.float64]
 
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
@@ -208,7 +208,7 @@ class CalibratedScorer:
 
     def batch(self) -> CalibratedBatch:
         """Scores many messages at once."""
-        from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — imports scipy
+        from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — only for many messages
 
         return CalibratedBatch(lambda: self._known, self._fit, self._vectors, self._store)
 
@@ -228,22 +228,10 @@ class CalibratedScorer:
         if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
             return last
         vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
-        fired = {name: directness_of(text, hits[name]) for name in sorted(hits)}
-        parts = parts_of_message(terms_of(words_of(text)), vector, fired, known.fitted)
-        total = parts.total.astype(numpy.float64)
-        names = [name for name in known.topics if name not in known.places]
-        totals = dict(zip((*known.fitted.names, None), total.tolist(), strict=True))
-        totals = {name: of for name, of in totals.items() if name is None or name in known.topics}
-        totals |= dict.fromkeys(names, _UNKNOWN + totals[None])
-        before, added = dict(totals), {}
-        words = content_words(text) if hits else frozenset()
-        for name in hits.keys() & known.topics.keys():
-            rest = _sum_of(of for other, of in before.items() if other != name)
-            place = known.places.get(name)
-            taught = 0.0 if place is None else float(known.fitted.taught[place])
-            totals[name] = with_hits(before[name], rest, known.topics[name], hits[name], words, taught)
-            added[name] = totals[name] - before[name]
-        self._last = last = _Last(text, dict(hits), known.fitted, parts, added, _logits(totals))
+        parts = parts_of_message(terms_of(words_of(text)), vector, fired_by(text, hits), known.fitted)
+        logits, added = logits_of(parts.total, text, hits, known)
+        found = dict(zip(known.topics, logits.tolist(), strict=True))
+        self._last = last = _Last(text, dict(hits), known.fitted, parts, added, found)
         return last
 
 
@@ -265,25 +253,34 @@ def probability_of(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
 
 
-def _sum_of(logs: Iterable[float]) -> float:
-    """The logarithm of a sum, from the logarithms of its terms."""
-    terms = list(logs)
-    most = max(terms)
-    return most + math.log(sum(math.exp(term - most) for term in terms))
+def fired_by(text: str, hits: Hits) -> dict[str, float]:
+    """The topics whose triggers fired, with ``directness_of`` their hits."""
+    return {name: directness_of(text, hits[name]) for name in sorted(hits)}
 
 
-def _logits(totals: Mapping[str | None, float]) -> dict[str, float]:
-    """The log-odds of each topic from the scores of all classes, of which ``None`` is nothing."""
-    most = max(totals.values())
-    shares = {name: math.exp(of - most) for name, of in totals.items()}
-    whole = sum(shares.values())
-    return {
-        name: max(
-            -_CERTAIN, min(_CERTAIN, math.log(share / max(whole - share, 1e-12)) if share else -_CERTAIN)
-        )
-        for name, share in shares.items()
-        if name is not None
-    }
+def logits_of(total: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubles, dict[str, float]]:
+    """The log-odds of each topic for a message, in order, and what its hits add to some of them.
+
+    Args:
+        total: Those of the classes of the fit, up to a constant.
+    """
+    classes = total.astype(numpy.float64)
+    nothing, places = classes[-1], [known.places.get(name, -1) for name in known.topics]
+    values = numpy.append([classes[at] if at >= 0 else nothing + _UNKNOWN for at in places], nothing)
+    before, added = values.copy(), {}
+    words = content_words(text) if hits else frozenset()
+    for index, name in enumerate(known.topics if hits else ()):
+        if name in hits:
+            rest = float(numpy.logaddexp.reduce(numpy.delete(before, index)))
+            taught = float(known.fitted.taught[places[index]]) if places[index] >= 0 else 0.0
+            topic = known.topics[name]
+            values[index] = with_hits(before[index], rest, topic, hits[name], words, taught)
+            added[name] = float(values[index] - before[index])
+    shares = numpy.exp(values - values.max())
+    others = numpy.maximum(shares.sum() - shares, 1e-12)
+    with numpy.errstate(divide="ignore"):
+        found: Doubles = numpy.clip(numpy.log(shares / others), -_CERTAIN, _CERTAIN)[:-1]
+    return found, added
 
 
 def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:
