@@ -174,7 +174,7 @@ class WatcherPipeline:
 
         Until it is done, messages are scored with the previous fit.
         """
-        return self._scorer.relearn(self._guard)
+        return self._scorer.relearn()
 
     def batch(self) -> Batch:
         """Scores many messages at once by tier 2, for the topics of the last message or ``refit``."""

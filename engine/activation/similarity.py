@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,8 +32,6 @@ SCORED_CHARS = 200_000
 
 _TOKEN = expression(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
-UNGUARDED: AbstractContextManager[object] = nullcontext()
-"""For ``Scorer.relearn`` with a single thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,11 @@ class Scorer(Protocol):
         """Prepares for these topics; cheap if little has changed. Safe while another thread scores."""
         ...
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Learns from labels given since ``update``; returns whether scores change.
 
         Other threads may score and ``update`` during the call, and no update is lost. Labels given during it
         may be left to the next call.
-
-        Args:
-            guard: Held while the new state replaces the old one, so that a holder never sees both.
         """
         ...
 
@@ -93,7 +87,7 @@ class Scorer(Protocol):
         ...
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        """Explanations of the deciding scores of some topics, where possible."""
+        """Explanations of the deciding scores of some topics for the message scored last, where possible."""
         ...
 
     def batch(self) -> Batch:
@@ -161,7 +155,7 @@ class TfidfScorer:
         if (names, texts) != (self._fit.names, self._fit.texts):
             self._fit = _Fit(names, texts, _postings([*map(_count, texts)], self._max_features))
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Does nothing: the specification's tier 2 does not learn."""
         return False
 

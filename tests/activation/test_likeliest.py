@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from engine.activation.gates import AgentGate, LocalGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
-from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfBatch, TfidfScorer
+from engine.activation.similarity import Explanation, Hits, TfidfBatch, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -35,7 +34,7 @@ class FixedProbabilities:
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         return False
 
     def update(self, topics: Sequence[Topic]) -> None:

@@ -20,7 +20,6 @@ from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
-from engine.activation.similarity import Hits
 from engine.activation.trace import Trace
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
@@ -139,27 +138,15 @@ def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitti
     assert watched.score() < before
 
 
-def test_scores_and_reasons_of_a_message_come_from_one_fit(
-    watched: Watched, fitting: Fitting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fit that completes between the two waits until the message is done."""
+def test_scores_and_reasons_of_a_message_come_from_one_fit(watched: Watched, fitting: Fitting) -> None:
+    scorer = watched.scorer
+    before = scorer.score(MESSAGE, {})
+    explained = scorer.explain(MESSAGE, {}, ["refund"])
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    explain = watched.scorer.explain
-    kept = watched.scorer.score(MESSAGE, {})
-    fitting.hold()
-    running = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-
-    def late(text: str, hits: Hits, names: Sequence[str]) -> object:
-        fitting.release.set()
-        running.join(0.2)
-        assert watched.scorer.score(text, {}) == kept
-        return explain(text, hits, names)
-
-    monkeypatch.setattr(watched.scorer, "explain", late)
-    watched.pipeline.process(MESSAGE)
-    join_threads(running)
-    assert watched.scorer.score(MESSAGE, {}) != kept
+    assert watched.pipeline.relearn()
+    assert scorer.explain(MESSAGE, {}, ["refund"]) == explained
+    assert scorer.score(MESSAGE, {}) != before
+    assert scorer.explain(MESSAGE, {}, ["refund"]) != explained
 
 
 def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting: Fitting) -> None:

@@ -18,7 +18,7 @@ from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
 from engine.activation.signals import content_words
-from engine.activation.similarity import UNGUARDED, Explanation, Hits
+from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import Contribution, Score
 from engine.meaning.vectors import TokenVectors
 from engine.startup.records import dataclass
@@ -53,7 +53,7 @@ class _Last:
 
     text: str
     hits: Hits
-    fitted: Fitted
+    known: Known
     parts: Parts
     added: Mapping[str, float]  # to the log-odds of topics with a hit
     logits: Mapping[str, float]  # the log-odds of each topic
@@ -101,17 +101,15 @@ class CalibratedScorer:
         """
         by_name = {topic.name: topic for topic in topics}
         with self._updating:
-            while not self._replaced(
-                self._known, by_name, self._texts(by_name), UNGUARDED, patient=self._patient
-            ):
+            while not self._replaced(self._known, by_name, self._texts(by_name), patient=self._patient):
                 pass
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Learns from added and removed labels; returns whether there were any.
 
         Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
         is dropped and the new topics are used. Calls run one after the other: a later one knows every label
-        given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
+        given before it, and repeats no fit.
 
         One that is not patient leaves it to another process that is at it, and finds its fit next time.
         """
@@ -123,7 +121,7 @@ class CalibratedScorer:
                     break
                 with self._fitting() as is_alone:
                     is_left = not (is_alone or self._patient)
-                    if is_left or self._replaced(known, known.topics, texts, guard):
+                    if is_left or self._replaced(known, known.topics, texts):
                         break
                 known = self._known
             after = self._known
@@ -140,12 +138,15 @@ class CalibratedScorer:
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """What adds up to the log-odds of some topics, and the words in their favour.
 
-        ``other topics`` is what is lost to topics that apply as well, and to nothing.
+        ``other topics`` is what is lost to topics that apply as well, and to nothing. Of the message that was
+        scored last, that is by the fit that scored it.
         """
-        known = self._known
-        if known is None:
-            return {}
-        found = self._find(text, hits, known)
+        found = self._last
+        if found is None or found.text != text or found.hits != hits:
+            if self._known is None:
+                return {}
+            found = self._find(text, hits, self._known)
+        known = found.known
         fitted = [name for name in dict.fromkeys(names) if name in known.places]
         places = [known.places[name] for name in fitted]
         against = {
@@ -177,7 +178,6 @@ class CalibratedScorer:
         known: Known | None,
         topics: Mapping[str, Topic],
         texts: tuple[TopicTexts, ...],
-        guard: AbstractContextManager[object],
         *,
         patient: bool = True,
     ) -> bool:
@@ -195,7 +195,7 @@ class CalibratedScorer:
                 fitted = known.fitted if known is not None else self._latest()
         if fitted is None:
             fitted = NO_FIT
-        with guard, self._replacing:
+        with self._replacing:
             if self._known is not known:
                 return False
             self._known = Known(
@@ -225,13 +225,13 @@ class CalibratedScorer:
 
     def _find(self, text: str, hits: Hits, known: Known) -> _Last:
         last = self._last
-        if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
+        if last is not None and last.text == text and last.hits == hits and last.known is known:
             return last
         vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
         parts = parts_of_message(terms_of(words_of(text)), vector, fired_by(text, hits), known.fitted)
         logits, added = logits_of(parts.total, text, hits, known)
         found = dict(zip(known.topics, logits.tolist(), strict=True))
-        self._last = last = _Last(text, dict(hits), known.fitted, parts, added, found)
+        self._last = last = _Last(text, dict(hits), known, parts, added, found)
         return last
 
 
