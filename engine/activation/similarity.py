@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Score, Span, TriggerHit
@@ -125,11 +125,12 @@ def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A fitted set of topics: for each term its idf and its weight in the topics it occurs in."""
+    """A fitted set of topics: the idf of each known term, and the weights of each topic, of length 1."""
 
-    names: tuple[str, ...]
-    texts: tuple[str, ...]
-    postings: Mapping[str, tuple[float, tuple[tuple[int, float], ...]]]
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    idfs: Mapping[str, float] = field(default_factory=dict)
+    vectors: tuple[Mapping[str, float], ...] = ()
 
 
 class TfidfScorer:
@@ -145,15 +146,23 @@ class TfidfScorer:
 
     def __init__(self, topics: Sequence[Topic] = (), *, max_features: int = MAX_FEATURES) -> None:
         self._max_features = max_features
-        self._fit = _Fit((), (), {})
+        self._fit = _Fit()
         self.update(topics)
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits the vocabulary and weights to these topics."""
         names = tuple(topic.name for topic in topics)
         texts = tuple(topic.instructions for topic in topics)
-        if (names, texts) != (self._fit.names, self._fit.texts):
-            self._fit = _Fit(names, texts, _postings([*map(_count, texts)], self._max_features))
+        if (names, texts) == (self._fit.names, self._fit.texts):
+            return
+        counts = [_count(text) for text in texts]
+        totals, documents = Counter[str](), Counter[str]()
+        for each in counts:
+            totals.update(each)
+            documents.update(each.keys())
+        kept = sorted(totals, key=lambda term: (-totals[term], term))[: self._max_features]
+        idfs = {term: math.log((1 + len(texts)) / (1 + documents[term])) + 1 for term in kept}
+        self._fit = _Fit(names, texts, idfs, tuple(_vector(each, idfs) for each in counts))
 
     def relearn(self) -> bool:
         """Does nothing: the specification's tier 2 does not learn."""
@@ -162,23 +171,11 @@ class TfidfScorer:
     def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
         """The cosine of every topic with the message, as ``tfidf``; hits are ignored."""
         fit = self._fit
-        sums: dict[int, float] = {}
-        squares = 0.0
-        for term, count in _count(text).items():
-            posting = fit.postings.get(term)
-            if posting is None:
-                continue
-            idf, occurrences = posting
-            weight = count * idf
-            squares += weight * weight
-            for index, topic_weight in occurrences:
-                sums[index] = sums.get(index, 0.0) + weight * topic_weight
-        scores: dict[str, tuple[Score, ...]] = dict.fromkeys(fit.names, _NOTHING)
-        if squares > 0:
-            length = math.sqrt(squares)
-            for index, total in sums.items():
-                scores[fit.names[index]] = (Score("tfidf", min(1.0, total / length)),)
-        return scores
+        vector = _vector(_count(text), fit.idfs)
+        cosines = [sum(weight * of.get(term, 0.0) for term, weight in vector.items()) for of in fit.vectors]
+        return {
+            name: (Score("tfidf", min(1.0, cosine)),) for name, cosine in zip(fit.names, cosines, strict=True)
+        }
 
     def batch(self) -> TfidfBatch:
         """Scores many messages."""
@@ -186,15 +183,13 @@ class TfidfScorer:
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
-        fit = self._fit
-        wanted = {index: name for index, name in enumerate(fit.names) if name in set(names)}
-        found: dict[str, list[tuple[int, int, float]]] = {name: [] for name in wanted.values()}
-        for match in _TOKEN.finditer(text):
-            posting = fit.postings.get(match[0].lower())
-            for index, weight in posting[1] if posting else ():
-                if index in wanted:
-                    found[wanted[index]].append((match.start(), match.end(), weight))
-        return {name: Explanation(words=spans(parts)) for name, parts in found.items() if parts}
+        found = {}
+        for name, of in zip(self._fit.names, self._fit.vectors, strict=True):
+            if name in names:
+                places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in _TOKEN.finditer(text)]
+                if parts := [place for place in places if place[2]]:
+                    found[name] = Explanation(words=spans(parts))
+        return found
 
 
 class TfidfBatch:
@@ -227,32 +222,12 @@ def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:
     return tuple(Span(start, end, weight / strongest) for start, end, weight in parts)
 
 
-_NOTHING = (Score("tfidf", 0.0),)
-
-
 def _count(text: str) -> Counter[str]:
     return Counter(_TOKEN.findall(text.lower()))
 
 
-def _postings(
-    documents: Sequence[Counter[str]], limit: int
-) -> dict[str, tuple[float, tuple[tuple[int, float], ...]]]:
-    occurrences: dict[str, list[tuple[int, int]]] = {}
-    for index, document in enumerate(documents):
-        for term, count in document.items():
-            occurrences.setdefault(term, []).append((index, count))
-    if len(occurrences) > limit:
-        totals = {term: sum(count for _, count in places) for term, places in occurrences.items()}
-        kept = sorted(totals, key=lambda term: (-totals[term], term))[:limit]
-        occurrences = {term: occurrences[term] for term in kept}
-    total = 1 + len(documents)
-    idfs = {term: math.log(total / (1 + len(places))) + 1 for term, places in occurrences.items()}
-    squares = [0.0] * len(documents)
-    for term, places in occurrences.items():
-        for index, count in places:
-            squares[index] += (count * idfs[term]) ** 2
-    lengths = [math.sqrt(square) for square in squares]
-    return {
-        term: (idfs[term], tuple((index, count * idfs[term] / lengths[index]) for index, count in places))
-        for term, places in occurrences.items()
-    }
+def _vector(counts: Counter[str], idfs: Mapping[str, float]) -> dict[str, float]:
+    """The weights of the known terms of a text, of length 1."""
+    weights = {term: count * idfs[term] for term, count in counts.items() if term in idfs}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {term: weight / length for term, weight in weights.items()}
