@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation.explain import Case, PolicyContext, flip, why
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits, deciding_value
 from engine.activation.trace import (
@@ -93,7 +93,6 @@ def candidates_of(
     topics: Sequence[Topic],
     counted: Mapping[str, tuple[TriggerHit, ...]],
     scores_of: Mapping[str, tuple[Score, ...]],
-    unmatched: Mapping[str, tuple[float, Step]],
     settings: WatcherSettings,
     *,
     deciding: str,
@@ -103,17 +102,21 @@ def candidates_of(
     """Every topic with its next step, in order.
 
     Args:
-        unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
-            and need no individual decision.
         deciding: Name of the deciding signal.
         hits_of: All hits, among them the negated ones.
     """
     found = []
+    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
+    far: dict[object, tuple[float, Step]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
         scores = scores_of.get(topic.name, ())
         score = deciding_value(scores, deciding)
-        mark, step = unmatched[topic.name]
+        own = topic.activation, topic.activation_threshold, topic.similarity_threshold
+        kind = topic.priority, topic.forced, own
+        if kind not in far:
+            far[kind] = far_step(topic, settings, is_input=is_input)
+        mark, step = far[kind]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, is_input=is_input)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.candidates import (
@@ -26,7 +26,6 @@ from engine.activation.candidates import (
 )
 from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
-from engine.activation.policy import Step, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
 from engine.activation.trace import Direction, GateOutcome, Message, Trace
@@ -76,7 +75,6 @@ class WatcherPipeline:
         self._gate_settings = gate_settings
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
-        self._far: dict[bool, Mapping[str, tuple[float, Step]]] = {}
         self._guard = threading.Lock()
 
     def process(
@@ -114,7 +112,6 @@ class WatcherPipeline:
                 topics,
                 hits,
                 self._scorer.score(scored, hits),
-                self._far_steps(topics, is_input),
                 self._watchers,
                 deciding=deciding,
                 is_input=is_input,
@@ -215,26 +212,10 @@ class WatcherPipeline:
         """
         topics = tuple(self._source.topics)
         if topics != self._topics:
-            names = {topic.name for topic in topics}
-            self._matcher.update(topics, {topic.name for topic in self._topics or ()} - names)
+            self._matcher.update(topics)
             self._scorer.update(topics)
             self._topics = topics
-            self._far = {}
         return topics
-
-    def _far_steps(self, topics: tuple[Topic, ...], is_input: bool) -> Mapping[str, tuple[float, Step]]:
-        """``policy.far_step`` of each topic; topics of the same kind share one, since there may be many."""
-        if is_input not in self._far:
-            kinds: dict[object, tuple[float, Step]] = {}
-            steps = {}
-            for topic in topics:
-                own = topic.forced, topic.activation, topic.activation_threshold, topic.similarity_threshold
-                kind = topic.priority, own
-                if kind not in kinds:
-                    kinds[kind] = far_step(topic, self._watchers, is_input=is_input)
-                steps[topic.name] = kinds[kind]
-            self._far[is_input] = steps
-        return self._far[is_input]
 
 
 def _ms_since(started: float) -> float:

@@ -18,7 +18,6 @@ from engine.activation.gate import CACHE_PATH, Gate, GateCache, GateQuestion, pr
 from engine.activation.gates import AskGate, LocalGate
 from engine.activation.trace import GateOutcome
 from engine.errors import GateError
-from engine.providers.loop import LoopThread
 from engine.settings.model import GateSettings
 from engine.store.faults import fail, trip
 from tests.activation.support import PR_INSTRUCTIONS, topic, workspace_files
@@ -247,12 +246,6 @@ def test_closing_the_gate_ends_pending_waits() -> None:
     assert [outcome.reason for outcome in outcomes] == ["cancelled: the gate was closed"]
 
 
-def test_a_closed_loop_returns_none_and_closes_the_coroutine() -> None:
-    loop = LoopThread()
-    loop.close()
-    assert loop.run(asyncio.sleep(0, "result"), timeout=1) is None
-
-
 def test_the_local_gate_needs_no_event_loop() -> None:
     asking = gate(LocalGate())
     threads = threading.enumerate()
@@ -273,12 +266,6 @@ async def test_a_person_has_their_own_deadline_setting() -> None:
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
     assert "no answer in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
-
-
-async def test_without_an_interface_asking_a_person_fails() -> None:
-    (outcome,) = await ask(gate(AskGate()), [question()])
-    assert outcome.answer == "failed"
-    assert outcome.reason.startswith("no one to ask; ")
 
 
 def test_a_profile_contains_enough_of_the_topic_to_decide() -> None:

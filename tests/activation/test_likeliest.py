@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.candidates import LIKELIEST, OFFERING, Candidate, likeliest
+from engine.activation.candidates import LIKELIEST, Candidate, likeliest
 from engine.activation.decisions import DecisionLog
 from engine.activation.gate import Gate, GateProvider
 from engine.activation.gates import AgentGate, LocalGate
@@ -159,17 +159,6 @@ def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_d
     assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (0, 1, 0.0)
 
 
-def test_an_offered_row_explains_itself() -> None:
-    row = watching(AgentGate()).process("hello").row("high")
-    assert row is not None and row.offered and not row.active
-    assert row.why == (
-        "offered to the agent, which opens it if it applies: "
-        "no trigger matched, but score .55 is between .20 and .60"
-    )
-    assert row.flip == "would activate at ≥ .60; now .55"
-    assert row.gate is not None and (row.gate.answer, row.gate.provider) == ("offered", OFFERING)
-
-
 def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     scores = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.16, "out": 0.05}
     row = PolicyRow(gate=0.1, activate=0.6)
@@ -183,16 +172,6 @@ def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     )
     assert low.flip == "would activate at ≥ .60; now .25"
     assert lowest.why == "no trigger matched, and score .16 is near chance among so few topics"
-
-
-def test_an_offer_that_only_a_gate_could_answer_says_so() -> None:
-    trace = watching(AgentGate(), row=PolicyRow(gate=0.2)).process("hello")
-    left_out = trace.row("middle")
-    assert trace.offered == ("sure", "high") and left_out is not None
-    assert left_out.why == (
-        "not offered to the agent, as others are likelier: no trigger matched, but score .41 ≥ .20"
-    )
-    assert left_out.flip == "a yes from a gate that answers would activate it"
 
 
 def test_among_few_topics_a_probability_near_chance_activates_nothing_without_a_hit() -> None:
@@ -214,21 +193,10 @@ def test_up_to_two_uncertain_topics_are_all_offered(count: int) -> None:
         assert trace.why == f"nothing active: offered to the agent: {', '.join(names)}"
 
 
-def test_output_offers_nothing_by_similarity() -> None:
-    trace = watching(AgentGate()).process("hello", "output")
-    assert trace.offered == () and trace.active == () and trace.funnel.asked == 0
-    assert {row.why for row in trace.rows} == {"no trigger for the agent's output matched"}
-
-
 def test_output_offers_a_topic_whose_trigger_matched() -> None:
     triggers = {name: pattern("hello", scope="output") for name in ("sure", "low", "out")}
     trace = watching(AgentGate(), triggers=triggers).process("hello", "output")
     assert trace.active == ("sure",) and trace.offered == ("low",)
-
-
-def test_past_messages_are_offered_the_same_topics() -> None:
-    pipeline = watching(AgentGate())
-    assert pipeline.process("hello", ask=False).offered == pipeline.process("hello").offered != ()
 
 
 def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:

@@ -36,30 +36,13 @@ REVIEW = topic("review", pattern("PR|pull request|review"), Trigger("url", words
 
 
 def test_each_firing_topic_has_its_triggers_and_spans() -> None:
-    text = "Can you review the PR in my inbox?"
+    text = "Can you review the PR in my INBOX?"
     hits = PatternMatcher([REVIEW, MAIL]).match(Message(text))
     assert list(hits) == ["mail", "review"]
-    assert hits["mail"] == (TriggerHit(1, "pattern", "inbox", 28, 33),)
+    assert hits["mail"] == (TriggerHit(1, "pattern", "INBOX", 28, 33),)
     assert [(hit.trigger, hit.matched) for hit in hits["review"]] == [(0, "review"), (0, "PR")]
     for found in hits.values():
         assert all(text[hit.start : hit.end] == hit.matched for hit in found)
-
-
-def test_an_unrelated_message_fires_nothing() -> None:
-    matcher = PatternMatcher([REVIEW, MAIL])
-    assert matcher.match(Message("What shall we eat?")) == {}
-    assert matcher.match(Message("")) == {}
-    assert PatternMatcher().match(Message("mail")) == {}
-
-
-def test_matching_is_case_insensitive() -> None:
-    assert PatternMatcher([MAIL]).match(Message("EMAIL"))["mail"][0].matched == "EMAIL"
-
-
-def test_at_most_five_spans_per_trigger_are_reported() -> None:
-    hits = PatternMatcher([MAIL]).match(Message("mail " * 50))["mail"]
-    assert len(hits) == MAX_SPANS
-    assert [hit.start for hit in hits] == [0, 5, 10, 15, 20]
 
 
 def test_a_long_match_is_shortened_for_display_only() -> None:
@@ -116,14 +99,6 @@ def test_all_kinds_of_triggers_are_matched_together() -> None:
     assert [hit.trigger for hit in hits if hit.start < 0] == [2, 4, 8]
 
 
-def test_events_and_paths_match_without_text() -> None:
-    matcher = PatternMatcher(
-        [topic("a", Trigger("cron", schedule="0 8 * * *")), topic("b", Trigger("glob", match="docs/**"))]
-    )
-    assert list(matcher.match(Message("", event=Event("cron", "0 8 * * *")))) == ["a"]
-    assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["b"]
-
-
 def test_an_invalid_pattern_is_reported_and_the_others_work() -> None:
     matcher = PatternMatcher([topic("t", pattern("foo(", line=7), pattern("foo"))])
     hits = matcher.match(Message("foo"))["t"]
@@ -173,15 +148,6 @@ def test_other_threads_run_while_a_pattern_is_searched() -> None:
     assert turns > 20
 
 
-def test_only_what_changed_is_replaced() -> None:
-    matcher = PatternMatcher([MAIL, REVIEW])
-    matcher.update([topic("mail", pattern("post"))])
-    assert list(matcher.match(Message("the mail needs review"))) == ["review"]
-    assert list(matcher.match(Message("the post"))) == ["mail"]
-    matcher.update([], removed=["review", "unknown"])
-    assert matcher.match(Message("review")) == {}
-
-
 ALL_KINDS = (
     pattern("deploy"),
     pattern("."),
@@ -198,10 +164,13 @@ def test_a_removed_topic_no_longer_matches() -> None:
     matcher = PatternMatcher([topic("a", *ALL_KINDS), topic("b", *ALL_KINDS)])
     message = Message("Please deploy it now!! https://x.org `a`\n\n```\nx\n```")
     assert list(matcher.match(message)) == ["a", "b"]
-    matcher.update([], removed=["a"])
+    matcher.update([topic("b", *ALL_KINDS)])
     assert list(matcher.match(message)) == ["b"]
     matcher.update([topic("b")])
-    assert matcher.match(message) == {}
+    assert matcher.match(message) == PatternMatcher().match(message) == {}
+    matcher.update([topic("a", pattern("post")), topic("c", Trigger("glob", match="docs/**"))])
+    assert list(matcher.match(Message("the post"))) == ["a"]
+    assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["c"]
 
 
 def test_matching_and_updating_at_the_same_time_is_safe() -> None:
@@ -214,7 +183,9 @@ def test_matching_and_updating_at_the_same_time_is_safe() -> None:
             for _ in range(3)
         ]
         for n in range(200):
-            matcher.update([topic(f"t{n % 20}", pattern(f"deploy{n}"))], removed=[f"t{(n + 7) % 20}"])
+            matcher.update(
+                [topic(f"t{n % 20}", pattern(f"deploy{n}")), topic(f"t{(n + 7) % 20}", *ALL_KINDS)]
+            )
         assert all(len(future.result(timeout=60)) == 60 for future in matching)
 
 

@@ -190,26 +190,6 @@ def test_the_policy_table_is_configurable(row: dict[str, float], score: float, r
         assert f"{got.kind} {got.rule}" == rule
 
 
-@each_case("hits", [(), HIT])
-@each_case(
-    ("priority", "gate_at", "activate_at"), [("high", 0.2, 0.55), ("medium", 0.25, 0.6), ("low", 0.3, 0.7)]
-)
-def test_both_thresholds_apply_to_matched_and_unmatched_topics_alike(
-    hits: tuple[TriggerHit, ...], priority: str, gate_at: float, activate_at: float
-) -> None:
-    def at(score: float) -> tuple[str, str]:
-        got = calibrated(hits, score, priority=priority)
-        assert (got.gate_at, got.activate_at, got.threshold) == (gate_at, activate_at, gate_at)
-        return got.kind, got.rule
-
-    lower, upper = f"{gate_at:.2f}"[1:], f"{activate_at:.2f}"[1:]
-    assert at(gate_at - 1e-9) == ("drop", f"{priority} <{lower}")
-    assert at(gate_at) == ("ask", f"{priority} <{upper}")
-    assert at(activate_at - 1e-9) == ("ask", f"{priority} <{upper}")
-    assert at(activate_at) == ("activate", f"{priority} ≥{upper}")
-    assert at(1.0)[0] == "activate" and at(0.0)[0] == "drop"
-
-
 def test_thresholds_of_gives_the_effective_thresholds() -> None:
     settings, spec = WatcherSettings(preset="calibrated", policy=TABLE), WatcherSettings(preset="spec")
     assert thresholds_of(topic(), settings, matched=False) == Thresholds(0.25, 0.6)

@@ -110,11 +110,6 @@ def test_offsets_of_words_lengthened_by_case_folding() -> None:
     ]
 
 
-def test_offsets_of_a_run_without_spaces() -> None:
-    text = "请问退款"
-    assert places_of(text) == [("请问", 0, 2), ("问退", 1, 3), ("退款", 2, 4)]
-
-
 def test_words_pairs_and_parts_are_terms_that_are_counted() -> None:
     terms = terms_of(["deploy", "it", "deploy", "it"])
     counts = dict(zip(terms.words.tolist(), terms.word_counts.tolist(), strict=True))
