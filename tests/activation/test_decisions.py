@@ -110,31 +110,6 @@ def test_only_informative_rows_are_logged() -> None:
     assert [kept.topic for kept in worth_logging(trace(*rows, direction="output"))] == ["hit", "asked"]
 
 
-def test_the_rows_of_a_message_are_one_append(tmp_path: Path) -> None:
-    log = log_of(tmp_path)
-    appends: list[int] = []
-    log.record(trace(hit("z")))
-    with trip("append:write", lambda: appends.append(1)):
-        log.record(trace(hit("a"), hit("b"), hit("c")))
-        log.record(trace(hit("d", hits=(), score=0)))
-    assert len(appends) == 1
-    assert len((tmp_path / MONTH).read_bytes().splitlines()) == 4
-
-
-def test_every_month_has_its_file(tmp_path: Path) -> None:
-    clock = Clock()
-    log = log_of(tmp_path, clock)
-    log.record(trace(hit("a")))
-    clock.now += timedelta(days=30)
-    log.record(trace(hit("b"), at=clock.now))
-    assert sorted(path.name for path in (tmp_path / "logs/decisions").iterdir()) == [
-        "2026-02.jsonl",
-        "2026-03.jsonl",
-    ]
-    assert topics(log.read()) == ["a", "b"]
-    assert topics(log.last(9)) == ["b", "a"]
-
-
 def test_the_message_is_logged_up_to_five_hundred_characters(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     text = "ü" * 800 + "\ud800\n"
@@ -314,17 +289,6 @@ def test_a_write_error_is_reported_once_and_pending_decisions_are_written_later(
     assert len(problems) == 2, "reported again after it had worked in between"
     log.flush()
     assert topics(log.read()) == ["a", "b", "c", "d"]
-
-
-def test_pending_decisions_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decisions, "_PENDING_LIMIT", 2000)
-    log = log_of(tmp_path)
-    with broken_disk():
-        for minute in range(20):
-            log.record(trace(hit("a"), at=FEBRUARY + timedelta(minutes=minute)))
-    log.flush()
-    kept = log.read()
-    assert 1 <= len(kept) < 10 and kept[0].time.minute == 45
 
 
 def test_a_read_only_log_can_be_read_and_does_not_stop_decisions(tmp_path: Path) -> None:

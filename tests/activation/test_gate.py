@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine.activation.gate import CACHE_PATH, Gate, GateCache, GateQuestion, profile_of, question_key
-from engine.activation.gates import AskGate, LocalGate
+from engine.activation.gates import AskGate
 from engine.activation.trace import GateOutcome
 from engine.errors import GateError
 from engine.settings.model import GateSettings
@@ -244,14 +244,6 @@ def test_closing_the_gate_ends_pending_waits() -> None:
     asking.close()
     waiting.join(30)
     assert [outcome.reason for outcome in outcomes] == ["cancelled: the gate was closed"]
-
-
-def test_the_local_gate_needs_no_event_loop() -> None:
-    asking = gate(LocalGate())
-    threads = threading.enumerate()
-    strong = GateQuestion("m", "t", "", "", 0.9)
-    assert [outcome.answer for outcome in asking.ask_and_wait([strong, question()])] == ["yes", "no"]
-    assert not [thread for thread in threading.enumerate() if thread not in threads]
 
 
 async def test_a_person_has_their_own_deadline_setting() -> None:

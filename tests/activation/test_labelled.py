@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -17,7 +16,6 @@ from engine.activation import labelled
 from engine.activation.decisions import Decision, DecisionLog
 from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, OPENED_LIMIT, Labelled, LabelledMessages
 from engine.activation.trace import Direction, Verdict
-from engine.store.faults import fail, trip
 from tests.activation.support import Clock, row, trace, workspace_files
 from tests.cases import each_case
 
@@ -110,17 +108,6 @@ def test_an_agent_that_opens_nearly_everything_in_a_session_teaches_nothing(work
     workspace.offer("a", "one", "two", "three", opened=3)
     workspace.offer("b", "four", "five", "six", opened=2)
     assert workspace.gather() == {"refund": Labelled(opened=("four", "five"))}
-
-
-def test_withdrawn_and_changed_labels_are_applied(workspace: Workspace) -> None:
-    first, second = workspace.label("money back"), workspace.label("a refund")
-    assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
-    workspace.log.label(first, None)
-    assert workspace.gather() == {"refund": Labelled(("a refund",))}
-    workspace.log.label(second, False)
-    assert workspace.gather() == {"refund": Labelled((), ("a refund",))}
-    workspace.log.label(second, None)
-    assert workspace.gather() == {}
 
 
 def test_only_the_latest_of_many_messages_are_kept_without_duplicates(workspace: Workspace) -> None:
@@ -248,13 +235,6 @@ def test_a_read_only_workspace_is_read_and_not_written(workspace: Workspace) -> 
     expected = {"refund": Labelled(("money back",))}
     assert LabelledMessages(DecisionLog(files), files)() == expected
     assert not (workspace.root / LABELLED_PATH).exists()
-
-
-def test_labels_that_could_not_be_cached_are_gathered_again(workspace: Workspace) -> None:
-    workspace.label("money back")
-    with trip("replace:rename", fail(errno.ENOSPC)):
-        assert workspace.gather() == workspace.gather() == {"refund": Labelled(("money back",))}
-    assert workspace.reads == 2
 
 
 def test_an_unreadable_log_keeps_the_labels_found_before(workspace: Workspace) -> None:

@@ -65,12 +65,6 @@ def test_only_the_topics_file_is_committed(engine: Engine) -> None:
     assert "topics/release.md" in engine.repository.git.run("status", "--porcelain").text
 
 
-def test_thresholds_are_written_as_short_as_possible(engine: Engine) -> None:
-    assert engine.tuning.apply(TOPIC, Thresholds(0.1 + 0.2, 0.61239)).after == Thresholds(0.3, 0.6124)
-    assert b"similarity_threshold: 0.3\n" in engine.files.read(PATH)
-    assert b"activation_threshold: 0.6124\n" in engine.files.read(PATH)
-
-
 def test_a_threshold_equal_to_the_tables_loses_its_line(engine: Engine) -> None:
     before, today = engine.files.read(PATH), engine.tuning.table().today(TOPIC)
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
@@ -189,22 +183,22 @@ def test_undo_for_a_deleted_topic_is_refused(engine: Engine) -> None:
         engine.tuning.undo()
 
 
-def test_without_a_repository_thresholds_are_written_uncommitted(sample: Path) -> None:
-    shutil.rmtree(sample / ".git")
-    with Engine.open(sample) as engine:
-        applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-        assert applied.commit == "" and "not a git repository" in applied.why
-        assert engine.tuning.undo().commit == ""
-
-
-def test_nothing_is_committed_without_auto_commit(sample: Path) -> None:
+def test_without_a_repository_or_auto_commit_thresholds_are_written_uncommitted(sample: Path) -> None:
     settings = sample / "memory-config.yaml"
-    settings.write_text(settings.read_text().replace("auto_commit: true", "auto_commit: false"))
+    given = settings.read_text()
+    settings.write_text(given.replace("auto_commit: true", "auto_commit: false"))
     with Engine.open(sample) as engine:
         revision = engine.repository.revision()
         applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         assert (applied.commit, applied.why) == ("", "git.auto_commit is off")
         assert engine.repository.revision() == revision
+        engine.tuning.undo()
+    settings.write_text(given)
+    shutil.rmtree(sample / ".git")
+    with Engine.open(sample) as engine:
+        applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+        assert applied.commit == "" and "not a git repository" in applied.why
+        assert engine.tuning.undo().commit == ""
 
 
 def test_a_read_only_workspace_can_be_inspected_but_not_tuned(sample: Path) -> None:

@@ -319,32 +319,3 @@ def test_messages_are_scored_while_topics_are_fitted(monkeypatch: pytest.MonkeyP
     go_on.set()
     thread.join(30)
     assert set(probabilities(found, "july off")) == {"refund"}
-
-
-def test_many_threads_get_the_same_results_as_one() -> None:
-    found = make_scorer()
-    texts = ("money back", "deploy the release", "july off", "")
-    sets = (TOPICS, TOPICS[:2], TOPICS[::-1])
-    expected = {
-        (text, tuple(each.name for each in topics)): make_scorer(topics).score(text, {})
-        for text in texts
-        for topics in sets
-    }
-    wrong: list[object] = []
-
-    def work(number: int) -> None:
-        for turn in range(12):
-            if number == 0:
-                found.update(sets[turn % 3])
-                continue
-            text = texts[(turn + number) % 4]
-            scores = found.score(text, {})
-            if scores != expected[text, tuple(scores)]:
-                wrong.append((text, scores))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert wrong == []
