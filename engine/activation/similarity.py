@@ -42,26 +42,6 @@ class Explanation:
     words: tuple[Span, ...] = ()
 
 
-class Batch(Protocol):
-    """Scores many messages at once."""
-
-    def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
-    ) -> tuple[NDArray[numpy.float32], bool]:
-        """The deciding score of each topic for each message, ``[messages, topics]``, and whether none is of a
-        message that it was learned from.
-
-        Args:
-            messages: The texts and hits of messages.
-            held_out: Whether that is wanted.
-        """
-        ...
-
-    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
-        """Does what ``score`` needs for ``held_out``, which may take seconds."""
-        ...
-
-
 class Scorer(Protocol):
     """Scores messages against topics."""
 
@@ -93,6 +73,34 @@ class Scorer(Protocol):
     def batch(self) -> Batch:
         """Scores many messages at once."""
         ...
+
+
+class Batch:
+    """Scores many messages one by one; there is nothing to hold out where tier 2 does not learn."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    def score(
+        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
+    ) -> tuple[NDArray[numpy.float32], bool]:
+        """The deciding score of each topic for each message, ``[messages, topics]``, and whether none is of a
+        message that it was learned from.
+
+        Args:
+            messages: The texts and hits of messages.
+            held_out: Whether that is wanted.
+        """
+        import numpy as np  # noqa: PLC0415 — only for tuning
+
+        found = np.zeros((len(messages), len(topics)), dtype=np.float32)
+        for row, (text, hits) in enumerate(messages):
+            scores = self._scorer.score(text, hits)
+            found[row] = [deciding_value(scores.get(name, ()), self._scorer.deciding) for name in topics]
+        return found, True
+
+    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
+        """Does what ``score`` needs for ``held_out``, which may take seconds."""
 
 
 def deciding_value(scores: Sequence[Score], name: str) -> float:
@@ -177,9 +185,9 @@ class TfidfScorer:
             name: (Score("tfidf", min(1.0, cosine)),) for name, cosine in zip(fit.names, cosines, strict=True)
         }
 
-    def batch(self) -> TfidfBatch:
+    def batch(self) -> Batch:
         """Scores many messages."""
-        return TfidfBatch(self)
+        return Batch(self)
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
@@ -190,28 +198,6 @@ class TfidfScorer:
                 if parts := [place for place in places if place[2]]:
                     found[name] = Explanation(words=spans(parts))
         return found
-
-
-class TfidfBatch:
-    """Scores messages one by one: there is nothing to hold out, as this tier 2 does not learn."""
-
-    def __init__(self, scorer: TfidfScorer) -> None:
-        self._scorer = scorer
-
-    def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
-    ) -> tuple[NDArray[numpy.float32], bool]:
-        """The cosine of each topic with each message."""
-        import numpy as np  # noqa: PLC0415 — only for tuning
-
-        found = np.zeros((len(messages), len(topics)), dtype=np.float32)
-        for row, (text, hits) in enumerate(messages):
-            scores = self._scorer.score(text, hits)
-            found[row] = [scores[name][0].value if name in scores else 0.0 for name in topics]
-        return found, True
-
-    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
-        """Does nothing."""
 
 
 def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:

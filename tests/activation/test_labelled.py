@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import zlib
@@ -152,28 +151,6 @@ def test_a_new_month_continues_where_the_last_ended(workspace: Workspace) -> Non
     assert workspace.month("2026-03").exists()
     assert workspace.gather() == {"refund": Labelled((), ("in february",))}
     assert workspace.reads == 2
-
-
-def test_the_stored_position_advances_after_many_decisions(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(labelled, "_UNREAD_LIMIT", 3_000)
-    workspace.label("money back")
-    workspace.gather()
-
-    def ends() -> int:
-        tree = json.loads((workspace.root / LABELLED_PATH).read_bytes()[9:])
-        return sum(mark[0] for mark in tree["read"].values())
-
-    before = ends()
-    workspace.decide("x")
-    workspace.gather()
-    assert ends() == before
-    for _ in range(10):
-        workspace.decide("x" * 400)
-    assert workspace.gather() == {"refund": Labelled(("money back",))}
-    assert ends() == workspace.month().stat().st_size
-    assert workspace.reads == 1
 
 
 def test_a_changed_removed_or_restored_month_is_detected(workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ from engine.activation.gates import AgentGate, LocalGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
-from engine.activation.similarity import Explanation, Hits, TfidfBatch, TfidfScorer
+from engine.activation.similarity import Batch, Explanation, Hits, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -46,8 +46,8 @@ class FixedProbabilities:
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         return {}
 
-    def batch(self) -> TfidfBatch:
-        raise NotImplementedError
+    def batch(self) -> Batch:
+        return Batch(self)
 
 
 def watching(

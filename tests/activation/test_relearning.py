@@ -128,13 +128,16 @@ def learning(watched: Watched, fitting: Fitting) -> Iterator[list[bool]]:
 
 
 def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitting: Fitting) -> None:
-    before = watched.score()
+    before, made, second = watched.score(), len(fitting.made), list[bool]()
     with learning(watched, fitting) as learned:
+        again = start_thread(lambda: second.append(watched.pipeline.relearn()))
         traces: list[Trace] = []
         join_threads(start_thread(lambda: traces.append(watched.pipeline.process(MESSAGE))))
         row = traces[0].row("refund")
         assert row is not None and row.score == before, "scored with the previous fit"
-    assert learned == [True]
+    join_threads(again)
+    assert (learned, second) == ([True], [False])
+    assert len(fitting.made) == made + 1, "a second caller waits for the running fit"
     assert watched.score() < before
 
 
@@ -163,17 +166,6 @@ def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting
     assert watched.score("deploy", "push it out") > 0.3
 
 
-def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
-    """A second caller waits for the running fit and finds nothing left to learn."""
-    before, learned = len(fitting.made), list[bool]()
-    with learning(watched, fitting):
-        second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
-        second.join(0.2)
-    join_threads(second)
-    assert learned == [False]
-    assert len(fitting.made) == before + 1
-
-
 def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting) -> None:
     """The message after a topic change is scored with the new topics, and the old fit is discarded."""
     with learning(watched, fitting):
@@ -183,20 +175,11 @@ def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting
         assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
         row = traces[0].row("holiday")
         assert row is not None and row.score > 0.03
+        kept = (watched.root / FIT_PATH).read_bytes()
+    assert (watched.root / FIT_PATH).read_bytes() == kept, "an outdated fit is not stored"
     assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
     assert watched.score("holiday", "july off") == row.score
     assert not watched.pipeline.relearn(), "the label was included with the topics"
-
-
-def test_an_outdated_fit_is_not_stored(watched: Watched, fitting: Fitting) -> None:
-    with learning(watched, fitting):
-        watched.topics.topics = (REFUNDS, HOLIDAYS)
-        watched.pipeline.process("july off")
-        kept = (watched.root / FIT_PATH).read_bytes()
-    assert (watched.root / FIT_PATH).read_bytes() == kept
-    made = len(fitting.made)
-    watched.another_scorer().update(watched.topics.topics)
-    assert len(fitting.made) == made, "the next process finds the stored fit"
 
 
 def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:

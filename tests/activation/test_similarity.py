@@ -63,13 +63,6 @@ def test_scores_are_those_of_scikit_learn(message: str) -> None:
     assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
 
 
-def test_a_single_topic_scores_as_in_scikit_learn() -> None:
-    for message in MESSAGES:
-        assert ours([PR_INSTRUCTIONS], message) == pytest.approx(
-            reference([PR_INSTRUCTIONS], message), abs=1e-12
-        )
-
-
 def test_the_most_frequent_words_are_kept_of_a_large_vocabulary() -> None:
     texts = ["deploy deploy deploy now", "review review then"]
     for message in ("deploy the review", "now then"):

@@ -12,7 +12,7 @@ import pytest
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import figures
 from engine.engine import Engine
-from engine.errors import AutopoiesisError, ReadOnly, TopicError, WriteFailed
+from engine.errors import AutopoiesisError, TopicError, WriteFailed
 from engine.events import EngineEvent, TopicsReloaded
 from engine.store.faults import FAULT_POINTS, fail, trip
 from tests.cases import each_case
@@ -201,15 +201,6 @@ def test_without_a_repository_or_auto_commit_thresholds_are_written_uncommitted(
         assert engine.tuning.undo().commit == ""
 
 
-def test_a_read_only_workspace_can_be_inspected_but_not_tuned(sample: Path) -> None:
-    with Engine.open(sample, read_only=True) as engine:
-        engine.tuning.table()
-        with pytest.raises(ReadOnly):
-            engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-        with pytest.raises(ReadOnly):
-            engine.tuning.undo()
-
-
 @pytest.mark.parametrize(
     "point", sorted(point for point in FAULT_POINTS if point.startswith(("append", "temp", "replace")))
 )
@@ -236,20 +227,6 @@ def test_a_full_disk_leaves_file_and_undo_intact(sample: Path, point: str) -> No
 def logged(engine: Engine, count: int = 3) -> None:
     for number in range(count):
         engine.trace(f"{MESSAGE} It is number {number}.", record=True)
-
-
-def test_a_label_given_while_tuning_is_in_the_log_and_moves_the_score(engine: Engine) -> None:
-    logged(engine)
-    table = engine.tuning.table()
-    given = engine.tuning.decision(table, 0, TOPIC)
-    (judged,) = engine.labels.judge([(given, False)])
-    assert judged.before is not None and judged.after is not None
-    assert judged.after.score < judged.before.score and "→" in judged.moved
-    assert engine.decision_log.find(given.id).useful is False
-    after = engine.tuning.table()
-    assert after is not table and figures(after, TOPIC).by_person == 1
-    engine.labels.judge([(given, None)])
-    assert figures(engine.tuning.table(), TOPIC).labelled == 0
 
 
 def test_a_topic_that_was_not_logged_for_a_message_can_be_labelled(engine: Engine) -> None:

@@ -73,11 +73,6 @@ def test_never_is_written_as_the_highest_threshold() -> None:
     assert own_thresholds(known, SPEC, Thresholds(0.15, None)) == OwnThresholds()
 
 
-def test_with_the_calibrated_preset_today_is_the_policy_for_unmatched_messages() -> None:
-    for known in PRIORITIES:
-        assert today(known, CALIBRATED) == thresholds_of(known, CALIBRATED, matched=False)
-
-
 @each_case(
     ("value", "short"),
     [

@@ -13,6 +13,7 @@ from engine.activation.scorer.fitted import Fitted, Known, parts_of_message
 from engine.activation.scorer.scorer import fired_by, logits_of, probability_of
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
+from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ FOLDS = 4
 """Number of fits that score the labelled messages, each without the labels of its own."""
 
 
-class CalibratedBatch:
+class CalibratedBatch(Batch):
     """Scores messages as ``CalibratedScorer`` does, and remembers what it has read of their texts.
 
     A message that is a label would be scored by a fit to that very label, which says nothing about others.
@@ -61,11 +62,7 @@ class CalibratedBatch:
         self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
     ) -> tuple[Floats, bool]:
         """The probability of each topic for each message, ``[messages, topics]``, and whether those of all
-        labels are from fits without them.
-
-        Args:
-            messages: The texts and hits of messages.
-            held_out: If false, labels are scored like the rest.
+        labels are from fits without them; if that is not wanted, labels are scored like the rest.
         """
         known = self._known()
         found = numpy.zeros((len(messages), len(topics)), dtype=numpy.float32)
