@@ -14,7 +14,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
 
-from engine.activation.scan import Scan, compiled
+from engine.activation.scan import Scan
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 MAX_PATHS = 500
@@ -26,7 +27,7 @@ _MAX_ALTERNATIVES = 64
 _REST = r"(?:(?![,;](?:https?://|www\.))[^\s<>\"`\\^{}|\u200b-\u200f\u2060\ufeff“”„‟«»，。、；：！？（）【】「」『』《》〈〉…]){0,2000}"
 # Text in another script may follow the last part without a space.
 _HOST = r"(?:\[[\da-fA-F:.]{2,45}\]|(?:[\w%-]{1,63}\.){0,9}(?:[A-Za-z0-9%-]{1,63}|[^\W\x00-\x7f]{1,63}))"
-_LINK = (
+_LINK = expression(
     r"(?:(?<![A-Za-z0-9@])(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+-]{1,15}://)(?:[^\s/?#@<>\"`\\]{1,200}@)?|(?=www\.[\w-]+\.))"
     r"|(?<![\w.@-])(?P<clone>(?:git|hg)@)|(?<![\w@./:-])(?P<bare>(?=(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}/)))"
     rf"(?P<host>{_HOST})(?(clone):(?P<repository>[\w~.-]+/[\w./~-]+)|(?P<port>:\d{{1,5}})?(?P<rest>[/?#]{_REST})?)"
@@ -50,7 +51,7 @@ class Link:
 def links(scan: Scan) -> list[Link]:
     """Every link of a message, in order."""
     found = []
-    for match in compiled(_LINK).finditer(scan.text):
+    for match in _LINK.finditer(scan.text):
         host = _ascii_host(match["host"].strip("[]"))
         rest = _trimmed(match["rest"] or match["repository"] or "")
         end = match.start("rest") if match["rest"] else match.end() - len(match["repository"] or "")

@@ -7,7 +7,7 @@ long. ``Scan.original`` maps a span back to the message.
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
+from functools import cached_property
 
 from engine.startup.lazy import expression
 from engine.store.spelling import composed
@@ -33,20 +33,14 @@ _MARKS = (
     "\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
 _WORD = expression(r"\w+")
-_ANY_WORD = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+"
-_URL = r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+"
-_EMAIL = r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"
+_ANY_WORD = expression(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
+_URL = expression(r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+")
+_EMAIL = expression(r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
 _WIDE = {
     code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
 }
-_INLINE_CODE = r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)"
-_FENCE = r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$"
-
-
-@cache
-def compiled(expression: str) -> re.Pattern[str]:
-    """One of the detectors' own expressions, compiled on first use: a process for one message needs few."""
-    return re.compile(expression)
+_INLINE_CODE = expression(r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)")
+_FENCE = expression(r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 
 
 def fold(text: str) -> str:
@@ -79,7 +73,7 @@ def split(text: str) -> list[tuple[str, int, int]]:
         # Western European letters do not need the check for other scripts.
         found = [(fold(match[0]), *match.span()) for match in _WORD.finditer(text)]
     else:
-        found = [(fold(match[0]), *match.span()) for match in compiled(_ANY_WORD).finditer(text)]
+        found = [(fold(match[0]), *match.span()) for match in _ANY_WORD.finditer(text)]
     if "_" not in text:
         return found
     bare: list[tuple[str, int, int]] = []
@@ -134,8 +128,8 @@ class Scan:
     def addresses(self) -> list[tuple[int, int]]:
         """The approximate spans of links and e-mail addresses, in order."""
         text = self.text
-        found = [match.span() for match in compiled(_URL).finditer(text)] if _may_link(text) else []
-        found += [match.span() for match in compiled(_EMAIL).finditer(text)] if "@" in text else []
+        found = [match.span() for match in _URL.finditer(text)] if _may_link(text) else []
+        found += [match.span() for match in _EMAIL.finditer(text)] if "@" in text else []
         return sorted(found)
 
     @cached_property
@@ -156,7 +150,7 @@ class Scan:
         if "```" not in self.text and "~~~" not in self.text:
             return blocks
         opening: re.Match[str] | None = None
-        for line in compiled(_FENCE).finditer(self.text):
+        for line in _FENCE.finditer(self.text):
             if opening is None:
                 opening = line
             elif line["mark"].startswith(opening["mark"]) and not line["info"].strip():
@@ -172,14 +166,14 @@ class Scan:
         if "`" not in self.text:
             return []
         text = _blanked(self.text, [(start, end) for _, start, end in self.fences])
-        return [match.span() for match in compiled(_INLINE_CODE).finditer(text)]
+        return [match.span() for match in _INLINE_CODE.finditer(text)]
 
     @cached_property
     def prose(self) -> str:
         """``text`` with code blocks, inline code and links blanked out, offsets unchanged."""
         code = [*((start, end) for _, start, end in self.fences), *self.inline_code]
         text = _blanked(self.text, code)
-        return compiled(_URL).sub(_blank, text) if _may_link(text) else text
+        return _URL.sub(_blank, text) if _may_link(text) else text
 
 
 def _may_link(text: str) -> bool:

@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from engine.activation.decisions import DecisionLog
+from engine.activation.gate import Gate, GateProvider
+from engine.activation.gates import LocalGate
+from engine.activation.patterns import PatternMatcher
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.similarity import Scorer, TfidfScorer
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace, Verdict
+from engine.settings.model import GateSettings, WatcherSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger
@@ -86,3 +93,25 @@ def workspace_files(root: Path, *, read_only: bool = False) -> Files:
     """The files of an empty workspace."""
     (root / "memory-config.yaml").touch()
     return Files(Workspace.open(root), read_only=read_only)
+
+
+def pipeline_of(
+    source: Topics,
+    watchers: WatcherSettings | None = None,
+    *,
+    scorer: Scorer | None = None,
+    provider: GateProvider | None = None,
+    decisions: DecisionLog | None = None,
+    **gate: Any,
+) -> WatcherPipeline:
+    """A pipeline, by default with the similarity of the specification and the local gate."""
+    settings = GateSettings(**gate)
+    return WatcherPipeline(
+        source,
+        PatternMatcher(),
+        scorer or TfidfScorer(),
+        Gate(provider or LocalGate(), settings),
+        watchers or WatcherSettings(preset="spec"),
+        settings,
+        decisions,
+    )

@@ -9,16 +9,15 @@ import pytest
 
 from engine.activation.candidates import LIKELIEST, Candidate, likeliest
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate import GateProvider
 from engine.activation.gates import AgentGate, LocalGate
-from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
-from engine.activation.similarity import Batch, Explanation, Hits, TfidfScorer
+from engine.activation.similarity import Batch, Explanation, Hits
 from engine.activation.trace import Score, Trace
-from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import Topics, pattern, topic, workspace_files
+from tests.activation.support import Topics, pattern, pipeline_of, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 from tests.cases import each_case
 
@@ -58,24 +57,11 @@ def watching(
     triggers: Mapping[str, Trigger] | None = None,
     row: PolicyRow = ROW,
 ) -> WatcherPipeline:
-    settings = GateSettings()
-    return WatcherPipeline(
-        Topics(
-            tuple(
-                topic(name, "Words.", triggers=(triggers[name],) if triggers and name in triggers else ())
-                for name in probabilities
-            )
-        ),
-        PatternMatcher(),
-        FixedProbabilities(probabilities),
-        Gate(provider, settings),
-        WatcherSettings(
-            preset="calibrated",
-            policy={"medium": row},
-        ),
-        settings,
-        decisions,
-    )
+    fired = {name: (trigger,) for name, trigger in (triggers or {}).items()}
+    source = Topics(tuple(topic(name, "Words.", triggers=fired.get(name, ())) for name in probabilities))
+    watchers = WatcherSettings(preset="calibrated", policy={"medium": row})
+    scorer = FixedProbabilities(probabilities)
+    return pipeline_of(source, watchers, scorer=scorer, provider=provider, decisions=decisions)
 
 
 def verdict_and_rule(trace: Trace, name: str) -> tuple[str, str]:
@@ -123,20 +109,11 @@ def test_past_messages_are_decided_under_the_same_limit() -> None:
 
 def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -> None:
     texts = {"hit": "Ship.", **{name: f"Roll back the canary {name}." for name in ("a", "b")}}
-    settings, provider = GateSettings(), Scripted(yes())
-    pipeline = WatcherPipeline(
-        Topics(
-            tuple(
-                topic(name, text, priority="high", triggers=(pattern("deploy"),) if name == "hit" else ())
-                for name, text in texts.items()
-            )
-        ),
-        PatternMatcher(),
-        TfidfScorer(),
-        Gate(provider, settings),
-        WatcherSettings(preset="spec"),
-        settings,
+    triggers, provider = {"hit": (pattern("deploy"),)}, Scripted(yes())
+    known = (
+        topic(name, text, priority="high", triggers=triggers.get(name, ())) for name, text in texts.items()
     )
+    pipeline = pipeline_of(Topics(tuple(known)), provider=provider)
     trace = pipeline.process("deploy, then roll back the canary")
     assert sorted(provider.asked) == ["a", "hit"]
     assert verdict_and_rule(trace, "b") == ("dropped", "not asked")

@@ -14,15 +14,14 @@ import pytest
 
 from engine.activation.candidates import NEAREST_ROWS
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider
-from engine.activation.gates import AskGate, LocalGate
-from engine.activation.patterns import PatternMatcher
+from engine.activation.gate import GateProvider
+from engine.activation.gates import AskGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.similarity import SCORED_CHARS, TfidfScorer
+from engine.activation.similarity import SCORED_CHARS
 from engine.activation.trace import Event, Message, Score, Trace
-from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import Topics, pattern, pr_topic, topic, workspace_files
+from tests.activation.support import Topics, pattern, pipeline_of, pr_topic, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 
 NOON = datetime(2026, 2, 16, 12, tzinfo=UTC)
@@ -59,16 +58,8 @@ def pipeline(
     source: Topics | None = None,
     **gate: Any,
 ) -> WatcherPipeline:
-    settings = GateSettings(**gate)
-    return WatcherPipeline(
-        source or Topics(topics),
-        PatternMatcher(),
-        TfidfScorer(),
-        Gate(provider or LocalGate(), settings),
-        WatcherSettings(**{"preset": "spec", **(watchers or {})}),
-        settings,
-        decisions,
-    )
+    settings = WatcherSettings(**{"preset": "spec", **(watchers or {})})
+    return pipeline_of(source or Topics(topics), settings, provider=provider, decisions=decisions, **gate)
 
 
 def verdicts(trace: Trace) -> dict[str, str]:

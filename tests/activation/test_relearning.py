@@ -10,21 +10,17 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate
-from engine.activation.gates import LocalGate
 from engine.activation.labelled import Labelled
-from engine.activation.patterns import PatternMatcher
-from engine.activation.pipeline import WatcherPipeline
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
 from engine.activation.trace import Trace
-from engine.settings.model import GateSettings, WatcherSettings
+from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
-from tests.activation.support import Topics, topic, workspace_files
+from tests.activation.support import Topics, pipeline_of, topic, workspace_files
 
 WAIT_S = 30
 MESSAGE = "money for the bus"
@@ -63,23 +59,12 @@ class Watched:
         self.labelled: dict[str, Labelled] = {}
         self.topics = Topics((REFUNDS, DEPLOYS))
         self.root = root
-        self.scorer = self.another_scorer()
-        settings = GateSettings()
-        self.pipeline = WatcherPipeline(
-            self.topics,
-            PatternMatcher(),
-            self.scorer,
-            Gate(LocalGate(), settings),
-            WatcherSettings(),
-            settings,
-        )
-
-    def another_scorer(self) -> CalibratedScorer:
-        return CalibratedScorer(
+        self.scorer = CalibratedScorer(
             vectors=FakeVectors(),
-            store=FitStore(workspace_files(self.root)),
+            store=FitStore(workspace_files(root)),
             labelled=lambda: dict(self.labelled),
         )
+        self.pipeline = pipeline_of(self.topics, WatcherSettings(), scorer=self.scorer)
 
     def score(self, name: str = "refund", text: str = MESSAGE) -> float:
         row = self.pipeline.process(text).row(name)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
 
-BASE, OTHERS, TRIGGER = "base", "other topics", "trigger"
-SIGNALS = {"words": "words", "letters": "letters", "vectors": "vectors"}
-"""The signals of a text: what a trace calls them, and the attribute of ``Parts``."""
+OTHERS, TRIGGER = "other topics", "trigger"
+SIGNALS = ("base", "words", "letters", "vectors", TRIGGER)
+"""What a trace calls the attributes of ``Parts``."""
 SMALLEST = 0.05
 """Log-odds below which a contribution is not shown."""
 
@@ -149,10 +149,7 @@ class CalibratedScorer:
         known = found.known
         fitted = [name for name in dict.fromkeys(names) if name in known.places]
         places = [known.places[name] for name in fitted]
-        against = {
-            signal: getattr(found.parts, field)[places].tolist()
-            for signal, field in {BASE: "base", **SIGNALS, TRIGGER: "trigger"}.items()
-        }
+        against = {signal: getattr(found.parts, signal)[places].tolist() for signal in SIGNALS}
         telling = dict(zip(fitted, telling_words(text, known.fitted, places), strict=True))
         explained = {}
         for name in dict.fromkeys(names):
