@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.activation.explain import Case, PolicyContext, flip, why
 from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Explanation, Hits, deciding_value
+from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
     Correction,
     Direction,
@@ -57,8 +57,7 @@ class Candidate:
 
     topic: Topic
     hits: tuple[TriggerHit, ...]  # tier-1 hits that count in the message's direction
-    scores: tuple[Score, ...]
-    score: float  # the deciding signal
+    score: float
     step: Step
     ignored: tuple[TriggerHit, ...] = ()  # negated hits
 
@@ -92,17 +91,15 @@ def counted_hits(
 def candidates_of(
     topics: Sequence[Topic],
     counted: Mapping[str, tuple[TriggerHit, ...]],
-    scores_of: Mapping[str, tuple[Score, ...]],
+    scores: Mapping[str, float],
     settings: WatcherSettings,
     *,
-    deciding: str,
     is_input: bool,
     hits_of: Hits,
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
     Args:
-        deciding: Name of the deciding signal.
         hits_of: All hits, among them the negated ones.
     """
     found = []
@@ -110,8 +107,7 @@ def candidates_of(
     far: dict[object, tuple[float, Step]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
-        scores = scores_of.get(topic.name, ())
-        score = deciding_value(scores, deciding)
+        score = scores.get(topic.name, 0.0)
         own = topic.activation, topic.activation_threshold, topic.similarity_threshold
         kind = topic.priority, topic.forced, own
         if kind not in far:
@@ -122,7 +118,7 @@ def candidates_of(
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
         if ignored and not hits and topic.forced is None:
             step = Step("drop", NEGATED, step.threshold)
-        found.append(Candidate(topic, hits, scores, score, step, ignored))
+        found.append(Candidate(topic, hits, score, step, ignored))
     return tuple(found)
 
 
@@ -183,10 +179,11 @@ def rows_of(
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     context: PolicyContext,
+    deciding: str,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = [
-        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context, deciding)
         for c in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
@@ -213,7 +210,11 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _row_of(
-    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
+    found: Candidate,
+    gate: GateOutcome | None,
+    explanation: Explanation,
+    context: PolicyContext,
+    deciding: str,
 ) -> TopicTrace:
     topic, step = found.topic, found.step
     verdict = verdict_of(step, gate, context.on_failure)
@@ -224,7 +225,7 @@ def _row_of(
         priority=topic.priority,
         activation=topic.activation,
         hits=found.hits,
-        scores=found.scores,
+        scores=(Score(deciding, found.score),),
         score=found.score,
         threshold=step.threshold,
         activate_at=step.activate_at,

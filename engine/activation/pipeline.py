@@ -27,7 +27,7 @@ from engine.activation.candidates import (
 from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
+from engine.activation.similarity import Batch, Hits, Scorer
 from engine.activation.trace import Direction, GateOutcome, Message, Trace
 
 if TYPE_CHECKING:
@@ -106,19 +106,18 @@ class WatcherPipeline:
             hits_of: Hits = {} if is_empty else self._matcher.match(message)
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
-            scored = "" if is_empty else scored_part(message.text)
+            text = "" if is_empty else message.text
             hits = counted_hits(topics, hits_of, message.direction)
             candidates = candidates_of(
                 topics,
                 hits,
-                self._scorer.score(scored, hits),
+                self._scorer.score(text, hits),
                 self._watchers,
-                deciding=deciding,
                 is_input=is_input,
                 hits_of=hits_of,
             )
             named = worth_explaining(candidates) if explained else []
-            explanations = readable(self._scorer.explain(scored, hits, named), scored)
+            explanations = self._scorer.explain(text, hits, named)
             tier2_ms = _ms_since(started)
             offers = self.gate.provider.name == OFFERING
             if offers:
@@ -139,7 +138,7 @@ class WatcherPipeline:
             self._gate_settings.on_failure,
             offers=offers,
         )
-        rows = rows_of(candidates, answers, explanations, context)
+        rows = rows_of(candidates, answers, explanations, context, deciding)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.trace import Contribution, Score, Span, TriggerHit
+from engine.activation.trace import Contribution, Span, TriggerHit
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -28,7 +28,8 @@ MAX_FEATURES = 5000
 """Size of the vocabulary in the specification: the most frequent terms of all topics."""
 
 SCORED_CHARS = 200_000
-"""Characters of a message that tier 2 reads: half from its start and half from its end if it is longer."""
+"""Characters of a message that the specification's tier 2 reads here: half from its start and half from its
+end if it is longer."""
 
 _TOKEN = expression(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
@@ -62,8 +63,8 @@ class Scorer(Protocol):
         """
         ...
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        """Every signal of every topic by topic name, each 0 to 1, always in the same order."""
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
+        """The deciding score of every topic by name, 0 to 1."""
         ...
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
@@ -96,39 +97,11 @@ class Batch:
         found = np.zeros((len(messages), len(topics)), dtype=np.float32)
         for row, (text, hits) in enumerate(messages):
             scores = self._scorer.score(text, hits)
-            found[row] = [deciding_value(scores.get(name, ()), self._scorer.deciding) for name in topics]
+            found[row] = [scores.get(name, 0.0) for name in topics]
         return found, True
 
     def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
         """Does what ``score`` needs for ``held_out``, which may take seconds."""
-
-
-def deciding_value(scores: Sequence[Score], name: str) -> float:
-    """The value of one signal, 0 if it is missing."""
-    if scores and scores[0].name == name:
-        return scores[0].value
-    return next((score.value for score in scores if score.name == name), 0.0)
-
-
-def scored_part(text: str) -> str:
-    """The part of a message that tier 2 reads: all of it, or its two ends."""
-    if len(text) <= SCORED_CHARS:
-        return text
-    half = SCORED_CHARS // 2
-    return f"{text[:half]} {text[-half:]}"
-
-
-def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, Explanation]:
-    """Explanations without words whose offsets may differ from the message: those after the first half of
-    what is read of a long one.
-    """
-    end = SCORED_CHARS // 2
-    if len(scored) <= end:
-        return explained
-    return {
-        name: replace(of, words=tuple(span for span in of.words if span.end <= end))
-        for name, of in explained.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +149,14 @@ class TfidfScorer:
         """Does nothing: the specification's tier 2 does not learn."""
         return False
 
-    def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
-        """The cosine of every topic with the message, as ``tfidf``; hits are ignored."""
-        fit = self._fit
-        vector = _vector(_count(text), fit.idfs)
-        cosines = [sum(weight * of.get(term, 0.0) for term, weight in vector.items()) for of in fit.vectors]
+    def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, float]:
+        """The cosine of every topic with the message; hits are ignored."""
+        fit, half = self._fit, SCORED_CHARS // 2
+        read = text if len(text) <= SCORED_CHARS else f"{text[:half]} {text[-half:]}"
+        vector = _vector(_count(read), fit.idfs)
         return {
-            name: (Score("tfidf", min(1.0, cosine)),) for name, cosine in zip(fit.names, cosines, strict=True)
+            name: min(1.0, sum(weight * of.get(term, 0.0) for term, weight in vector.items()))
+            for name, of in zip(fit.names, fit.vectors, strict=True)
         }
 
     def batch(self) -> Batch:
@@ -194,7 +168,8 @@ class TfidfScorer:
         found = {}
         for name, of in zip(self._fit.names, self._fit.vectors, strict=True):
             if name in names:
-                places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in _TOKEN.finditer(text)]
+                found_in = _TOKEN.finditer(text[: SCORED_CHARS // 2])
+                places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in found_in]
                 if parts := [place for place in places if place[2]]:
                     found[name] = Explanation(words=spans(parts))
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,11 @@ from engine.activation.gates import AgentGate, LocalGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import Batch, Explanation, Hits
-from engine.activation.trace import Score, Trace
+from engine.activation.trace import Trace
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import Topics, pattern, pipeline_of, topic, workspace_files
+from tests.activation.support import Topics, pattern, pipeline_of, topic
 from tests.activation.test_gate import Scripted, yes
-from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
 ROW = PolicyRow(gate=0.2, activate=0.6)
@@ -39,8 +37,8 @@ class FixedProbabilities:
     def update(self, topics: Sequence[Topic]) -> None:
         pass
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        return {name: (Score("probability", value),) for name, value in self._probabilities.items()}
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
+        return dict(self._probabilities)
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         return {}
@@ -101,12 +99,6 @@ def test_the_local_gate_is_asked_about_every_candidate() -> None:
     assert trace.offered == () and trace.funnel.asked == 4 > LIKELIEST
 
 
-def test_past_messages_are_decided_under_the_same_limit() -> None:
-    trace = watching(Scripted(yes())).process("hello", ask=False)
-    assert verdict_and_rule(trace, "middle")[0] == "failed"
-    assert verdict_and_rule(trace, "low") == ("dropped", "not asked")
-
-
 def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -> None:
     texts = {"hit": "Ship.", **{name: f"Roll back the canary {name}." for name in ("a", "b")}}
     triggers, provider = {"hit": (pattern("deploy"),)}, Scripted(yes())
@@ -160,42 +152,15 @@ def test_among_few_topics_a_probability_near_chance_activates_nothing_without_a_
     assert watching(LocalGate(), alone, row=low).process("hello").active == ("only",), "another gate can tell"
 
 
-@each_case("count", [0, 1, 2])
-def test_up_to_two_uncertain_topics_are_all_offered(count: int) -> None:
-    names = ("high", "middle")[:count]
-    others = {f"out{number}": 0.1 for number in range(10)}
-    trace = watching(AgentGate(), {**others, **{name: PROBABILITIES[name] for name in names}}).process("m")
-    assert trace.offered == names and trace.active == ()
-    if names:
-        assert trace.why == f"nothing active: offered to the agent: {', '.join(names)}"
-
-
 def test_output_offers_a_topic_whose_trigger_matched() -> None:
     triggers = {name: pattern("hello", scope="output") for name in ("sure", "low", "out")}
     trace = watching(AgentGate(), triggers=triggers).process("hello", "output")
     assert trace.active == ("sure",) and trace.offered == ("low",)
 
 
-def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:
-    log = DecisionLog(workspace_files(tmp_path))
-    watching(AgentGate(), decisions=log).process("hello")
-    logged = {decision.topic: decision for decision in log.read()}
-    assert (logged["high"].verdict, logged["high"].gate_answer, logged["high"].gate_provider) == (
-        "offered",
-        "offered",
-        "agent",
-    )
-    assert logged["high"].label[0] is None, "an offer is no answer"
-    assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == (
-        "not offered",
-        "dropped",
-        False,
-    )
-
-
 def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones() -> None:
     def candidate(name: str, score: float, kind: StepKind) -> Candidate:
-        return Candidate(topic(name), (), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
+        return Candidate(topic(name), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
 
     kinds: tuple[tuple[str, StepKind], ...] = (
         *((name, "ask") for name in ("d", "b", "c", "a")),

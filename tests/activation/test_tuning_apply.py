@@ -65,14 +65,6 @@ def test_only_the_topics_file_is_committed(engine: Engine) -> None:
     assert "topics/release.md" in engine.repository.git.run("status", "--porcelain").text
 
 
-def test_a_threshold_equal_to_the_tables_loses_its_line(engine: Engine) -> None:
-    before, today = engine.files.read(PATH), engine.tuning.table().today(TOPIC)
-    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    applied = engine.tuning.apply(TOPIC, today)
-    assert applied.after == today
-    assert engine.files.read(PATH) == before
-
-
 @each_case(
     ("thresholds", "what"),
     [

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from engine.activation.use import LONG_REPLY, was_used, words_of
-from engine.engine import Engine
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import pr_topic, topic
 from tests.cases import each_case
@@ -84,19 +81,3 @@ def test_words_shared_by_several_topics_do_not_count() -> None:
     reply = "I found a table, read the menu aloud and booked for the whole team."
     assert was_used(LUNCH, WORDS["lunch"], "Hungry?", reply) is True
     assert was_used(LUNCH, words["lunch"], "Hungry?", reply) is None
-
-
-def test_use_on_the_sample_is_rarely_decided_and_never_wrong(sample: Path) -> None:
-    """The measurement behind the rule's constants, on the sample's conversations."""
-    said = []
-    with Engine.open(sample) as engine:
-        words = words_of(engine.library.topics)
-        for path in sorted(engine.conversations.sizes()):
-            for exchange in engine.turns.exchanges(path, 0):
-                for name in exchange.trace.active:
-                    known = engine.topic(name)
-                    text = exchange.trace.message.text
-                    said.append(was_used(known, words[name], text, exchange.reply, exchange.paths))
-    assert len(said) >= 30
-    assert 1 <= said.count(True) <= len(said) // 5
-    assert said.count(False) <= len(said) // 50

@@ -19,7 +19,7 @@ from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
 from engine.activation.signals import content_words
 from engine.activation.similarity import Explanation, Hits
-from engine.activation.trace import Contribution, Score
+from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors
 from engine.startup.records import dataclass
 
@@ -127,13 +127,13 @@ class CalibratedScorer:
             after = self._known
         return before is not None and after is not None and after.texts != before.texts
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The probability of every topic."""
         known = self._known
         if known is None:
             return {}
         logits = self._find(text, hits, known).logits
-        return {name: (Score(self.deciding, probability_of(logits[name])),) for name in known.topics}
+        return {name: probability_of(logits[name]) for name in known.topics}
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """What adds up to the log-odds of some topics, and the words in their favour.

@@ -42,7 +42,7 @@ def test_scores_are_those_of_single_messages() -> None:
     assert held_out, "there is nothing to hold out"
     for row, (text, hits) in zip(found, MESSAGES, strict=True):
         one = single.score(text, hits)
-        assert row == pytest.approx([one[name][0].value for name in NAMES], abs=1e-5)
+        assert row == pytest.approx([one[name] for name in NAMES], abs=1e-5)
     assert single.batch().score(["lunch", "gone"], MESSAGES)[0][:, 1].tolist() == [0] * len(MESSAGES)
     assert single.batch().score(NAMES, [])[0].shape == (0, 2)
 
