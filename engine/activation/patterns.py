@@ -123,7 +123,7 @@ class _View:
 class PatternMatcher:
     """Matches messages against the triggers of all topics. Thread-safe.
 
-    Of a text longer than ``engine.activation.scan.MAX_CHARACTERS`` only its start and end are searched. A
+    Of a text longer than ``engine.meaning.text.CHARACTERS_READ`` only its start and end are searched. A
     regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
     ``problems`` and not used again until the topic's triggers change. Other threads can run while it
     searches.

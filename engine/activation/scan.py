@@ -1,7 +1,7 @@
 """A message prepared once for all detectors of tier 1.
 
-Detectors work on ``Scan.text``: the message in composed Unicode (NFC), cut to its head and tail if it is
-long. ``Scan.original`` maps a span back to the message.
+Detectors work on ``Scan.text``: the message in composed Unicode (NFC), or its two ends if it is longer than
+``CHARACTERS_READ``; nothing matches across the gap. ``Scan.original`` maps a span back to the message.
 """
 
 from __future__ import annotations
@@ -9,16 +9,9 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from engine.meaning.text import CHARACTERS_READ, ends_of
 from engine.startup.lazy import expression
 from engine.store.spelling import composed
-
-MAX_CHARACTERS = 20_000
-"""Maximum number of characters scanned: half from the start and half from the end of a longer text. Nothing
-matches across the gap."""
-
-GAP = "\n\n"
-_NEAR = 200
-"""Characters within which the text is cut between words."""
 
 # Scripts that put no space between words, or attach particles to them.
 _UNSPACED = (
@@ -89,16 +82,11 @@ class Scan:
     """A message's text with everything detectors share, computed on first use."""
 
     def __init__(self, text: str) -> None:
-        head, tail, self._skipped = text, "", 0
-        if len(text) > MAX_CHARACTERS:
-            half = MAX_CHARACTERS // 2
-            end, start = text.rfind(" ", half - _NEAR, half), text.find(" ", -half, _NEAR - half)
-            head = text[: end if end > 0 else half]
-            tail = GAP + text[start if start > 0 else -half :]
-            self._skipped = len(text) - len(head) - len(tail)
-        self._cut = len(composed(head))
-        self.text = composed(head) + composed(tail)
-        self._is_shifted = not text.isascii() and self.text != head + tail
+        read = ends_of(text)
+        self._skipped = len(text) - len(read)
+        self._cut = len(composed(read[: CHARACTERS_READ // 2]))
+        self.text = composed(read)
+        self._is_shifted = self.text != read
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span in the message of a span in ``text``; -1 and -1 if the message was not composed."""
@@ -109,7 +97,7 @@ class Scan:
 
     def spans_gap(self, start: int, end: int) -> bool:
         """Whether a match extends from the head of a long message into its tail."""
-        return self._skipped > 0 and start <= self._cut < end - len(GAP)
+        return self._skipped > 0 and start <= self._cut < end - 1
 
     @cached_property
     def folded(self) -> str:

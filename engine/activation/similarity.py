@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Span, TriggerHit
+from engine.meaning.text import CHARACTERS_READ, ends_of
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -26,10 +27,6 @@ Hits = Mapping[str, Sequence[TriggerHit]]
 
 MAX_FEATURES = 5000
 """Size of the vocabulary in the specification: the most frequent terms of all topics."""
-
-SCORED_CHARS = 200_000
-"""Characters of a message that the specification's tier 2 reads here: half from its start and half from its
-end if it is longer."""
 
 _TOKEN = expression(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
@@ -120,7 +117,7 @@ class TfidfScorer:
     The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted to the instructions
     of all topics in order, with ``cosine_similarity``, without importing scikit-learn, which takes a second;
     only which of equally frequent terms are left out of a cut vocabulary is its own choice. A topic or a
-    message without known words scores 0.
+    message without known words scores 0. Of a long message its two ends are read.
     """
 
     deciding = "tfidf"
@@ -151,9 +148,8 @@ class TfidfScorer:
 
     def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, float]:
         """The cosine of every topic with the message; hits are ignored."""
-        fit, half = self._fit, SCORED_CHARS // 2
-        read = text if len(text) <= SCORED_CHARS else f"{text[:half]} {text[-half:]}"
-        vector = _vector(_count(read), fit.idfs)
+        fit = self._fit
+        vector = _vector(_count(ends_of(text)), fit.idfs)
         return {
             name: min(1.0, sum(weight * of.get(term, 0.0) for term, weight in vector.items()))
             for name, of in zip(fit.names, fit.vectors, strict=True)
@@ -168,7 +164,7 @@ class TfidfScorer:
         found = {}
         for name, of in zip(self._fit.names, self._fit.vectors, strict=True):
             if name in names:
-                found_in = _TOKEN.finditer(text[: SCORED_CHARS // 2])
+                found_in = _TOKEN.finditer(text[: CHARACTERS_READ // 2])
                 places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in found_in]
                 if parts := [place for place in places if place[2]]:
                     found[name] = Explanation(words=spans(parts))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.patterns import MAX_SPANS, PatternMatcher
-from engine.activation.scan import MAX_CHARACTERS
 from engine.activation.trace import Direction, Event, Message, TriggerHit
+from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import WatcherSettings
 from engine.topics.expressions import compile_expression
 from engine.topics.model import Activation, Topic, Trigger
@@ -203,7 +203,7 @@ def test_tool_calls_are_matched_only_by_output_patterns() -> None:
 
 
 def test_head_and_tail_of_a_long_message_are_matched_with_correct_offsets() -> None:
-    filler = "word " * 3 * MAX_CHARACTERS
+    filler = "word " * 3 * CHARACTERS_READ
     matcher = PatternMatcher(
         [topic("t", pattern(r"^first|middle|last$"), Trigger("keywords", words=("needle",)))]
     )
@@ -214,7 +214,7 @@ def test_head_and_tail_of_a_long_message_are_matched_with_correct_offsets() -> N
 
 
 def test_nothing_matches_across_the_omitted_middle() -> None:
-    text = "start " + "a " * MAX_CHARACTERS + "end"
+    text = "start " + "a " * CHARACTERS_READ + "end"
     matcher = PatternMatcher([topic("t", pattern(r"(?s)start.*end"), pattern("start"))])
     assert [hit.trigger for hit in matcher.match(Message(text))["t"]] == [1]
 

@@ -17,8 +17,8 @@ from engine.activation.decisions import DecisionLog
 from engine.activation.gate import GateProvider
 from engine.activation.gates import AskGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.similarity import SCORED_CHARS
 from engine.activation.trace import Event, Message, Score, Trace
+from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import Topics, pattern, pipeline_of, pr_topic, topic, workspace_files
@@ -204,7 +204,7 @@ def test_a_trace_of_many_topics_keeps_the_relevant_rows() -> None:
 
 
 def test_a_huge_message_is_scored_by_its_two_ends() -> None:
-    half = "filler " * SCORED_CHARS
+    half = "filler " * CHARACTERS_READ
     middle = pipeline(DEPLOY).process(f"{half} canary production {half}")
     ends = pipeline(DEPLOY).process(f"canary {half} production")
     assert middle.rows[0].score == 0 and ends.rows[0].score > 0.1
