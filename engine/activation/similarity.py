@@ -80,14 +80,10 @@ class Batch:
         self._scorer = scorer
 
     def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
+        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]]
     ) -> tuple[NDArray[numpy.float32], bool]:
-        """The deciding score of each topic for each message, ``[messages, topics]``, and whether none is of a
-        message that it was learned from.
-
-        Args:
-            messages: The texts and hits of messages.
-            held_out: Whether that is wanted.
+        """The deciding score of each topic for each message, given by text and hits, ``[messages, topics]``,
+        and whether none is of a message that it was learned from.
         """
         import numpy as np  # noqa: PLC0415 — only for tuning
 
@@ -98,7 +94,7 @@ class Batch:
         return found, True
 
     def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
-        """Does what ``score`` needs for ``held_out``, which may take seconds."""
+        """Does what ``score`` needs for the latter, which may take seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,18 +58,16 @@ class CalibratedBatch(Batch):
         self._names: tuple[str, ...] = ()
         self._held_out: dict[str, Floats] = {}
 
-    def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
-    ) -> tuple[Floats, bool]:
+    def score(self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]]) -> tuple[Floats, bool]:
         """The probability of each topic for each message, ``[messages, topics]``, and whether those of all
-        labels are from fits without them; if that is not wanted, labels are scored like the rest.
+        labels are from fits without them.
         """
         known = self._known()
         found = numpy.zeros((len(messages), len(topics)), dtype=numpy.float32)
         if known is None:
             return found, True
         labels = labels_in(known.texts)
-        kept = self._held_out if held_out and known.fitted.names == self._names else {}
+        kept = self._held_out if known.fitted.names == self._names else {}
         totals = self._totals(known.fitted, messages)
         for row, (text, hits) in enumerate(messages):
             total = kept.get(text, totals[row]) if text in labels else totals[row]
