@@ -68,8 +68,7 @@ class AskingGate(Protocol):
     Attributes:
         name: ``ask``, ``anthropic``, ``openai`` …
         model: The model that answers; may be empty.
-        identity: Everything besides the question that an answer depends on, as part of its cache key; empty
-            if answers must not be cached.
+        identity: Everything besides the question that an answer depends on, as part of its cache key.
     """
 
     name: str
@@ -121,20 +120,16 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._settings = settings
-        self._cache = None if isinstance(provider, InstantGate) or not provider.identity else cache
+        self._cache = None if isinstance(provider, InstantGate) else cache
         self._loop: LoopThread | None = None
         self._guard = threading.Lock()
 
     @property
     def deadline(self) -> float:
         """Seconds all questions of one message may take together."""
-        match self.provider.name:
-            case "ask":
-                return self._settings.ask_deadline_s
-            case "claude-code":
-                return self._settings.claude_code_deadline_s
-            case _:
-                return self._settings.deadline_s
+        settings = self._settings
+        own = {"ask": settings.ask_deadline_s, "claude-code": settings.claude_code_deadline_s}
+        return own.get(self.provider.name, settings.deadline_s)
 
     def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """The outcomes without asking anyone; questions that would have been asked have failed."""
