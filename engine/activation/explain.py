@@ -229,20 +229,6 @@ def flip(case: Case) -> str:
     return _flip_active(case) if case.verdict == "active" else _flip_dropped(case)
 
 
-def without(score: float, weight: float) -> float | None:
-    """A probability without one contribution.
-
-    Args:
-        weight: The contribution to the log-odds, in nats.
-
-    Returns:
-        The remaining probability; ``None`` at 0 and 1, where the log-odds are infinite.
-    """
-    if not 0 < score < 1:
-        return None
-    return (1 + math.tanh((math.log(score / (1 - score)) - weight) / 2)) / 2
-
-
 def _flip_active(case: Case) -> str:
     step = case.step
     if step.rule in ("event", "auto") or not step.activate_at:
@@ -309,9 +295,9 @@ def _without_match(case: Case) -> str:
     if not case.calibrated:
         return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
-    left = without(score, sum(weights)) if weights else None
-    if left is None:
+    if not weights or not 0 < score < 1:
         return ""
+    left = (1 + math.tanh((math.log(score / (1 - score)) - sum(weights)) / 2)) / 2
     step = case.decide(case.topic, (), left, context.watchers)
     marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
