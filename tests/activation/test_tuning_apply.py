@@ -37,6 +37,8 @@ def test_applied_thresholds_are_written_in_effect_and_committed(engine: Engine) 
     engine.subscribe(seen.append)
     today = engine.tuning.table().today(TOPIC)
     before = engine.files.read(PATH)
+    other = engine.workspace.root / "topics/release.md"
+    other.write_bytes(other.read_bytes() + b"\nMore.\n")
     applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert (applied.topic, applied.path, applied.before, applied.after) == (
         TOPIC,
@@ -53,16 +55,9 @@ def test_applied_thresholds_are_written_in_effect_and_committed(engine: Engine) 
     assert engine.tuning.table().today(TOPIC) == Thresholds(0.34, 0.62)
     row = engine.trace(MESSAGE).row(TOPIC)
     assert row is not None and row.activate_at == 0.62
-    assert [event.changed for event in seen if isinstance(event, TopicsReloaded)] == [(TOPIC,)]
-
-
-def test_only_the_topics_file_is_committed(engine: Engine) -> None:
-    root = engine.workspace.root
-    (root / "topics/release.md").write_bytes((root / "topics/release.md").read_bytes() + b"\nMore.\n")
-    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+    assert (TOPIC,) in [event.changed for event in seen if isinstance(event, TopicsReloaded)]
     changed = engine.repository.git.run("show", "--name-only", "--format=", "HEAD").text.split()
-    assert changed == [PATH]
-    assert "topics/release.md" in engine.repository.git.run("status", "--porcelain").text
+    assert changed == [PATH], "no other file is committed"
 
 
 @each_case(
@@ -74,22 +69,19 @@ def test_only_the_topics_file_is_committed(engine: Engine) -> None:
         (Thresholds(float("nan"), 0.6), "thresholds must be between 0 and 1"),
     ],
 )
-def test_invalid_thresholds_are_refused(engine: Engine, thresholds: Thresholds, what: str) -> None:
+def test_invalid_or_unchanged_thresholds_and_unknown_topics_are_refused(
+    engine: Engine, thresholds: Thresholds, what: str
+) -> None:
     before = engine.files.read(PATH)
     with pytest.raises(AutopoiesisError, match=what):
         engine.tuning.apply(TOPIC, thresholds)
     assert engine.files.read(PATH) == before
-
-
-def test_unchanged_thresholds_and_unknown_topics_are_refused(engine: Engine) -> None:
     with pytest.raises(TopicError, match="already has these thresholds"):
         engine.tuning.apply(TOPIC, engine.tuning.table().today(TOPIC))
-    for act in (
-        lambda: engine.tuning.apply("nope", Thresholds(0.1, 0.2)),
-        lambda: engine.tuning.propose("nope"),
-    ):
-        with pytest.raises(TopicError, match="there is no topic nope"):
-            act()
+    with pytest.raises(TopicError, match="there is no topic nope"):
+        engine.tuning.apply("nope", Thresholds(0.1, 0.2))
+    with pytest.raises(TopicError, match="there is no topic nope"):
+        engine.tuning.propose("nope")
 
 
 def test_a_concurrently_changed_file_is_refused_once(engine: Engine) -> None:
@@ -134,45 +126,31 @@ def test_undo_restores_one_change_after_the_other_even_after_a_restart(engine: E
             again.tuning.undo()
 
 
-def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> None:
-    file = engine.workspace.root / PATH
-    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    file.write_bytes(file.read_bytes().replace(b"0.34", b"0.4"))
-    changed = file.read_bytes()
+def test_undo_refuses_what_was_changed_since_and_skips_what_is_no_longer_in_effect(engine: Engine) -> None:
+    file, other = engine.workspace.root / PATH, engine.workspace.root / "topics/release.md"
+    before = file.read_bytes()
+    expected = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+    applied = file.read_bytes()
+    file.write_bytes(applied.replace(b"0.34", b"0.4"))
     with pytest.raises(TopicError, match=r"now has other thresholds \(gate .40, active .62\)") as caught:
         engine.tuning.undo()
     assert caught.value.where == PATH and "autopoiesis tune" in caught.value.hint
-    assert file.read_bytes() == changed
-
-
-def test_undo_refuses_another_change_than_the_expected_one(engine: Engine) -> None:
-    expected = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+    file.write_bytes(applied)
     engine.tuning.apply("release", Thresholds(0.5, 0.9))
-    changed = (engine.workspace.root / "topics/release.md").read_bytes()
+    changed = other.read_bytes()
     with pytest.raises(TopicError, match="another threshold change was applied since"):
         engine.tuning.undo(expected)
-    assert (engine.workspace.root / "topics/release.md").read_bytes() == changed
+    assert other.read_bytes() == changed and file.read_bytes() == applied
     assert engine.tuning.undo().topic == "release"
-    assert engine.tuning.undo(expected).topic == TOPIC
-
-
-def test_a_change_undone_by_hand_is_not_undone_twice(engine: Engine) -> None:
-    file = engine.workspace.root / PATH
-    before = file.read_bytes()
-    engine.tuning.apply("release", Thresholds(0.5, 0.9))
-    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(before)
-    assert engine.tuning.undo().topic == "release"
-
-
-def test_undo_for_a_deleted_topic_is_refused(engine: Engine) -> None:
-    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    (engine.workspace.root / PATH).unlink()
-    with pytest.raises(TopicError, match="no longer exists"):
-        engine.tuning.undo()
-    engine.reload_topics()
-    with pytest.raises(TopicError, match="no longer exists"):
-        engine.tuning.undo()
+    with pytest.raises(TopicError, match="no threshold change to undo"):
+        engine.tuning.undo(expected)
+    file.write_bytes(applied)
+    file.unlink()
+    for _ in range(2):
+        with pytest.raises(TopicError, match="no longer exists"):
+            engine.tuning.undo()
+        engine.reload_topics()
 
 
 def test_without_a_repository_or_auto_commit_thresholds_are_written_uncommitted(sample: Path) -> None:
