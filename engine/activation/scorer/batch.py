@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.fitted import Fitted, Known, parts_of_message
-from engine.activation.scorer.scorer import fired_by, logits_of, probability_of
+from engine.activation.scorer.fitted import (
+    Fitted,
+    Known,
+    fired_by,
+    logits_of,
+    parts_of_message,
+    probability_of,
+)
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
 from engine.activation.similarity import Batch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -11,13 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.evidence import directness_of, with_hits
-from engine.activation.scorer.fitted import Fitted, Known, Parts, parts_of_message
+from engine.activation.scorer.fitted import (
+    Fitted,
+    Known,
+    Parts,
+    fired_by,
+    logits_of,
+    parts_of_message,
+    probability_of,
+)
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
-from engine.activation.signals import content_words
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors
@@ -31,7 +36,6 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
     Floats = NDArray[numpy.float32]
-    Doubles = NDArray[numpy.float64]
 
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
@@ -41,10 +45,6 @@ SIGNALS = ("base", "words", "letters", "vectors", TRIGGER)
 """What a trace calls the attributes of ``Parts``."""
 SMALLEST = 0.05
 """Log-odds below which a contribution is not shown."""
-
-_CERTAIN = 16.0
-_UNKNOWN = -5.0
-"""Log-odds, against a message that asks for nothing, of a topic that is not fitted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,40 +244,6 @@ NO_FIT = Fitted(
     taught=numpy.zeros(0, dtype=numpy.float32),
 )
 """The fit of no topic."""
-
-
-def probability_of(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
-
-
-def fired_by(text: str, hits: Hits) -> dict[str, float]:
-    """The topics whose triggers fired, with ``directness_of`` their hits."""
-    return {name: directness_of(text, hits[name]) for name in sorted(hits)}
-
-
-def logits_of(total: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubles, dict[str, float]]:
-    """The log-odds of each topic for a message, in order, and what its hits add to some of them.
-
-    Args:
-        total: Those of the classes of the fit, up to a constant.
-    """
-    classes = total.astype(numpy.float64)
-    nothing, places = classes[-1], [known.places.get(name, -1) for name in known.topics]
-    values = numpy.append([classes[at] if at >= 0 else nothing + _UNKNOWN for at in places], nothing)
-    before, added = values.copy(), {}
-    words = content_words(text) if hits else frozenset()
-    for index, name in enumerate(known.topics if hits else ()):
-        if name in hits:
-            rest = float(numpy.logaddexp.reduce(numpy.delete(before, index)))
-            taught = float(known.fitted.taught[places[index]]) if places[index] >= 0 else 0.0
-            topic = known.topics[name]
-            values[index] = with_hits(before[index], rest, topic, hits[name], words, taught)
-            added[name] = float(values[index] - before[index])
-    shares = numpy.exp(values - values.max())
-    others = numpy.maximum(shares.sum() - shares, 1e-12)
-    with numpy.errstate(divide="ignore"):
-        found: Doubles = numpy.clip(numpy.log(shares / others), -_CERTAIN, _CERTAIN)[:-1]
-    return found, added
 
 
 def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:

@@ -12,8 +12,8 @@ import pytest
 
 from engine.activation.labelled import Labelled
 from engine.activation.scorer.fit import fit
-from engine.activation.scorer.fitted import Fitted
-from engine.activation.scorer.scorer import CalibratedScorer, probability_of
+from engine.activation.scorer.fitted import Fitted, probability_of
+from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
 from engine.activation.trace import TriggerHit
