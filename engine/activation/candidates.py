@@ -127,26 +127,19 @@ def above_chance(candidates: Sequence[Candidate], deciding: str) -> tuple[Candid
 
     Only for a gate that answers nothing: another can tell.
     """
-    least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1)) if deciding == CALIBRATED else 0.0
-    return tuple(
-        replace(each, step=_near_chance(each.step, least))
-        if not each.hits and each.score < least and _is_by_score(each.step)
-        else each
-        for each in candidates
-    )
-
-
-def _near_chance(step: Step, least: float) -> Step:
-    """The topic dropped, with the thresholds that hold for it."""
-    gate_at, activate_at = (
-        None if mark is None else max(mark, least) for mark in (step.gate_at, step.activate_at)
-    )
-    return replace(step, kind="drop", rule=NEAR_CHANCE, gate_at=gate_at, activate_at=activate_at)
-
-
-def _is_by_score(step: Step) -> bool:
-    """Whether the topic is active or uncertain because of its score."""
-    return step.kind == "ask" or (step.kind == "activate" and bool(step.activate_at))
+    if deciding != CALIBRATED:
+        return tuple(candidates)
+    least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1))
+    found = []
+    for each in candidates:
+        step = each.step
+        by_score = step.kind == "ask" or (step.kind == "activate" and step.activate_at)
+        if by_score and not each.hits and each.score < least:
+            # With the thresholds that hold for it.
+            marks = (None if at is None else max(at, least) for at in (step.activate_at, step.gate_at))
+            each = replace(each, step=Step("drop", NEAR_CHANCE, step.threshold, *marks))
+        found.append(each)
+    return tuple(found)
 
 
 def likeliest(candidates: Sequence[Candidate], *, offers: bool, deciding: str) -> tuple[Candidate, ...]:
