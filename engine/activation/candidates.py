@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation.explain import Case, PolicyContext, flip, why
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Explanation, Hits, deciding_value
+from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
     Correction,
     Direction,
@@ -57,8 +57,7 @@ class Candidate:
 
     topic: Topic
     hits: tuple[TriggerHit, ...]  # tier-1 hits that count in the message's direction
-    scores: tuple[Score, ...]
-    score: float  # the deciding signal
+    score: float
     step: Step
     ignored: tuple[TriggerHit, ...] = ()  # negated hits
 
@@ -92,34 +91,34 @@ def counted_hits(
 def candidates_of(
     topics: Sequence[Topic],
     counted: Mapping[str, tuple[TriggerHit, ...]],
-    scores_of: Mapping[str, tuple[Score, ...]],
-    unmatched: Mapping[str, tuple[float, Step]],
+    scores: Mapping[str, float],
     settings: WatcherSettings,
     *,
-    deciding: str,
     is_input: bool,
     hits_of: Hits,
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
     Args:
-        unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
-            and need no individual decision.
-        deciding: Name of the deciding signal.
         hits_of: All hits, among them the negated ones.
     """
     found = []
+    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
+    far: dict[object, tuple[float, Step]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
-        scores = scores_of.get(topic.name, ())
-        score = deciding_value(scores, deciding)
-        mark, step = unmatched[topic.name]
+        score = scores.get(topic.name, 0.0)
+        own = topic.activation, topic.activation_threshold, topic.similarity_threshold
+        kind = topic.priority, topic.forced, own
+        if kind not in far:
+            far[kind] = far_step(topic, settings, is_input=is_input)
+        mark, step = far[kind]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, is_input=is_input)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
         if ignored and not hits and topic.forced is None:
             step = Step("drop", NEGATED, step.threshold)
-        found.append(Candidate(topic, hits, scores, score, step, ignored))
+        found.append(Candidate(topic, hits, score, step, ignored))
     return tuple(found)
 
 
@@ -128,26 +127,19 @@ def above_chance(candidates: Sequence[Candidate], deciding: str) -> tuple[Candid
 
     Only for a gate that answers nothing: another can tell.
     """
-    least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1)) if deciding == CALIBRATED else 0.0
-    return tuple(
-        replace(each, step=_near_chance(each.step, least))
-        if not each.hits and each.score < least and _is_by_score(each.step)
-        else each
-        for each in candidates
-    )
-
-
-def _near_chance(step: Step, least: float) -> Step:
-    """The topic dropped, with the thresholds that hold for it."""
-    gate_at, activate_at = (
-        None if mark is None else max(mark, least) for mark in (step.gate_at, step.activate_at)
-    )
-    return replace(step, kind="drop", rule=NEAR_CHANCE, gate_at=gate_at, activate_at=activate_at)
-
-
-def _is_by_score(step: Step) -> bool:
-    """Whether the topic is active or uncertain because of its score."""
-    return step.kind == "ask" or (step.kind == "activate" and bool(step.activate_at))
+    if deciding != CALIBRATED:
+        return tuple(candidates)
+    least = min(LIKELY, ABOVE_CHANCE / (len(candidates) + 1))
+    found = []
+    for each in candidates:
+        step = each.step
+        by_score = step.kind == "ask" or (step.kind == "activate" and step.activate_at)
+        if by_score and not each.hits and each.score < least:
+            # With the thresholds that hold for it.
+            marks = (None if at is None else max(at, least) for at in (step.activate_at, step.gate_at))
+            each = replace(each, step=Step("drop", NEAR_CHANCE, step.threshold, *marks))
+        found.append(each)
+    return tuple(found)
 
 
 def likeliest(candidates: Sequence[Candidate], *, offers: bool, deciding: str) -> tuple[Candidate, ...]:
@@ -180,10 +172,11 @@ def rows_of(
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     context: PolicyContext,
+    deciding: str,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = [
-        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context, deciding)
         for c in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
@@ -210,7 +203,11 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _row_of(
-    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
+    found: Candidate,
+    gate: GateOutcome | None,
+    explanation: Explanation,
+    context: PolicyContext,
+    deciding: str,
 ) -> TopicTrace:
     topic, step = found.topic, found.step
     verdict = verdict_of(step, gate, context.on_failure)
@@ -221,7 +218,7 @@ def _row_of(
         priority=topic.priority,
         activation=topic.activation,
         hits=found.hits,
-        scores=found.scores,
+        scores=(Score(deciding, found.score),),
         score=found.score,
         threshold=step.threshold,
         activate_at=step.activate_at,

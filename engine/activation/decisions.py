@@ -6,20 +6,16 @@ joins the two. Nothing in the log is ever changed, so an unreadable line affects
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import hashlib
 import itertools
-import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_type_hints
 
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import masked
-from engine.store.monthly import AnotherFile, LogStamp, Mark, MonthlyLog, line_of, lines_backwards, open_month
+from engine.store.monthly import AnotherFile, LogStamp, Mark, MonthlyLog, Record, line_of, record_of
 
 if TYPE_CHECKING:
     from engine.activation.trace import Message, TopicTrace, Trace
@@ -135,7 +131,7 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_of(message: Message, message_hash: str, row: TopicTrace) -> bytes:
+def line_for(message: Message, message_hash: str, row: TopicTrace) -> bytes:
     """The log line for one row of a trace."""
     gate = row.gate
     record: dict[str, object] = {
@@ -172,66 +168,43 @@ def record_of(message: Message, message_hash: str, row: TopicTrace) -> bytes:
     return line_of(record)
 
 
-_NO_GATE: dict[str, Any] = {}
-_decode = json.JSONDecoder().raw_decode
+_KEYS = (
+    *("id", "at", "session", "direction", "hash", "message", "topic", "priority", "activation", "hits"),
+    *("scores", "score", "threshold", "activate_at", "gate_at", "rule", "verdict"),
+)
+_GATE: dict[str, object] = {
+    **{"answer": "", "provider": "", "model": "", "probability": None, "reason": ""},
+    **{"cached": False, "ms": 0.0, "usd": 0.0},
+}
+"""What is logged of a decision, and of its gate with defaults, in the order of the fields of ``Decision``."""
+_HINTS = tuple(get_type_hints(Decision).values())
+_TEXTS = tuple(place for place, hint in enumerate(_HINTS) if hint is str)
+_NUMBERS = tuple((place, hint is float) for place, hint in enumerate(_HINTS) if hint in (float, float | None))
+_HITS = _KEYS.index("hits")
 
 
-def entry_of(line: bytes) -> Decision | Label | None:
-    """The entry in a log line; ``None`` if the line is broken or unknown."""
-    try:
-        text = line.decode()
-        data, end = _decode(text)  # a fifth faster than json.loads
-        if text[end:].strip():
-            return None
-        if "label" in data:
-            label, decision, by = data["label"], data["decision"], data["by"]
-            known = label is None or isinstance(label, bool)
-            if known and isinstance(decision, str) and by in LABELLERS[1:]:
-                return Label(decision, label, by)
-            return None
-        datetime.fromisoformat(data["at"])
-        gate = data.get("gate") or _NO_GATE
-        decision = Decision(
-            data["id"],
-            data["at"],
-            data["session"],
-            data["direction"],
-            data["hash"],
-            data["message"],
-            data["topic"],
-            data["priority"],
-            data["activation"],
-            tuple(map(tuple, data["hits"])),
-            data["scores"],
-            data["score"] + 0.0,
-            data["threshold"] + 0.0,
-            _number(data["activate_at"]),
-            _number(data["gate_at"]),
-            data["rule"],
-            data["verdict"],
-            gate.get("answer", ""),
-            gate.get("provider", ""),
-            gate.get("model", ""),
-            _number(gate.get("probability")),
-            gate.get("reason", ""),
-            gate.get("cached", False) is True,
-            gate.get("ms", 0.0) + 0.0,
-            gate.get("usd", 0.0) + 0.0,
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+def entry_of(record: Record | None) -> Decision | Label | None:
+    """The entry in a record of the log; ``None`` if it is broken or unknown."""
+    if record is None:
         return None
-    # A hand-edited log must not bring other types into sorting and display.
-    for index in _TEXTS:
-        if decision[index].__class__ is not str:
-            return None
-    return decision if decision.scores.__class__ is dict else None
-
-
-_TEXTS = tuple(index for index, kind in enumerate(get_type_hints(Decision).values()) if kind is str)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value + 0.0)
+    try:
+        if "label" in record:
+            label, decision, by = record["label"], record["decision"], record["by"]
+            is_known = (label is None or isinstance(label, bool)) and by in LABELLERS[1:]
+            return Label(decision, label, by) if is_known and isinstance(decision, str) else None
+        datetime.fromisoformat(record["at"])
+        gate = record.get("gate") or {}
+        values = [record[key] for key in _KEYS] + [gate.get(key, default) for key, default in _GATE.items()]
+        values[_HITS] = tuple(map(tuple, values[_HITS]))
+        # A hand-edited log must not bring other types into sorting and display.
+        for place, is_required in _NUMBERS:
+            if is_required or values[place] is not None:
+                values[place] += 0.0
+        found = Decision(*values)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return None
+    is_sound = isinstance(found.scores, dict) and all(isinstance(found[place], str) for place in _TEXTS)
+    return found if is_sound else None
 
 
 Labels = dict[tuple[str, str], bool | None]
@@ -273,7 +246,7 @@ class DecisionLog:
         be written.
         """
         whole_hash = hash_of(trace.message.text)
-        if rows := [record_of(trace.message, whole_hash, row) for row in worth_logging(trace)]:
+        if rows := [line_for(trace.message, whole_hash, row) for row in worth_logging(trace)]:
             self._write(b"".join(rows))
 
     def ensure(self, trace: Trace, topic: str) -> Decision:
@@ -300,9 +273,9 @@ class DecisionLog:
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
-        line = record_of(message, message_hash, row)
+        line = line_for(message, message_hash, row)
         self._files.append(self.months.path(), line)
-        found = entry_of(line)
+        found = entry_of(record_of(line))
         assert isinstance(found, Decision)
         return found
 
@@ -394,26 +367,16 @@ class DecisionLog:
     def _backwards(self, holding: bytes) -> Iterator[Decision]:
         """The decisions whose lines contain ``holding``, newest first, with labels, which come later in the
         log and so are seen first.
-
-        Raises:
-            DocumentError, PathRefused: A file cannot be read.
         """
         labels: Labels = {}
         seen: set[str] = set()
-        for month in reversed(self.months.stamp()):
-            descriptor = open_month(self._files, month.name)
-            try:
-                for line in lines_backwards(descriptor):
-                    if holding not in line and b'"label"' not in line:
-                        continue
-                    entry = entry_of(line)
-                    if isinstance(entry, Label):
-                        labels.setdefault((entry.decision, entry.by), entry.useful)
-                    elif isinstance(entry, Decision) and entry.id not in seen:
-                        seen.add(entry.id)
-                        yield _joined(entry, labels)
-            finally:
-                os.close(descriptor)
+        for record in self.months.backwards(may_match=lambda line: holding in line or b'"label"' in line):
+            entry = entry_of(record)
+            if isinstance(entry, Label):
+                labels.setdefault((entry.decision, entry.by), entry.useful)
+            elif isinstance(entry, Decision) and entry.id not in seen:
+                seen.add(entry.id)
+                yield _joined(entry, labels)
 
 
 class DecisionReading:
@@ -434,25 +397,24 @@ class DecisionReading:
         Raises:
             DocumentError, PathRefused: A file cannot be read.
         """
-        with gc_paused():
-            try:
-                lines = self._months.added(self._marks)
-            except AnotherFile:
-                self._reset()
-                lines = self._months.added(self._marks)
-            for entry in map(entry_of, lines):
-                if isinstance(entry, Decision):
-                    if entry.id in self._decisions:
-                        self._stale.add(entry.id)
-                    self._decisions[entry.id] = entry
-                elif entry is not None:
-                    self._labels[entry.decision, entry.by] = entry.useful
-                    self._stale.add(entry.decision)
-            found = self._stale & self._decisions.keys()
-            for name in found:
-                self._decisions[name] = _joined(self._decisions[name], self._labels)
-            # A label may precede its decision if that was logged again or files were concatenated.
-            self._stale -= found
+        try:
+            lines = self._months.added(self._marks)
+        except AnotherFile:
+            self._reset()
+            lines = self._months.added(self._marks)
+        for entry in map(entry_of, map(record_of, lines)):
+            if isinstance(entry, Decision):
+                if entry.id in self._decisions:
+                    self._stale.add(entry.id)
+                self._decisions[entry.id] = entry
+            elif entry is not None:
+                self._labels[entry.decision, entry.by] = entry.useful
+                self._stale.add(entry.decision)
+        found = self._stale & self._decisions.keys()
+        for name in found:
+            self._decisions[name] = _joined(self._decisions[name], self._labels)
+        # A label may precede its decision if that was logged again or files were concatenated.
+        self._stale -= found
         return tuple(self._decisions.values())
 
     def _reset(self) -> None:
@@ -469,15 +431,3 @@ def _joined(decision: Decision, labels: Labels) -> Decision:
         if useful is not None:
             return decision._replace(useful=useful, labelled_by=by)
     return decision if decision.useful is None else decision._replace(useful=None, labelled_by="")
-
-
-@contextlib.contextmanager
-def gc_paused() -> Iterator[None]:
-    """Disables garbage collection, which takes a third of the time while building many long-lived objects."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

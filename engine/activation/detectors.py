@@ -24,8 +24,9 @@ from collections.abc import Iterable, Sequence
 
 from engine.activation.negation import is_denied
 from engine.activation.phrases import Phrase, keyword, names
-from engine.activation.scan import Scan, compiled
+from engine.activation.scan import Scan
 from engine.activation.trace import Event
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.topics.fields import aliases, word_set
 from engine.topics.model import Trigger
@@ -43,8 +44,8 @@ WEBHOOK_PREFIX = "webhook:"
 CRON_SOURCE = "cron"
 
 # Marks of full and half width, and emoji that stand for them, with an optional variation selector.
-_REPEATED = r"(?:[!?！？‼⁉❗❕❓❔🚨🆘😡🤬😠😤😱]\ufe0f?){3,}"
-_SENTENCE = r"[^.!?！？\n]+"
+_REPEATED = expression(r"(?:[!?！？‼⁉❗❕❓❔🚨🆘😡🤬😠😤😱]\ufe0f?){3,}")
+_SENTENCE = expression(r"[^.!?！？\n]+")
 _MIN_WORDS = 3
 _MIN_LETTERS = 10
 _CANONICAL = aliases(
@@ -109,8 +110,8 @@ def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
     A sentence has three words and ten letters or more, of which nearly all are capitals. Code and links are
     ignored.
     """
-    spans = [match.span() for match in compiled(_REPEATED).finditer(scan.prose)]
-    for match in compiled(_SENTENCE).finditer(scan.prose):
+    spans = [match.span() for match in _REPEATED.finditer(scan.prose)]
+    for match in _SENTENCE.finditer(scan.prose):
         cased = [letter for letter in match[0] if letter.isupper() or letter.islower()]
         capitals = sum(map(str.isupper, cased))
         if capitals >= _MIN_LETTERS and capitals > 0.9 * len(cased) and len(match[0].split()) >= _MIN_WORDS:

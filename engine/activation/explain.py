@@ -61,6 +61,11 @@ class PolicyContext:
         """Whether a score without a match has any effect."""
         return self.direction == "input" and self.watchers.nominate == "either"
 
+    @property
+    def uncertain(self) -> str:
+        """What would happen to a topic between its thresholds."""
+        return "it might be offered to the agent" if self.offers else "the gate would be asked"
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -161,11 +166,9 @@ def _why_active(case: Case) -> str:
     if step.activate_at:
         source = case.threshold_source(step.activate_at)
         return f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}"
-    if step.rule == "own":
-        return f"{start}its own threshold needs no score"
     if case.hits and case.context.watchers.row(priority).matched == 0:
         return f"{start}a match is enough at {priority} priority"
-    return f"{start}{priority} priority needs no score"
+    return f"{start}{'the topic' if step.rule == 'own' else f'{priority} priority'} needs no score"
 
 
 def _why_dropped(case: Case) -> str:
@@ -226,32 +229,14 @@ def flip(case: Case) -> str:
     return _flip_active(case) if case.verdict == "active" else _flip_dropped(case)
 
 
-def without(score: float, weight: float) -> float | None:
-    """A probability without one contribution.
-
-    Args:
-        weight: The contribution to the log-odds, in nats.
-
-    Returns:
-        The remaining probability; ``None`` at 0 and 1, where the log-odds are infinite.
-    """
-    if not 0 < score < 1:
-        return None
-    return (1 + math.tanh((math.log(score / (1 - score)) - weight) / 2)) / 2
-
-
 def _flip_active(case: Case) -> str:
     step = case.step
-    if step.rule not in ("event", "auto") and step.activate_at:
-        asked = step.gate_at is not None and step.gate_at < step.activate_at
-        result = _uncertain(case) if asked else "it would be dropped"
-        threshold = f"below {format_threshold(step.activate_at)} {result}"
-        return _joined(threshold, _without_match(case) if case.calibrated and case.hits else "")
-    if case.hits:
-        return _without_match(case)
-    if step.rule == "own":
-        return "a higher activation_threshold in the topic's file would stop it"
-    return f"a higher activate in watchers.policy.{case.topic.priority} would stop it"
+    if step.rule in ("event", "auto") or not step.activate_at:
+        return _without_match(case) if case.hits else ""
+    asked = step.gate_at is not None and step.gate_at < step.activate_at
+    result = case.context.uncertain if asked else "it would be dropped"
+    threshold = f"below {format_threshold(step.activate_at)} {result}"
+    return _joined(threshold, _without_match(case) if case.calibrated else "")
 
 
 def _flip_asked(case: Case, gate: GateOutcome) -> str:
@@ -262,7 +247,7 @@ def _flip_asked(case: Case, gate: GateOutcome) -> str:
         return _upper(case) or "only a yes from a gate that answers would activate it"
     if gate.answer == "yes":
         no = "a no from the gate would have kept it out"
-        return _joined(no, _without_match(case) if case.calibrated and case.hits else "")
+        return _joined(no, _without_match(case) if case.calibrated else "")
     return _upper(case, " without the gate") or "a yes from the gate would have activated it"
 
 
@@ -275,60 +260,48 @@ def _upper(case: Case, how: str = "") -> str:
 
 
 def _flip_dropped(case: Case) -> str:
-    topic, step, score = case.topic, case.step, case.score
+    step, score, context = case.step, case.score, case.context
     if step.rule == NEAR_CHANCE:
         return _with_match(case) or "a higher score would count"
     if step.rule in (NOT_OFFERED, NOT_ASKED):
         return _upper(case) or "a yes from a gate that answers would activate it"
     if step.rule == NEGATED:
         return f"without “{case.ignored[0].negated}” it would match"
-    if not case.hits and not case.context.similarity_nominates:
-        return _unmatched(case)
+    if not case.hits and not context.similarity_nominates:
+        scope = " with scope output or both" if context.direction == "output" else ""
+        return f"a trigger{scope} would have to match"
     gate_at, activate_at = step.gate_at, step.activate_at
-    asks = gate_at is not None and gate_at > score and (activate_at is None or gate_at < activate_at)
-    reach = "be uncertain" if case.context.offers else "reach the gate"
+    asks = gate_at is not None and (activate_at is None or gate_at < activate_at)
+    reach = "be uncertain" if context.offers else "reach the gate"
     marks = ([(reach, gate_at)] if asks else []) + [("activate", activate_at)]
     missed = [(effect, mark) for effect, mark in marks if mark is not None and mark > score]
-    is_manual = topic.activation == "manual"
-    if missed:
-        if is_manual:
-            missed = [("wait for a person", missed[0][1])]
-        would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
-        now = format_score(score, *[mark for _effect, mark in missed])
-        return _joined(f"would {would}; now {now}", _with_match(case))
-    if gate_at is not None and not case.hits:
-        effect = "wait for a person" if is_manual else reach
-        return _joined(f"would {effect} at any score above 0", _with_match(case))
-    return f"set activate or gate in watchers.policy.{topic.priority} to let it through"
-
-
-def _unmatched(case: Case) -> str:
-    """For a topic without a match where only a match counts."""
-    context, score = case.context, case.score
-    if context.direction == "output":
-        return "a trigger with scope output or both would have to match"
-    step = case.decide(case.topic, (), score, replace(context.watchers, nominate="either"))
-    if step.kind in ("activate", "ask"):
-        return f"with watchers.nominate: either {_outcome(case, step, score)}"
-    return "a trigger would have to match"
+    if case.topic.activation == "manual":
+        missed = [("wait for a person", mark) for _effect, mark in missed[:1]]
+    if not missed:
+        return _with_match(case)
+    would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
+    now = format_score(score, *[mark for _effect, mark in missed])
+    return _joined(f"would {would}; now {now}", _with_match(case))
 
 
 def _without_match(case: Case) -> str:
-    """What would have happened if no trigger had fired; empty if unknown."""
+    """What would have happened if no trigger had fired; empty if none did, or if it is unknown."""
     context, score = case.context, case.score
+    if not case.hits:
+        return ""
     start = f"without the {'event' if case.step.rule == 'event' else 'match'} "
     if not context.similarity_nominates:
         return f"{start}it would be dropped"
     if not case.calibrated:
         return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
-    left = without(score, sum(weights)) if weights else None
-    if left is None:
+    if not weights or not 0 < score < 1:
         return ""
+    left = (1 + math.tanh((math.log(score / (1 - score)) - sum(weights)) / 2)) / 2
     step = case.decide(case.topic, (), left, context.watchers)
     marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
-    outcome = {"activate": active, "ask": _uncertain(case)}.get(step.kind, "dropped")
+    outcome = {"activate": active, "ask": context.uncertain}.get(step.kind, "dropped")
     return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
 
 
@@ -336,13 +309,8 @@ def _outcome(case: Case, step: Step, score: float) -> str:
     if step.kind == "activate":
         return "it would be active" + (f": {reaches(score, step.activate_at)}" if step.activate_at else "")
     if step.kind == "ask":
-        return _uncertain(case) + (f": {reaches(score, step.gate_at)}" if step.gate_at else "")
+        return case.context.uncertain + (f": {reaches(score, step.gate_at)}" if step.gate_at else "")
     return "it would wait for a person" if step.kind == "manual" else "it would be dropped"
-
-
-def _uncertain(case: Case) -> str:
-    """What would happen to the topic between its thresholds."""
-    return "it might be offered to the agent" if case.context.offers else "the gate would be asked"
 
 
 def _with_match(case: Case) -> str:

@@ -11,13 +11,14 @@ import json
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
+from engine.store import checked
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ PROFILE_INSTRUCTIONS = 600
 PROFILE_EXAMPLES = 5
 """Example messages in a profile, each cut to 160 characters."""
 
-CACHE_PATH = "scratch/gate-cache.jsonl"
+CACHE_PATH = "scratch/gate-cache.json"
 CACHE_LIMIT = 5_000
 
-_LOCK_WAIT_S = 1.0
 _GRACE_S = 0.5
 """Time to wait for a cancelled question to end."""
 
@@ -68,8 +68,7 @@ class AskingGate(Protocol):
     Attributes:
         name: ``ask``, ``anthropic``, ``openai`` …
         model: The model that answers; may be empty.
-        identity: Everything besides the question that an answer depends on, as part of its cache key; empty
-            if answers must not be cached.
+        identity: Everything besides the question that an answer depends on, as part of its cache key.
     """
 
     name: str
@@ -121,20 +120,16 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._settings = settings
-        self._cache = None if isinstance(provider, InstantGate) or not provider.identity else cache
+        self._cache = None if isinstance(provider, InstantGate) else cache
         self._loop: LoopThread | None = None
         self._guard = threading.Lock()
 
     @property
     def deadline(self) -> float:
         """Seconds all questions of one message may take together."""
-        match self.provider.name:
-            case "ask":
-                return self._settings.ask_deadline_s
-            case "claude-code":
-                return self._settings.claude_code_deadline_s
-            case _:
-                return self._settings.deadline_s
+        settings = self._settings
+        own = {"ask": settings.ask_deadline_s, "claude-code": settings.claude_code_deadline_s}
+        return own.get(self.provider.name, settings.deadline_s)
 
     def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """The outcomes without asking anyone; questions that would have been asked have failed."""
@@ -230,11 +225,11 @@ class Gate:
         if self._cache is not None and not isinstance(self.provider, InstantGate):
             identity = self.provider.identity
             self._cache.put(
-                [
-                    (question_key(question, identity), outcome)
+                {
+                    question_key(question, identity): outcome
                     for question, outcome in zip(asked, answers, strict=True)
                     if outcome.answer != "failed"
-                ]
+                }
             )
 
 
@@ -250,93 +245,40 @@ def question_key(question: GateQuestion, identity: str) -> str:
 
 
 class GateCache:
-    """Outcomes by question key, which survive a restart (spec 5.3).
+    """Outcomes by question key, which survive a restart (spec 5.3); the latest ``limit`` are kept.
 
-    A JSON-lines file under ``scratch/`` that may be deleted at any time. It is read at the first look-up, and
-    rewritten with the most recently used answers once it holds twice as many as the limit. Answers added by
-    another process are seen after the next start.
-
-    Args:
-        on_problem: Called once if the file cannot be read or written; answers are then kept in memory only.
+    Its file may be deleted at any time. It is read at the first look-up, and whenever an answer is added.
     """
 
-    def __init__(
-        self, files: Files, *, limit: int = CACHE_LIMIT, on_problem: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, files: Files, *, limit: int = CACHE_LIMIT) -> None:
         self._files = files
         self._limit = limit
-        self._on_problem = on_problem
         self._known: dict[str, GateOutcome] | None = None
-        self._lines = 0
         self._guard = threading.Lock()
 
     def get(self, key: str) -> GateOutcome | None:
         """The outcome, marked as cached, free and immediate; ``None`` for a new question."""
         with self._guard:
-            known = self._load()
-            outcome = known.pop(key, None)
-            if outcome is None:
-                return None
-            known[key] = outcome  # keeps the most recently used last
-            return replace(outcome, cached=True, latency_ms=0.0, cost_usd=0.0)
+            if self._known is None:
+                self._known = self._read()
+            outcome = self._known.get(key)
+        return None if outcome is None else replace(outcome, cached=True, latency_ms=0.0, cost_usd=0.0)
 
-    def put(self, answers: Sequence[tuple[str, GateOutcome]]) -> None:
-        """Stores outcomes in memory, and on disk in one append."""
+    def put(self, answers: Mapping[str, GateOutcome]) -> None:
+        """Stores outcomes; what cannot be written is remembered by this process only."""
         if not answers:
             return
         with self._guard:
-            known = self._load()
-            for key, outcome in answers:
-                known.pop(key, None)
-                known[key] = outcome
-            while len(known) > self._limit:
-                del known[next(iter(known))]
-            self._lines += len(answers)
-            try:
-                with self._files.lock(timeout=_LOCK_WAIT_S):
-                    if self._lines > 2 * self._limit:
-                        self._files.replace(CACHE_PATH, _lines(known.items()))
-                        self._lines = len(known)
-                    else:
-                        self._files.append(CACHE_PATH, _lines(answers))
-            except AutopoiesisError as error:
-                self._report(f"gate answers are kept in memory only: {error}")
+            known = {**self._read(), **(self._known or {})}
+            known = {key: of for key, of in known.items() if key not in answers} | dict(answers)
+            self._known = dict(list(known.items())[-self._limit :])
+            tree = {key: asdict(replace(of, reason=of.reason[:200])) for key, of in self._known.items()}
+            checked.save(self._files, CACHE_PATH, json.dumps(tree).encode())
 
-    def _load(self) -> dict[str, GateOutcome]:
-        if self._known is None:
-            self._known = {}
-            try:
-                data = self._files.read(CACHE_PATH)
-            except FileNotFoundError:
-                data = b""
-            except AutopoiesisError as error:
-                self._report(f"earlier gate answers cannot be read: {error}")
-                data = b""
-            for line in data.splitlines():
-                self._lines += 1
-                entry = _entry(line)
-                if entry is not None:
-                    self._known.pop(entry[0], None)
-                    self._known[entry[0]] = entry[1]
-        return self._known
-
-    def _report(self, text: str) -> None:
-        if self._on_problem is not None:
-            self._on_problem(text)
-            self._on_problem = None
-
-
-def _lines(answers: Iterable[tuple[str, GateOutcome]]) -> bytes:
-    return b"".join(
-        json.dumps({"key": key, **asdict(replace(outcome, reason=outcome.reason[:200]))}).encode() + b"\n"
-        for key, outcome in answers
-    )
-
-
-def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
-    try:
-        data = json.loads(line)
-        key, outcome = data["key"], typed(GateOutcome, data)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return (key, outcome) if isinstance(key, str) and outcome.answer in ("yes", "no") else None
+    def _read(self) -> dict[str, GateOutcome]:
+        data = checked.load(self._files, CACHE_PATH)
+        try:
+            tree = {} if data is None else json.loads(data[checked.SUM :])
+            return {str(key): typed(GateOutcome, each) for key, each in tree.items()}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
+from engine.store import checked
 from engine.store.monthly import AnotherFile, LogStamp, Mark, mark_of, marks_in
 from engine.store.typed import typed
 
@@ -30,8 +31,6 @@ OPENED_LIMIT = 16
 """The latest messages kept for each topic on which the agent opened it: a topic's file has about as many."""
 
 _FORM = 3
-_LIMIT = 64 * 1024 * 1024
-_LOCK_WAIT_S = 1.0
 _UNREAD_LIMIT = 1024 * 1024
 """Bytes added to the log after which the stored position is moved on."""
 _ANSWERED = b'"provider":"ask"'
@@ -117,26 +116,26 @@ class LabelledMessages:
 
     def _cached(self) -> tuple[dict[str, Mark], dict[str, Labelled]] | None:
         """The cached result; ``None`` if it is missing or damaged."""
+        data = checked.load(self._files, LABELLED_PATH)
+        if data is None:
+            return None
         try:
-            tree = json.loads(self._files.read(LABELLED_PATH, limit=_LIMIT))
+            tree = json.loads(data[checked.SUM :])
             if tree["form"] != _FORM:
                 return None
             marks = marks_in(tree["read"])
             found = {topic: typed(Labelled, of) for topic, of in tree["topics"].items()}
-        except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return marks, found
 
     def _save(self, stamp: LogStamp, found: Mapping[str, Labelled]) -> None:
-        if self._files.read_only:
-            return
         tree = {
             "form": _FORM,
             "read": {month.name: mark_of(self._files, month) for month in stamp},
             "topics": {topic: asdict(of) for topic, of in found.items()},
         }
-        with self._files.lock(timeout=_LOCK_WAIT_S):
-            self._files.replace(LABELLED_PATH, json.dumps(tree).encode())
+        checked.save(self._files, LABELLED_PATH, json.dumps(tree).encode())
 
 
 def _latest(messages: Sequence[str], limit: int = MESSAGES_LIMIT) -> tuple[str, ...]:

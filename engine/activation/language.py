@@ -13,7 +13,8 @@ import math
 import re
 from collections.abc import Set as AbstractSet
 
-from engine.activation.scan import compiled, is_unspaced
+from engine.activation.scan import is_unspaced
+from engine.startup.lazy import expression
 from engine.topics.fields import word_set
 
 _LIKELY = 0.5
@@ -25,10 +26,10 @@ _MIN_BYTES = 8
 # A line of fewer words, such as a greeting, is not considered on its own.
 _MIN_WORDS = 3
 
-_TOKEN = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
+_TOKEN = expression(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # Paths, handles, identifiers and file names are in no language.
-_ODD = r"\S*(?:[/\\_@#=<>{}]|\w\.\w)\S*"
-_QUOTED = (
+_ODD = expression(r"\S*(?:[/\\_@#=<>{}]|\w\.\w)\S*")
+_QUOTED = expression(
     r"(?m)^[ \t]*>.*$|(?<!\w)'[^'\n]{8,}'(?!\w)|\"[^\"\n]{8,}\"|“[^“”\n]{8,}”|„[^„“”\n]{8,}[“”]|«[^«»\n]{8,}»"
 )
 # Words by which a message in one of these languages mostly is told at once, without loading the model.
@@ -90,7 +91,7 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
     Returns:
         The ISO 639-1 code, or ``""`` if the text is too short or too mixed.
     """
-    words = _words(compiled(_ODD).sub(" ", _without_quotes(text)))
+    words = _words(_ODD.sub(" ", _without_quotes(text)))
     if not _is_long_enough(words):
         return ""
     lower = [word.lower().replace("’", "'") for word in words]
@@ -110,7 +111,7 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return compiled(_TOKEN).findall(text)
+    return _TOKEN.findall(text)
 
 
 def _is_long_enough(words: list[str]) -> bool:
@@ -145,5 +146,5 @@ def _weights(text: str, wanted: AbstractSet[str]) -> dict[str, float]:
 
 def _without_quotes(text: str) -> str:
     """The text without quotations, unless nothing else is left."""
-    own = compiled(_QUOTED).sub(" ", text)
+    own = _QUOTED.sub(" ", text)
     return own if len(_words(own)) >= 2 else text

@@ -6,7 +6,8 @@ Looking for these first means that a message compiles and searches the patterns 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from engine.activation.scan import fold
@@ -32,113 +33,82 @@ class Needs(NamedTuple):
     """Whether it only lists few short texts, so that no text can make searching for them slow."""
 
 
-class _Piece(NamedTuple):
-    """What a piece of a pattern requires."""
-
-    texts: tuple[str, ...] | None  # all it can match, folded, one for each way to match; ``None``: too many
-    literals: Literals | None = None  # of which every match contains one
-
-
-_ANYTHING = _Piece(None)
-_NOTHING = _Piece(("",))
-
-
 def needs(match: str) -> Needs:
     """What a trigger's ``match`` requires."""
     parsed = tree(plain(match))
     if parsed is None:
         return Needs()
-    piece = _sequence(parsed)
-    return Needs(_literals(piece), piece.texts is not None and sum(map(len, piece.texts)) <= _MAX_CHARACTERS)
+    texts, length = _size(parsed)
+    return Needs(_literals(_items(parsed)), texts * length <= _MAX_CHARACTERS)
 
 
-def _literals(piece: _Piece) -> Literals | None:
-    """The best literals of a piece; none if one of them would occur in nearly every message."""
-    texts = None
-    if piece.texts is not None:
-        texts = frozenset(text[:_MAX_LITERAL] for text in piece.texts)
-        if any(len(text) < 2 and text.isascii() for text in texts):
-            texts = None
-    return _better(texts, piece.literals)
-
-
-def _better(one: Literals | None, two: Literals | None) -> Literals | None:
-    """Those with longer literals, then the fewer."""
-    if not one or not two:
-        return one or two
-    return max(one, two, key=lambda each: (min(map(len, each)), -len(each)))
-
-
-def _sequence(items: Iterable[Any]) -> _Piece:
-    best: Literals | None = None
-    texts: tuple[str, ...] = ("",)
-    is_list = True
-    for piece in _pieces(items):
-        best = _better(best, piece.literals)
-        if piece.texts is not None and len(texts) * len(piece.texts) <= _MAX_TEXTS:
-            texts = _joined(texts, piece.texts)
-        else:
-            best = _better(best, _literals(_Piece(texts)))
-            texts, is_list = piece.texts or ("",), False
-    return _Piece(texts, best) if is_list else _Piece(None, _better(best, _literals(_Piece(texts))))
-
-
-def _pieces(items: Iterable[Any]) -> Iterable[_Piece]:
-    """The pieces of a sequence; consecutive characters are one piece."""
-    run = ""
+def _items(parsed: Any) -> list[tuple[str, Any]]:
     # The list is faster than the parse tree's own iterator.
-    for operator, argument in getattr(items, "data", items):
-        if operator.name == "LITERAL":
-            run += _folded(argument)
+    return [(operator.name, argument) for operator, argument in getattr(parsed, "data", parsed)]
+
+
+def _literals(items: Iterable[tuple[str, Any]]) -> Literals | None:
+    """The longest of the literals that a sequence requires, then the fewest."""
+    found: list[Literals | None] = []
+    run: list[tuple[str, Any]] = []  # consecutive letters
+    for name, argument in (*items, ("", None)):
+        if name == "AT":
             continue
-        if run:
-            yield _Piece((run,))
-            run = ""
-        yield _one(operator.name, argument)
-    if run:
-        yield _Piece((run,))
+        if name == "BRANCH":
+            # The parser takes what the alternatives begin with out of them.
+            each = [_literals([*run, *_items(alternative)]) for alternative in argument[1]]
+            found.append(frozenset().union(*filter(None, each)) if all(each) else None)
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP", "ASSERT"):
+            found.append(_literals(_items(argument if name == "ATOMIC_GROUP" else argument[-1])))
+        elif name in _REPEATS and argument[0]:
+            found.append(_literals(_items(argument[2])))
+        if _letter(name, argument):
+            run.append((name, argument))
+            continue
+        text = "".join(_letter(*each) for each in run)[:_MAX_LITERAL]
+        # One letter is in nearly every message.
+        found.append(frozenset((text,)) if len(text) > 1 or not text.isascii() else None)
+        run = []
+    return max(filter(None, found), key=lambda each: (min(map(len, each)), -len(each)), default=None)
 
 
-def _joined(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one + other for one in left for other in right)
+def _letter(name: str, argument: Any) -> str:
+    """The folded text that an item stands for, such as ``r`` for ``[rR]``; empty for any other item.
+
+    Letters are folded one by one, since each is compared separately.
+    """
+    if name == "LITERAL":
+        character = chr(argument)
+        return character.lower() if argument < 128 else fold(composed(character))
+    if name == "IN" and len(argument) <= _MAX_SET:
+        letters = {_letter(kind.name, code) for kind, code in argument}
+        return letters.pop() if len(letters) == 1 else ""
+    return ""
 
 
-def _one(name: str, argument: Any) -> _Piece:
-    if name == "IN" and len(argument) <= _MAX_SET and all(kind.name == "LITERAL" for kind, _ in argument):
-        return _Piece(tuple(_folded(code) for _, code in argument))
-    if name == "AT":
-        return _NOTHING
-    if name in ("SUBPATTERN", "ATOMIC_GROUP"):
-        return _sequence(argument if name == "ATOMIC_GROUP" else argument[3])
-    if name == "ASSERT":
-        return _Piece(None, _literals(_sequence(argument[1])))
-    if name == "BRANCH":
-        return _branch([_sequence(alternative) for alternative in argument[1]])
-    return _repeat(*argument) if name in _REPEATS else _ANYTHING
-
-
-def _folded(code: int) -> str:
-    """Folded by itself, since each character is compared separately."""
-    character = chr(code)
-    return character.lower() if code < 128 else fold(composed(character))
-
-
-def _branch(pieces: list[_Piece]) -> _Piece:
-    texts = [text for piece in pieces for text in piece.texts or ()]
-    if all(piece.texts is not None for piece in pieces) and len(texts) <= _MAX_TEXTS:
-        return _Piece(tuple(texts))
-    found = [_literals(piece) for piece in pieces]
-    return _Piece(None, frozenset[str]().union(*(each or () for each in found)) if all(found) else None)
-
-
-def _repeat(minimum: int, maximum: int, body: Any) -> _Piece:
-    piece = _sequence(body)
-    known = _literals(piece) if minimum else None
-    if piece.texts is None or maximum > _MAX_REPEATS or len(piece.texts) ** maximum > _MAX_TEXTS:
-        return _Piece(None, known)
-    repeated: tuple[str, ...] = ("",)
-    found: list[str] = [] if minimum else [""]
-    for count in range(1, maximum + 1):
-        repeated = _joined(repeated, piece.texts)
-        found += repeated if count >= minimum else ()
-    return _Piece(tuple(found), known)
+def _size(parsed: Any) -> tuple[float, float]:
+    """How many texts a sequence can match, at most, and the length of the longest; infinite if unknown."""
+    texts, length = 1.0, 0.0
+    for name, argument in _items(parsed):
+        if name == "LITERAL":
+            ways, size = 1.0, 1.0
+        elif name == "AT":
+            ways, size = 1.0, 0.0
+        elif (
+            name == "IN" and len(argument) <= _MAX_SET and all(kind.name == "LITERAL" for kind, _ in argument)
+        ):
+            ways, size = float(len(argument)), 1.0
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            ways, size = _size(argument if name == "ATOMIC_GROUP" else argument[-1])
+        elif name == "BRANCH":
+            sizes = [_size(alternative) for alternative in argument[1]]
+            ways, size = sum(ways for ways, _ in sizes), max(size for _, size in sizes)
+        elif name in _REPEATS and argument[1] <= _MAX_REPEATS:
+            ways, size = _size(argument[2])
+            ways, size = sum(ways**count for count in range(argument[0], argument[1] + 1)), size * argument[1]
+        else:
+            return math.inf, math.inf
+        texts, length = texts * ways, length + size
+        if texts > _MAX_TEXTS:
+            return math.inf, math.inf
+    return texts, length

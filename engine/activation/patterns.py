@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.detectors import (
@@ -47,8 +47,6 @@ MAX_SPANS = 5
 MAX_MATCHED = 80
 
 Span = tuple[int, int]
-Place = tuple[str, int]
-"""A trigger: the name of its topic and its index."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +61,7 @@ class _Rule:
     phrases: tuple[Phrase, ...]
     is_list: bool  # see ``Needs``
     finditer: Any = None  # of its regular expression, compiled on first use
-    is_off: bool = False  # whether it failed and is no longer used
+    problem: Problem | None = None  # how it failed and is no longer used
 
 
 class _Index:
@@ -125,7 +123,7 @@ class _View:
 class PatternMatcher:
     """Matches messages against the triggers of all topics. Thread-safe.
 
-    Of a text longer than ``engine.activation.scan.MAX_CHARACTERS`` only its start and end are searched. A
+    Of a text longer than ``engine.meaning.text.CHARACTERS_READ`` only its start and end are searched. A
     regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
     ``problems`` and not used again until the topic's triggers change. Other threads can run while it
     searches.
@@ -135,37 +133,26 @@ class PatternMatcher:
         milliseconds = DEFAULT_TIMEOUT_MS if settings is None else settings.pattern_timeout_ms
         self._timeout_s = milliseconds / 1000
         self._lock = threading.RLock()
-        self._topics: dict[str, Topic] = {}
-        self._rules: dict[str, list[_Rule]] = {}
+        self._rules: dict[object, _Rule] = {}
         self._index: _Index | None = None  # made with the first message
-        self._problems: dict[Place, Problem] = {}
         self.update(topics)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Patterns that do not compile or took too long, sorted by file and line."""
         with self._lock:
-            return tuple(sorted(self._problems.values(), key=lambda problem: (problem.path, problem.line)))
+            found = [rule.problem for rule in self._rules.values() if rule.problem is not None]
+        return tuple(sorted(found, key=lambda problem: (problem.path, problem.line)))
 
-    def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
-        """Adds or updates topics, and removes others by name.
-
-        Topics with unchanged triggers keep their compiled patterns, so passing all topics is cheap.
-        """
+    def update(self, topics: Iterable[Topic]) -> None:
+        """Matches these topics from now on. Unchanged triggers keep their compiled patterns."""
         with self._lock:
-            for name in removed:
-                self._drop(name)
-                self._index = None
-            for topic in changed:
-                known = self._topics.get(topic.name)
-                if known is topic:
-                    continue
-                if known is not None and (known.triggers, known.path) == (topic.triggers, topic.path):
-                    self._topics[topic.name] = topic
-                    continue
-                self._drop(topic.name)
-                self._topics[topic.name] = topic
-                self._rules[topic.name] = [_prepared(topic, index) for index in range(len(topic.triggers))]
+            before, self._rules = self._rules, {}
+            for topic in topics:
+                for index, trigger in enumerate(topic.triggers):
+                    key = topic.name, topic.path, index, trigger
+                    self._rules[key] = before.get(key) or _prepared(topic, index)
+            if self._rules.keys() != before.keys():
                 self._index = None
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
@@ -203,13 +190,8 @@ class PatternMatcher:
 
     def _viewed(self, message: Message) -> _View:
         if self._index is None:
-            self._index = _Index(chain.from_iterable(self._rules.values()))
+            self._index = _Index(self._rules.values())
         return _View(message, self._index)
-
-    def _drop(self, name: str) -> None:
-        self._topics.pop(name, None)
-        for rule in self._rules.pop(name, ()):
-            self._problems.pop((name, rule.index), None)
 
     def _hits(self, rule: _Rule, view: _View) -> list[TriggerHit]:
         trigger, message = rule.trigger, view.message
@@ -232,16 +214,15 @@ class PatternMatcher:
         is_request = message.direction == "input" and trigger.type in ("pattern", "keywords")
         hits = []
         for span in [span for span in spans if not scan.spans_gap(*span)][:MAX_SPANS]:
-            start, end = scan.original(*span)
             negated = negator(scan.text, *span) if is_request else ""
-            matched = message.text[start:end][:MAX_MATCHED]
-            hits.append(TriggerHit(rule.index, trigger.type, matched, start, end, negated))
+            matched = scan.text[slice(*span)][:MAX_MATCHED]
+            hits.append(TriggerHit(rule.index, trigger.type, matched, *scan.original(*span), negated))
         return hits
 
     def _spans(self, rule: _Rule, view: _View) -> list[Span]:
         trigger, scan = rule.trigger, view.scan
         if trigger.type == "pattern":
-            return [] if rule.is_off else self._searched(rule, scan.text)
+            return [] if rule.problem is not None else self._searched(rule, scan.text)
         if trigger.type == "url":
             return [(link.start, link.end) for link in view.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
@@ -256,7 +237,7 @@ class PatternMatcher:
             try:
                 rule.finditer = self._compiled(rule)
             except ExpressionError as error:
-                self._switch_off(rule, f"pattern is ignored: {error.what}", error.hint or "fix the pattern")
+                rule.problem = _problem(rule, error.what, error.hint or "fix the pattern")
                 return []
         # The machine may have stalled, so a pattern gets a second chance.
         for _ in range(2):
@@ -265,9 +246,9 @@ class PatternMatcher:
             except TimeoutError:
                 continue
         milliseconds = round(self._timeout_s * 1000)
-        self._switch_off(
+        rule.problem = _problem(
             rule,
-            f"pattern is ignored: it took longer than {milliseconds} ms on {len(text):,} characters",
+            f"it took longer than {milliseconds} ms on {len(text):,} characters",
             "avoid two consecutive repetitions that match the same text; the pattern is tried again when its "
             "line in the file changes",
         )
@@ -300,9 +281,9 @@ class PatternMatcher:
                 raise
         return spans
 
-    def _switch_off(self, rule: _Rule, what: str, hint: str) -> None:
-        rule.is_off = True
-        self._problems[rule.topic, rule.index] = Problem(rule.path, rule.trigger.line, what, hint)
+
+def _problem(rule: _Rule, what: str, hint: str) -> Problem:
+    return Problem(rule.path, rule.trigger.line, f"pattern is ignored: {what}", hint)
 
 
 def _prepared(topic: Topic, index: int) -> _Rule:

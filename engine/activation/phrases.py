@@ -11,17 +11,19 @@ they are capitalized, which proves nothing at the beginning of a sentence.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from engine.activation.scan import Scan, compiled, fold, is_unspaced, split
+from engine.activation.scan import Scan, fold, is_unspaced, split
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.spelling import composed
 from engine.topics.fields import word_set
 
-_JOINED = r"\s+|[-‐‑–]"
+_JOINED = expression(r"\s+|[-‐‑–]")
 _APOSTROPHES = str.maketrans("’ʼ‘´`＠", "'''''@")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _NO_PLURAL = word_set("news its is us as has was this his yes bus gas plus thus hers ours")
@@ -64,22 +66,13 @@ class Phrase:
     def spans(self, scan: Scan) -> Iterator[tuple[int, int]]:
         """The spans of the phrase in ``scan.text``."""
         if not self.words:
-            yield from self._occurrences(scan)
+            yield from (found.span() for found in re.finditer(re.escape(self.text), scan.text, re.IGNORECASE))
             return
         for key in self.last if len(self.words) == 1 else self.words[:1]:
             for index in scan.places.get(key, ()):
                 span = self._at(scan, index)
                 if span is not None:
                     yield span
-
-    def _occurrences(self, scan: Scan) -> Iterator[tuple[int, int]]:
-        wanted = fold(self.text)
-        at = scan.folded.find(wanted)
-        while at >= 0:
-            span = scan.unfolded(at, at + len(wanted))
-            if span is not None:
-                yield span
-            at = scan.folded.find(wanted, at + len(wanted))
 
     def _at(self, scan: Scan, index: int) -> tuple[int, int] | None:
         words, text = scan.words, scan.text
@@ -123,7 +116,7 @@ class Phrase:
 
 
 def _joins(gap: str) -> bool:
-    return gap == " " or compiled(_JOINED).fullmatch(gap) is not None
+    return gap == " " or _JOINED.fullmatch(gap) is not None
 
 
 def _plain(signs: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.candidates import (
@@ -26,9 +26,8 @@ from engine.activation.candidates import (
 )
 from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
-from engine.activation.policy import Step, far_step
 from engine.activation.signals import CALIBRATED
-from engine.activation.similarity import Batch, Hits, Scorer, readable, scored_part
+from engine.activation.similarity import Batch, Hits, Scorer
 from engine.activation.trace import Direction, GateOutcome, Message, Trace
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ class WatcherPipeline:
         self._gate_settings = gate_settings
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
-        self._far: dict[bool, Mapping[str, tuple[float, Step]]] = {}
         self._guard = threading.Lock()
 
     def process(
@@ -108,20 +106,18 @@ class WatcherPipeline:
             hits_of: Hits = {} if is_empty else self._matcher.match(message)
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
-            scored = "" if is_empty else scored_part(message.text)
+            text = "" if is_empty else message.text
             hits = counted_hits(topics, hits_of, message.direction)
             candidates = candidates_of(
                 topics,
                 hits,
-                self._scorer.score(scored, hits),
-                self._far_steps(topics, is_input),
+                self._scorer.score(text, hits),
                 self._watchers,
-                deciding=deciding,
                 is_input=is_input,
                 hits_of=hits_of,
             )
             named = worth_explaining(candidates) if explained else []
-            explanations = readable(self._scorer.explain(scored, hits, named), scored)
+            explanations = self._scorer.explain(text, hits, named)
             tier2_ms = _ms_since(started)
             offers = self.gate.provider.name == OFFERING
             if offers:
@@ -142,7 +138,7 @@ class WatcherPipeline:
             self._gate_settings.on_failure,
             offers=offers,
         )
-        rows = rows_of(candidates, answers, explanations, context)
+        rows = rows_of(candidates, answers, explanations, context, deciding)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(
@@ -174,7 +170,7 @@ class WatcherPipeline:
 
         Until it is done, messages are scored with the previous fit.
         """
-        return self._scorer.relearn(self._guard)
+        return self._scorer.relearn()
 
     def batch(self) -> Batch:
         """Scores many messages at once by tier 2, for the topics of the last message or ``refit``."""
@@ -215,26 +211,10 @@ class WatcherPipeline:
         """
         topics = tuple(self._source.topics)
         if topics != self._topics:
-            names = {topic.name for topic in topics}
-            self._matcher.update(topics, {topic.name for topic in self._topics or ()} - names)
+            self._matcher.update(topics)
             self._scorer.update(topics)
             self._topics = topics
-            self._far = {}
         return topics
-
-    def _far_steps(self, topics: tuple[Topic, ...], is_input: bool) -> Mapping[str, tuple[float, Step]]:
-        """``policy.far_step`` of each topic; topics of the same kind share one, since there may be many."""
-        if is_input not in self._far:
-            kinds: dict[object, tuple[float, Step]] = {}
-            steps = {}
-            for topic in topics:
-                own = topic.forced, topic.activation, topic.activation_threshold, topic.similarity_threshold
-                kind = topic.priority, own
-                if kind not in kinds:
-                    kinds[kind] = far_step(topic, self._watchers, is_input=is_input)
-                steps[topic.name] = kinds[kind]
-            self._far[is_input] = steps
-        return self._far[is_input]
 
 
 def _ms_since(started: float) -> float:

@@ -1,23 +1,17 @@
 """A message prepared once for all detectors of tier 1.
 
-Detectors work on ``Scan.text``: the message in composed Unicode (NFC), cut to its head and tail if it is
-long. ``Scan.original`` maps a span back to the message.
+Detectors work on ``Scan.text``: the message in composed Unicode (NFC), or its two ends if it is longer than
+``CHARACTERS_READ``; nothing matches across the gap. ``Scan.original`` maps a span back to the message.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from bisect import bisect_right
-from functools import cache, cached_property
+from functools import cached_property
 
+from engine.meaning.text import CHARACTERS_READ, ends_of
 from engine.startup.lazy import expression
-
-MAX_CHARACTERS = 20_000
-"""Maximum number of characters scanned: half from the start and half from the end of a longer text. Nothing
-matches across the gap."""
-
-GAP = "\n\n"
+from engine.store.spelling import composed
 
 # Scripts that put no space between words, or attach particles to them.
 _UNSPACED = (
@@ -32,20 +26,14 @@ _MARKS = (
     "\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
 _WORD = expression(r"\w+")
-_ANY_WORD = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+"
-_URL = r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+"
-_EMAIL = r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"
+_ANY_WORD = expression(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
+_URL = expression(r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+")
+_EMAIL = expression(r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
 _WIDE = {
     code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
 }
-_INLINE_CODE = r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)"
-_FENCE = r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$"
-
-
-@cache
-def compiled(expression: str) -> re.Pattern[str]:
-    """One of the detectors' own expressions, compiled on first use: a process for one message needs few."""
-    return re.compile(expression)
+_INLINE_CODE = expression(r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)")
+_FENCE = expression(r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 
 
 def fold(text: str) -> str:
@@ -74,13 +62,11 @@ def split(text: str) -> list[tuple[str, int, int]]:
     """The words of a text as in ``Scan.words``."""
     if text.isascii():
         found = [(match[0], *match.span()) for match in _WORD.finditer(text.lower())]
-    elif text.isalpha() and not is_unspaced(text):
-        found = [(fold(text), 0, len(text))]
     elif max(text) < "\u0300":
         # Western European letters do not need the check for other scripts.
         found = [(fold(match[0]), *match.span()) for match in _WORD.finditer(text)]
     else:
-        found = [(fold(match[0]), *match.span()) for match in compiled(_ANY_WORD).finditer(text)]
+        found = [(fold(match[0]), *match.span()) for match in _ANY_WORD.finditer(text)]
     if "_" not in text:
         return found
     bare: list[tuple[str, int, int]] = []
@@ -96,61 +82,27 @@ class Scan:
     """A message's text with everything detectors share, computed on first use."""
 
     def __init__(self, text: str) -> None:
-        self._cut = len(text)
-        self._skipped = 0
-        if len(text) > MAX_CHARACTERS:
-            head = _shortened(text, MAX_CHARACTERS // 2)
-            tail = _lengthened(text, len(text) - MAX_CHARACTERS // 2)
-            self._cut = head
-            self._skipped = tail - head - len(GAP)
-            text = text[:head] + GAP + text[tail:]
-        self._starts: list[int] = []
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-            text = self._composed(text)
-        self.text = text
+        read = ends_of(text)
+        self._skipped = len(text) - len(read)
+        self._cut = len(composed(read[: CHARACTERS_READ // 2]))
+        self.text = composed(read)
+        self._is_shifted = self.text != read
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the message of a span in ``text``, extended to whole letters."""
-        return self._offset_in_message(start, self._begins), self._offset_in_message(end, self._ends)
-
-    def _offset_in_message(self, offset: int, places: list[int]) -> int:
-        if self._starts:
-            index = bisect_right(self._starts, offset) - 1
-            offset = places[index] + (offset - self._starts[index])
-        return offset if offset <= self._cut else offset + self._skipped
+        """The span in the message of a span in ``text``; -1 and -1 if the message was not composed."""
+        if self._is_shifted:
+            return -1, -1
+        first, last = (at if at <= self._cut else at + self._skipped for at in (start, end))
+        return first, last
 
     def spans_gap(self, start: int, end: int) -> bool:
         """Whether a match extends from the head of a long message into its tail."""
-        if not self._skipped:
-            return False
-        first, last = self.original(start, end)
-        return first <= self._cut < last - len(GAP)
+        return self._skipped > 0 and start <= self._cut < end - 1
 
     @cached_property
     def folded(self) -> str:
         """The folded ``text``; offsets may differ."""
         return fold(self.text)
-
-    def unfolded(self, start: int, end: int) -> tuple[int, int] | None:
-        """The span in ``text`` of a span in ``folded``; ``None`` if it begins or ends within a letter."""
-        if len(self.folded) == len(self.text):
-            # No character folds to nothing, so offsets are the same.
-            return start, end
-        first, last = self._folds.get(start), self._folds.get(end)
-        return None if first is None or last is None else (first, last)
-
-    @cached_property
-    def _folds(self) -> dict[int, int]:
-        """Offsets in ``text`` by offset in ``folded`` of each character, and of the end."""
-        places: dict[int, int] = {}
-        at = 0
-        for index, character in enumerate(self.text):
-            places[at] = index
-            at += 1 if character.isascii() else len(fold(character))
-        places[at] = len(self.text)
-        return places
 
     @cached_property
     def words(self) -> list[tuple[str, int, int]]:
@@ -164,8 +116,8 @@ class Scan:
     def addresses(self) -> list[tuple[int, int]]:
         """The approximate spans of links and e-mail addresses, in order."""
         text = self.text
-        found = [match.span() for match in compiled(_URL).finditer(text)] if _may_link(text) else []
-        found += [match.span() for match in compiled(_EMAIL).finditer(text)] if "@" in text else []
+        found = [match.span() for match in _URL.finditer(text)] if _may_link(text) else []
+        found += [match.span() for match in _EMAIL.finditer(text)] if "@" in text else []
         return sorted(found)
 
     @cached_property
@@ -186,7 +138,7 @@ class Scan:
         if "```" not in self.text and "~~~" not in self.text:
             return blocks
         opening: re.Match[str] | None = None
-        for line in compiled(_FENCE).finditer(self.text):
+        for line in _FENCE.finditer(self.text):
             if opening is None:
                 opening = line
             elif line["mark"].startswith(opening["mark"]) and not line["info"].strip():
@@ -202,52 +154,14 @@ class Scan:
         if "`" not in self.text:
             return []
         text = _blanked(self.text, [(start, end) for _, start, end in self.fences])
-        return [match.span() for match in compiled(_INLINE_CODE).finditer(text)]
+        return [match.span() for match in _INLINE_CODE.finditer(text)]
 
     @cached_property
     def prose(self) -> str:
         """``text`` with code blocks, inline code and links blanked out, offsets unchanged."""
         code = [*((start, end) for _, start, end in self.fences), *self.inline_code]
         text = _blanked(self.text, code)
-        return compiled(_URL).sub(_blank, text) if _may_link(text) else text
-
-    def _composed(self, text: str) -> str:
-        """Composes ``text`` cluster by cluster and records the original offsets."""
-        out: list[str] = []
-        self._starts, self._begins, self._ends = [0], [0], [0]
-        length = at = 0
-        while at < len(text):
-            end = at + 1
-            # Combining marks, and vowels and finals of decomposed Hangul, join the preceding character.
-            while end < len(text) and (unicodedata.combining(text[end]) or "ᅠ" <= text[end] <= "ᇿ"):
-                end += 1
-            cluster = text[at:end]
-            if not cluster.isascii():
-                cluster = unicodedata.normalize("NFC", cluster)
-            if len(cluster) != end - at:
-                size = len(cluster)
-                self._starts += range(length, length + size + 1)
-                self._begins += [*[at] * size, end]
-                self._ends += [at, *[end] * size]
-            out.append(cluster)
-            length += len(cluster)
-            at = end
-        return "".join(out)
-
-
-def _shortened(text: str, end: int) -> int:
-    """The last white space at or before ``end``, so that no word is cut; ``end`` if there is none nearby."""
-    for index in range(end, max(end - 200, 0), -1):
-        if text[index].isspace():
-            return index
-    return end
-
-
-def _lengthened(text: str, start: int) -> int:
-    for index in range(start, min(start + 200, len(text))):
-        if text[index - 1].isspace():
-            return index
-    return start
+        return _URL.sub(_blank, text) if _may_link(text) else text
 
 
 def _may_link(text: str) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.trace import Contribution, Score, Span, TriggerHit
+from engine.activation.trace import Contribution, Span, TriggerHit
+from engine.meaning.text import CHARACTERS_READ, ends_of
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -28,13 +28,8 @@ Hits = Mapping[str, Sequence[TriggerHit]]
 MAX_FEATURES = 5000
 """Size of the vocabulary in the specification: the most frequent terms of all topics."""
 
-SCORED_CHARS = 200_000
-"""Characters of a message that tier 2 reads: half from its start and half from its end if it is longer."""
-
 _TOKEN = expression(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
-UNGUARDED: AbstractContextManager[object] = nullcontext()
-"""For ``Scorer.relearn`` with a single thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +38,6 @@ class Explanation:
 
     contributions: tuple[Contribution, ...] = ()
     words: tuple[Span, ...] = ()
-
-
-class Batch(Protocol):
-    """Scores many messages at once."""
-
-    def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
-    ) -> tuple[NDArray[numpy.float32], bool]:
-        """The deciding score of each topic for each message, ``[messages, topics]``, and whether none is of a
-        message that it was learned from.
-
-        Args:
-            messages: The texts and hits of messages.
-            held_out: Whether that is wanted.
-        """
-        ...
-
-    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
-        """Does what ``score`` needs for ``held_out``, which may take seconds."""
-        ...
 
 
 class Scorer(Protocol):
@@ -77,23 +52,20 @@ class Scorer(Protocol):
         """Prepares for these topics; cheap if little has changed. Safe while another thread scores."""
         ...
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Learns from labels given since ``update``; returns whether scores change.
 
         Other threads may score and ``update`` during the call, and no update is lost. Labels given during it
         may be left to the next call.
-
-        Args:
-            guard: Held while the new state replaces the old one, so that a holder never sees both.
         """
         ...
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        """Every signal of every topic by topic name, each 0 to 1, always in the same order."""
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
+        """The deciding score of every topic by name, 0 to 1."""
         ...
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        """Explanations of the deciding scores of some topics, where possible."""
+        """Explanations of the deciding scores of some topics for the message scored last, where possible."""
         ...
 
     def batch(self) -> Batch:
@@ -101,41 +73,38 @@ class Scorer(Protocol):
         ...
 
 
-def deciding_value(scores: Sequence[Score], name: str) -> float:
-    """The value of one signal, 0 if it is missing."""
-    if scores and scores[0].name == name:
-        return scores[0].value
-    return next((score.value for score in scores if score.name == name), 0.0)
+class Batch:
+    """Scores many messages one by one; there is nothing to hold out where tier 2 does not learn."""
 
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
 
-def scored_part(text: str) -> str:
-    """The part of a message that tier 2 reads: all of it, or its two ends."""
-    if len(text) <= SCORED_CHARS:
-        return text
-    half = SCORED_CHARS // 2
-    return f"{text[:half]} {text[-half:]}"
+    def score(
+        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]]
+    ) -> tuple[NDArray[numpy.float32], bool]:
+        """The deciding score of each topic for each message, given by text and hits, ``[messages, topics]``,
+        and whether none is of a message that it was learned from.
+        """
+        import numpy as np  # noqa: PLC0415 — only for tuning
 
+        found = np.zeros((len(messages), len(topics)), dtype=np.float32)
+        for row, (text, hits) in enumerate(messages):
+            scores = self._scorer.score(text, hits)
+            found[row] = [scores.get(name, 0.0) for name in topics]
+        return found, True
 
-def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, Explanation]:
-    """Explanations without words whose offsets may differ from the message: those after the first half of
-    what is read of a long one.
-    """
-    end = SCORED_CHARS // 2
-    if len(scored) <= end:
-        return explained
-    return {
-        name: replace(of, words=tuple(span for span in of.words if span.end <= end))
-        for name, of in explained.items()
-    }
+    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
+        """Does what ``score`` needs for the latter, which may take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A fitted set of topics: for each term its idf and its weight in the topics it occurs in."""
+    """A fitted set of topics: the idf of each known term, and the weights of each topic, of length 1."""
 
-    names: tuple[str, ...]
-    texts: tuple[str, ...]
-    postings: Mapping[str, tuple[float, tuple[tuple[int, float], ...]]]
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    idfs: Mapping[str, float] = field(default_factory=dict)
+    vectors: tuple[Mapping[str, float], ...] = ()
 
 
 class TfidfScorer:
@@ -144,85 +113,58 @@ class TfidfScorer:
     The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted to the instructions
     of all topics in order, with ``cosine_similarity``, without importing scikit-learn, which takes a second;
     only which of equally frequent terms are left out of a cut vocabulary is its own choice. A topic or a
-    message without known words scores 0.
+    message without known words scores 0. Of a long message its two ends are read.
     """
 
     deciding = "tfidf"
 
     def __init__(self, topics: Sequence[Topic] = (), *, max_features: int = MAX_FEATURES) -> None:
         self._max_features = max_features
-        self._fit = _Fit((), (), {})
+        self._fit = _Fit()
         self.update(topics)
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits the vocabulary and weights to these topics."""
         names = tuple(topic.name for topic in topics)
         texts = tuple(topic.instructions for topic in topics)
-        if (names, texts) != (self._fit.names, self._fit.texts):
-            self._fit = _Fit(names, texts, _postings([*map(_count, texts)], self._max_features))
+        if (names, texts) == (self._fit.names, self._fit.texts):
+            return
+        counts = [_count(text) for text in texts]
+        totals, documents = Counter[str](), Counter[str]()
+        for each in counts:
+            totals.update(each)
+            documents.update(each.keys())
+        kept = sorted(totals, key=lambda term: (-totals[term], term))[: self._max_features]
+        idfs = {term: math.log((1 + len(texts)) / (1 + documents[term])) + 1 for term in kept}
+        self._fit = _Fit(names, texts, idfs, tuple(_vector(each, idfs) for each in counts))
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Does nothing: the specification's tier 2 does not learn."""
         return False
 
-    def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
-        """The cosine of every topic with the message, as ``tfidf``; hits are ignored."""
+    def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, float]:
+        """The cosine of every topic with the message; hits are ignored."""
         fit = self._fit
-        sums: dict[int, float] = {}
-        squares = 0.0
-        for term, count in _count(text).items():
-            posting = fit.postings.get(term)
-            if posting is None:
-                continue
-            idf, occurrences = posting
-            weight = count * idf
-            squares += weight * weight
-            for index, topic_weight in occurrences:
-                sums[index] = sums.get(index, 0.0) + weight * topic_weight
-        scores: dict[str, tuple[Score, ...]] = dict.fromkeys(fit.names, _NOTHING)
-        if squares > 0:
-            length = math.sqrt(squares)
-            for index, total in sums.items():
-                scores[fit.names[index]] = (Score("tfidf", min(1.0, total / length)),)
-        return scores
+        vector = _vector(_count(ends_of(text)), fit.idfs)
+        return {
+            name: min(1.0, sum(weight * of.get(term, 0.0) for term, weight in vector.items()))
+            for name, of in zip(fit.names, fit.vectors, strict=True)
+        }
 
-    def batch(self) -> TfidfBatch:
+    def batch(self) -> Batch:
         """Scores many messages."""
-        return TfidfBatch(self)
+        return Batch(self)
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
-        fit = self._fit
-        wanted = {index: name for index, name in enumerate(fit.names) if name in set(names)}
-        found: dict[str, list[tuple[int, int, float]]] = {name: [] for name in wanted.values()}
-        for match in _TOKEN.finditer(text):
-            posting = fit.postings.get(match[0].lower())
-            for index, weight in posting[1] if posting else ():
-                if index in wanted:
-                    found[wanted[index]].append((match.start(), match.end(), weight))
-        return {name: Explanation(words=spans(parts)) for name, parts in found.items() if parts}
-
-
-class TfidfBatch:
-    """Scores messages one by one: there is nothing to hold out, as this tier 2 does not learn."""
-
-    def __init__(self, scorer: TfidfScorer) -> None:
-        self._scorer = scorer
-
-    def score(
-        self, topics: Sequence[str], messages: Sequence[tuple[str, Hits]], *, held_out: bool = True
-    ) -> tuple[NDArray[numpy.float32], bool]:
-        """The cosine of each topic with each message."""
-        import numpy as np  # noqa: PLC0415 — only for tuning
-
-        found = np.zeros((len(messages), len(topics)), dtype=np.float32)
-        for row, (text, hits) in enumerate(messages):
-            scores = self._scorer.score(text, hits)
-            found[row] = [scores[name][0].value if name in scores else 0.0 for name in topics]
-        return found, True
-
-    def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
-        """Does nothing."""
+        found = {}
+        for name, of in zip(self._fit.names, self._fit.vectors, strict=True):
+            if name in names:
+                found_in = _TOKEN.finditer(text[: CHARACTERS_READ // 2])
+                places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in found_in]
+                if parts := [place for place in places if place[2]]:
+                    found[name] = Explanation(words=spans(parts))
+        return found
 
 
 def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:
@@ -233,32 +175,12 @@ def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:
     return tuple(Span(start, end, weight / strongest) for start, end, weight in parts)
 
 
-_NOTHING = (Score("tfidf", 0.0),)
-
-
 def _count(text: str) -> Counter[str]:
     return Counter(_TOKEN.findall(text.lower()))
 
 
-def _postings(
-    documents: Sequence[Counter[str]], limit: int
-) -> dict[str, tuple[float, tuple[tuple[int, float], ...]]]:
-    occurrences: dict[str, list[tuple[int, int]]] = {}
-    for index, document in enumerate(documents):
-        for term, count in document.items():
-            occurrences.setdefault(term, []).append((index, count))
-    if len(occurrences) > limit:
-        totals = {term: sum(count for _, count in places) for term, places in occurrences.items()}
-        kept = sorted(totals, key=lambda term: (-totals[term], term))[:limit]
-        occurrences = {term: occurrences[term] for term in kept}
-    total = 1 + len(documents)
-    idfs = {term: math.log(total / (1 + len(places))) + 1 for term, places in occurrences.items()}
-    squares = [0.0] * len(documents)
-    for term, places in occurrences.items():
-        for index, count in places:
-            squares[index] += (count * idfs[term]) ** 2
-    lengths = [math.sqrt(square) for square in squares]
-    return {
-        term: (idfs[term], tuple((index, count * idfs[term] / lengths[index]) for index, count in places))
-        for term, places in occurrences.items()
-    }
+def _vector(counts: Counter[str], idfs: Mapping[str, float]) -> dict[str, float]:
+    """The weights of the known terms of a text, of length 1."""
+    weights = {term: count * idfs[term] for term, count in counts.items() if term in idfs}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {term: weight / length for term, weight in weights.items()}

@@ -49,7 +49,7 @@ class TriggerHit:
     matched: str  # the text that matched, at most 80 characters
     start: int = -1
     """Character offset of the match in ``Message.text``; -1 if it is not in the text (a path, an event, the
-    language)."""
+    language), or if the text is not in composed Unicode."""
     end: int = -1  # end offset, exclusive; -1 likewise
     negated: str = ""
     """The words of the message that negate it, such as ``don't``, so that it does not count; else empty."""

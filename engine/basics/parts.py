@@ -272,7 +272,6 @@ class BasicParts:
             decisions=self.decision_log,
             asker=self.questions.ask,
             patient=self.is_patient,
-            on_problem=self.report_error,
             costs=lambda: self.costs,
         )
 

@@ -34,14 +34,12 @@ def assemble_pipeline(
     decisions: DecisionLog,
     asker: Asker,
     patient: bool = True,
-    on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
 ) -> WatcherPipeline:
     """The pipeline for the settings.
 
     Args:
         patient: Whether a message may wait for tier 2 to be fitted, which takes seconds.
-        on_problem: Called if the gate's cache cannot be read or written.
         costs: Records the costs of the gate.
 
     Raises:
@@ -51,11 +49,7 @@ def assemble_pipeline(
         library,
         PatternMatcher(settings=config.watchers),
         scorer_for(config.watchers, files, decisions, patient=patient),
-        Gate(
-            gate_provider(config.gate, files, asker, costs=costs),
-            config.gate,
-            GateCache(files, on_problem=on_problem),
-        ),
+        Gate(gate_provider(config.gate, files, asker, costs=costs), config.gate, GateCache(files)),
         config.watchers,
         config.gate,
         decisions,

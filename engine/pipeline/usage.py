@@ -26,8 +26,7 @@ def label_by_use(
 ) -> int:
     """Labels the decisions about messages by their replies, and returns the number of labels.
 
-    Only a finished reply can show that a topic was not used, and none that an offered one does not apply:
-    agents leave much alone.
+    No reply shows that a topic does not apply: agents leave much alone.
 
     Args:
         offered: As ``Injections.offered``.
@@ -47,12 +46,11 @@ def label_by_use(
             continue
         words = words or words_of(topics)
         for topic in active:
-            used = was_used(topic, words[topic.name], message.text, exchange.reply, exchange.paths)
-            if used is None or (not used and not exchange.finished):
+            if not was_used(topic, words[topic.name], message.text, exchange.reply, exchange.paths):
                 continue
             decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
             if decision is not None and decision.verdict == "active" and not _is_settled(decision):
-                log.label(decision, used, "use")
+                log.label(decision, True, "use")
                 labelled += 1
     return labelled
 

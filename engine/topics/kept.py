@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-import zlib
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import AutopoiesisError
+from engine.store import checked
 from engine.topics.model import Topic, Trigger
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 KEPT_PATH = "scratch/topics.json"
 _FORM = 2
 """Version of the cached form."""
-_LIMIT = 64 * 1024**2
-_LOCK_WAIT_S = 1.0
-_SUM = 9
 _SETTLED_NS = 2 * 10**9
 """Minimum age of a file: one written twice within a tick of the file system's clock has the same times."""
 
@@ -41,15 +37,15 @@ _HEAD = [_FORM, [field.name for field in _TOPIC], [field.name for field in _TRIG
 
 def load_kept(files: Files) -> dict[str, tuple[Stamp, Topic]]:
     """The cached topics by path; none if the file is damaged or of another version."""
+    data = checked.load(files, KEPT_PATH)
+    if data is None:
+        return {}
     try:
-        data = files.read(KEPT_PATH, limit=_LIMIT)
-        if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
-            return {}
-        head, topics = json.loads(memoryview(data)[_SUM:].tobytes())
+        head, topics = json.loads(data[checked.SUM :])
         if head != _HEAD:
             return {}
         return {path: (tuple(stamp), _topic(values)) for path, stamp, values in topics}
-    except (OSError, AutopoiesisError, ValueError, TypeError, IndexError, RecursionError):
+    except (ValueError, TypeError, IndexError, RecursionError):
         return {}
 
 
@@ -61,14 +57,7 @@ def is_settled(stamp: Stamp) -> bool:
 def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
     """Caches topics, each with the stamp of its file before it was read. Errors are ignored."""
     records = [(topic.path, stamp, _values(topic)) for stamp, topic in topics if is_settled(stamp)]
-    data = json.dumps((_HEAD, records), separators=(",", ":")).encode()
-    if _SUM + len(data) > _LIMIT:
-        return
-    try:
-        with files.lock(timeout=_LOCK_WAIT_S):
-            files.replace(KEPT_PATH, b"%08x\n" % zlib.crc32(data) + data)
-    except AutopoiesisError:
-        return
+    checked.save(files, KEPT_PATH, json.dumps((_HEAD, records), separators=(",", ":")).encode())
 
 
 def _values(topic: Topic) -> list[object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engine.activation.detectors import (
     CodeBlock,
     agitation_spans,
-    canonical,
     code_blocks,
     event_fits,
     matches_language,
@@ -109,7 +108,7 @@ def test_the_longest_of_overlapping_keywords_matches() -> None:
         ("@silas", "请@silas看, ＠silas", ["@silas", "＠silas"]),
         ("@acme/platform", "ping @acme/platform", ["@acme/platform"]),
         ("Ada Lovelace", "Ada  Lovelace wrote", ["Ada  Lovelace"]),
-        ("José", "JOSÉ and Jose\u0301, jose", ["JOSÉ", "Jose\u0301", "jose"]),
+        ("José", "JOSÉ and Jose\u0301, jose", ["JOSÉ", "José", "jose"]),
         ("Jose", "José", []),
         ("Jürgen Müller", "Juergen Mueller, Jurgen Muller", ["Juergen Mueller", "Jurgen Muller"]),
         ("O'Brien", "O’Brien", ["O’Brien"]),
@@ -124,7 +123,7 @@ def test_mentions_match_only_names_of_persons(name: str, text: str, expected: li
     scan = Scan(text)
     trigger = Trigger("mention", words=(name,))
     spans = phrase_spans(phrases_of(trigger), scan)
-    assert [text[slice(*scan.original(start, end))] for start, end in spans] == expected
+    assert [scan.text[start:end] for start, end in spans] == expected
 
 
 @each_case(
@@ -234,21 +233,20 @@ def test_text_in_a_fence_and_code_without_one_are_not_code(text: str) -> None:
     assert code_in(text) == []
 
 
+@each_case(
+    ("language", "wanted", "matches"),
+    [
+        *((name, alias, True) for name, alias in (("python", "PY"), ("cpp", "c++"), ("csharp", "C#"))),
+        *(("", "", True), ("", "python", False), ("go", "python", False), ("go", "golang", True)),
+    ],
+)
+def test_a_trigger_matches_its_languages_by_any_name(language: str, wanted: str, matches: bool) -> None:
+    assert matches_language(CodeBlock(language, 0, 1), [wanted] if wanted else []) is matches
+
+
 def test_the_span_of_code_is_what_is_between_its_fences_or_backticks() -> None:
     assert code_in("a `b` c\n```py\nx = `1`\n```\nd `e`") == [
         ("", "`b`"),
         ("python", "x = `1`\n"),
         ("", "`e`"),
     ]
-
-
-@each_case(("alias", "name"), [("PY", "python"), ("c++", "cpp"), ("C#", "csharp"), ("golang", "go")])
-def test_aliases_map_to_one_language(alias: str, name: str) -> None:
-    assert canonical(alias) == name
-    assert matches_language(CodeBlock(name, 0, 1), [alias])
-
-
-def test_a_trigger_without_languages_matches_any_code() -> None:
-    assert matches_language(CodeBlock("", 0, 1), [])
-    assert not matches_language(CodeBlock("", 0, 1), ["python"])
-    assert not matches_language(CodeBlock("go", 0, 1), ["python", "rust"])

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from engine.activation.gate import Gate, GateCache, GateQuestion, profile_of
 from engine.activation.gates import AgentGate, LocalGate, ModelGate, excerpt, prompt_of, read_answer, ruled
-from engine.activation.signals import content_words
 from engine.activation.trace import Direction, GateOutcome, TriggerHit
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.keys import GATE
@@ -116,13 +115,9 @@ async def test_a_truncated_answer_is_requested_again_with_more_tokens() -> None:
     assert outcome.cost_usd == pytest.approx(0.003)
     await gate.ask(QUESTION, timeout=1)
     assert [limit for _, _, limit, _ in model.asked] == [1, 16, 256, 256]
-
-
-async def test_an_answer_truncated_twice_fails() -> None:
-    model = Model(replied("", cut=True, cost_usd=None))
-    outcome = await ModelGate(model, max_tokens=16).ask(QUESTION, timeout=1)
+    never = ModelGate(Model(replied("", cut=True, cost_usd=None)), max_tokens=16)
+    outcome = await never.ask(QUESTION, timeout=1)
     assert (outcome.answer, outcome.reason, outcome.cost_usd) == ("failed", "the answer is empty", 0.0)
-    assert [limit for _, _, limit, _ in model.asked] == [16, 256]
 
 
 def test_a_long_message_is_shortened_to_its_start_and_end() -> None:
@@ -132,6 +127,8 @@ def test_a_long_message_is_shortened_to_its_start_and_end() -> None:
     assert shown.startswith("START xxx") and shown.endswith("xxx END") and "[…]" in shown
     assert excerpt("  short ") == "short"
     assert excerpt("y" * 500) == "y" * 500
+    prompt = prompt_of(GateQuestion("m" * 9_000, "t", "", "Name: t\n" + "x" * 50_000 + "\n- an example"))
+    assert len(prompt) < 3_200 and "Name: t" in prompt and "- an example" in prompt
 
 
 def test_untrusted_texts_cannot_escape_their_delimiters() -> None:
@@ -140,11 +137,6 @@ def test_untrusted_texts_cannot_escape_their_delimiters() -> None:
     assert prompt.count("</message>") == 1 and prompt.count("</playbook>") == 1
     assert "</ PLAYBOOK" not in prompt and "< message" not in prompt
     prompt.encode("utf-8")
-
-
-def test_a_long_profile_is_shortened_like_a_message() -> None:
-    prompt = prompt_of(GateQuestion("m" * 9_000, "t", "", "Name: t\n" + "x" * 50_000 + "\n- an example"))
-    assert len(prompt) < 3_200 and "Name: t" in prompt and "- an example" in prompt
 
 
 async def test_answers_are_cached_per_model_and_server(tmp_path: Path) -> None:
@@ -242,9 +234,3 @@ def test_the_agents_gate_offers_every_question_at_once_and_for_free() -> None:
     gate = Gate(AgentGate(), GateSettings())
     assert GateSettings().provider == AgentGate.name
     assert gate.ask_and_wait([QUESTION] * 3) == gate.known([QUESTION] * 3) == (offered,) * 3
-
-
-def test_plural_and_singular_are_the_same_word() -> None:
-    assert content_words("Please look at the PRs, and the reviews!") == {"look", "pr", "review"}
-    assert content_words("class") == {"class"}
-    assert content_words("") == frozenset()

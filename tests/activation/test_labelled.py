@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,25 +14,13 @@ import pytest
 from engine.activation import labelled
 from engine.activation.decisions import Decision, DecisionLog
 from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, OPENED_LIMIT, Labelled, LabelledMessages
-from engine.activation.trace import Direction, Funnel, Message, Score, TopicTrace, Trace
-from engine.store.faults import fail, trip
-from tests.activation.support import workspace_files
+from engine.activation.trace import Direction, Verdict
+from tests.activation.support import Clock, row, trace, workspace_files
 from tests.cases import each_case
 
-FEBRUARY = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MARCH = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MARKS = (b"[1]", b"[-1,0,0,0]", b"[1e999,0,0,0]", b"[%d,0,0,0]" % 10**30, b"[5,0,0,0]")
 TEXTS = (b'{"useful":"x","noise":[],"opened":[]}', b'{"useful":[3],"noise":[],"opened":[]}')
-
-
-class Clock:
-    """A clock that tests can set."""
-
-    def __init__(self) -> None:
-        self.now = FEBRUARY
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Workspace:
@@ -54,26 +39,10 @@ class Workspace:
     ) -> Decision:
         """Log a decision as for a message."""
         self._count += 1
-        row = TopicTrace(
-            topic=topic,
-            priority="medium",
-            activation="gated",
-            hits=(),
-            scores=(Score("probability", 0.4),),
-            score=0.4,
-            threshold=0.25,
-            activate_at=0.6,
-            gate_at=0.25,
-            rule="medium <.60",
-            gate=None,
-            verdict="offered" if session else "active",
-            why="",
-        )
         at = self.clock.now + timedelta(seconds=self._count)
-        trace = Trace(
-            Message(text, direction, session, at), (row,), Funnel(1, 0, 1, 0, 1), deciding="probability"
-        )
-        return self.log.ensure(trace, topic)
+        verdict: Verdict = "offered" if session else "active"
+        made = trace(row(topic, 0.4, verdict), text=text, at=at, direction=direction, session_id=session)
+        return self.log.ensure(made, topic)
 
     def label(self, text: str, useful: bool | None = True, topic: str = "refund") -> Decision:
         return self.log.label(self.decide(text, topic), useful)
@@ -106,12 +75,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_without_a_log_nothing_is_gathered(workspace: Workspace) -> None:
-    assert workspace.gather() == {}
-    assert not (workspace.root / LABELLED_PATH).exists()
-
-
 def test_labels_of_a_person_are_gathered_by_topic(workspace: Workspace) -> None:
+    assert workspace.gather() == {} and not (workspace.root / LABELLED_PATH).exists()
     workspace.label("money back please")
     workspace.label("never mind", useful=False)
     workspace.label("ship it", topic="deploy")
@@ -144,25 +109,9 @@ def test_an_agent_that_opens_nearly_everything_in_a_session_teaches_nothing(work
     assert workspace.gather() == {"refund": Labelled(opened=("four", "five"))}
 
 
-def test_only_the_latest_messages_on_which_a_topic_was_opened_are_kept(workspace: Workspace) -> None:
-    for number in range(OPENED_LIMIT + 2):
-        workspace.offer(f"s{number}", f"message {number}", opened=1)
-    (found,) = workspace.gather().values()
-    assert found.opened == tuple(f"message {number}" for number in range(2, OPENED_LIMIT + 2))
-
-
-def test_withdrawn_and_changed_labels_are_applied(workspace: Workspace) -> None:
-    first, second = workspace.label("money back"), workspace.label("a refund")
-    assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
-    workspace.log.label(first, None)
-    assert workspace.gather() == {"refund": Labelled(("a refund",))}
-    workspace.log.label(second, False)
-    assert workspace.gather() == {"refund": Labelled((), ("a refund",))}
-    workspace.log.label(second, None)
-    assert workspace.gather() == {}
-
-
 def test_only_the_latest_of_many_messages_are_kept_without_duplicates(workspace: Workspace) -> None:
+    for number in range(OPENED_LIMIT + 2):
+        workspace.offer(f"s{number}", f"opened {number}", opened=1)
     for number in range(MESSAGES_LIMIT + 6):
         workspace.label(f"message {number}")
     workspace.label("message 10")
@@ -170,6 +119,7 @@ def test_only_the_latest_of_many_messages_are_kept_without_duplicates(workspace:
     assert len(found.useful) == MESSAGES_LIMIT
     assert found.useful[-2:] == (f"message {MESSAGES_LIMIT + 5}", "message 10")
     assert found.useful.count("message 10") == 1
+    assert found.opened == tuple(f"opened {number}" for number in range(2, OPENED_LIMIT + 2))
 
 
 def test_the_log_is_reread_only_for_a_new_label(workspace: Workspace) -> None:
@@ -203,94 +153,19 @@ def test_a_new_month_continues_where_the_last_ended(workspace: Workspace) -> Non
     assert workspace.reads == 2
 
 
-def test_the_stored_position_advances_after_many_decisions(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(labelled, "_UNREAD_LIMIT", 3_000)
-    workspace.label("money back")
-    workspace.gather()
-
-    def ends() -> int:
-        tree = json.loads((workspace.root / LABELLED_PATH).read_bytes())
-        return sum(mark[0] for mark in tree["read"].values())
-
-    before = ends()
-    workspace.decide("x")
-    workspace.gather()
-    assert ends() == before
-    for _ in range(10):
-        workspace.decide("x" * 400)
-    assert workspace.gather() == {"refund": Labelled(("money back",))}
-    assert ends() == workspace.month().stat().st_size
-    assert workspace.reads == 1
-
-
-def test_a_partly_written_label_is_found_once_complete(workspace: Workspace) -> None:
-    workspace.label("money back")
-    name = workspace.decide("a refund")
-    whole = workspace.month().read_bytes()
-    workspace.log.label(name, True)
-    line = workspace.month().read_bytes()[len(whole) :]
-    for cut in (1, len(line) // 2, len(line) - 2):
-        workspace.month().write_bytes(whole + line[:cut])
-        assert workspace.gather() == {"refund": Labelled(("money back",))}
-        with workspace.month().open("ab") as file:
-            file.write(line[cut:])
-        assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
-
-
-def test_an_unfinished_last_line_does_not_cause_repeated_reads(workspace: Workspace) -> None:
-    workspace.label("money back")
-    with workspace.month().open("ab") as file:
-        file.write(b'{"id": "cut off')
-    workspace.gather()
-    workspace.clock.now = MARCH
-    workspace.decide("in march")
-    workspace.gather()
-    assert workspace.reads == 1
-
-
-@contextmanager
-def other_log(workspace: Workspace) -> Iterator[Workspace]:
-    """Replace this workspace's February log with another one."""
-    other = workspace.root / "other"
-    other.mkdir()
-    yield Workspace(other)
-    shutil.copyfile(other / "logs/decisions" / "2026-02.jsonl", workspace.month())
-    shutil.rmtree(other)
-
-
-@pytest.mark.parametrize("count", [1, 3, 30])
-def test_a_replaced_log_is_read_again(workspace: Workspace, count: int) -> None:
-    """The new log may be shorter, equally long or longer, and reuses the inode as file systems do."""
-    for number in range(3):
-        workspace.label(f"message {number}")
-    workspace.gather()
-    with other_log(workspace) as other:
-        for number in range(count):
-            other.label(f"another {number}", useful=False)
-        for number in range(count):
-            other.decide(f"not labelled {number}")
-    expected = tuple(f"another {number}" for number in range(count))
-    assert workspace.gather() == {"refund": Labelled((), expected)}
-
-
-def test_a_line_changed_in_place_is_detected(workspace: Workspace) -> None:
-    workspace.label("money back")
-    workspace.gather()
-    data = workspace.month().read_bytes()
-    workspace.month().write_bytes(data.replace(b"money back", b"yenom kcab"))
-    os.utime(workspace.month(), ns=(1, 1))
-    assert workspace.gather() == {"refund": Labelled(("yenom kcab",))}
-
-
-def test_a_removed_or_restored_month_is_detected(workspace: Workspace) -> None:
+def test_a_changed_removed_or_restored_month_is_detected(workspace: Workspace) -> None:
     """Even though the label of a decision may be in another month's file."""
     name = workspace.decide("in february")
     workspace.clock.now = MARCH
     workspace.label("in march")
     workspace.log.label(name, False)
     both = {"refund": Labelled(("in march",), ("in february",))}
+    assert workspace.gather() == both
+    data = workspace.month("2026-03").read_bytes()
+    workspace.month("2026-03").write_bytes(data.replace(b"in march", b"changed!"))
+    os.utime(workspace.month("2026-03"), ns=(1, 1))
+    assert workspace.gather() == {"refund": Labelled(("changed!",), ("in february",))}
+    workspace.month("2026-03").write_bytes(data)
     assert workspace.gather() == both
     elsewhere = workspace.root / "elsewhere.jsonl"
     workspace.month().rename(elsewhere)
@@ -325,7 +200,7 @@ def test_a_removed_or_restored_month_is_detected(workspace: Workspace) -> None:
 def test_a_damaged_cache_is_gathered_again(workspace: Workspace, damage: bytes) -> None:
     workspace.label("money back")
     expected = workspace.gather()
-    (workspace.root / LABELLED_PATH).write_bytes(damage)
+    (workspace.root / LABELLED_PATH).write_bytes(b"%08x\n" % zlib.crc32(damage) + damage)
     workspace.reads = 0
     assert workspace.gather() == workspace.gather() == expected
     assert workspace.reads == 1
@@ -337,13 +212,6 @@ def test_a_read_only_workspace_is_read_and_not_written(workspace: Workspace) -> 
     expected = {"refund": Labelled(("money back",))}
     assert LabelledMessages(DecisionLog(files), files)() == expected
     assert not (workspace.root / LABELLED_PATH).exists()
-
-
-def test_labels_that_could_not_be_cached_are_gathered_again(workspace: Workspace) -> None:
-    workspace.label("money back")
-    with trip("replace:rename", fail(errno.ENOSPC)):
-        assert workspace.gather() == workspace.gather() == {"refund": Labelled(("money back",))}
-    assert workspace.reads == 2
 
 
 def test_an_unreadable_log_keeps_the_labels_found_before(workspace: Workspace) -> None:
@@ -358,8 +226,3 @@ def test_an_unreadable_log_keeps_the_labels_found_before(workspace: Workspace) -
     assert workspace.gather() == {}
     workspace.month("2026-03").unlink()
     assert workspace.gather() == expected, "what could not be read was not cached"
-
-
-def test_lone_surrogates_and_other_scripts_are_handled(workspace: Workspace) -> None:
-    workspace.label("退款 \ud800 возврат")
-    assert workspace.gather() == workspace.gather() == {"refund": Labelled(("退款 ? возврат",))}

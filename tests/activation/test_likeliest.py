@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 
-from engine.activation.candidates import LIKELIEST, OFFERING, Candidate, likeliest
+from engine.activation.candidates import LIKELIEST, Candidate, likeliest
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate import GateProvider
 from engine.activation.gates import AgentGate, LocalGate
-from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step, StepKind
-from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfBatch, TfidfScorer
-from engine.activation.trace import Score, Trace
-from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
+from engine.activation.similarity import Batch, Explanation, Hits
+from engine.activation.trace import Trace
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
-from tests.activation.support import Topics, pattern, topic, workspace_files
+from tests.activation.support import Topics, pattern, pipeline_of, topic
 from tests.activation.test_gate import Scripted, yes
-from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
 ROW = PolicyRow(gate=0.2, activate=0.6)
@@ -35,20 +31,20 @@ class FixedProbabilities:
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         return False
 
     def update(self, topics: Sequence[Topic]) -> None:
         pass
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        return {name: (Score("probability", value),) for name, value in self._probabilities.items()}
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
+        return dict(self._probabilities)
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         return {}
 
-    def batch(self) -> TfidfBatch:
-        raise NotImplementedError
+    def batch(self) -> Batch:
+        return Batch(self)
 
 
 def watching(
@@ -59,24 +55,11 @@ def watching(
     triggers: Mapping[str, Trigger] | None = None,
     row: PolicyRow = ROW,
 ) -> WatcherPipeline:
-    settings = GateSettings()
-    return WatcherPipeline(
-        Topics(
-            tuple(
-                topic(name, "Words.", triggers=(triggers[name],) if triggers and name in triggers else ())
-                for name in probabilities
-            )
-        ),
-        PatternMatcher(),
-        FixedProbabilities(probabilities),
-        Gate(provider, settings),
-        WatcherSettings(
-            preset="calibrated",
-            policy={"medium": row},
-        ),
-        settings,
-        decisions,
-    )
+    fired = {name: (trigger,) for name, trigger in (triggers or {}).items()}
+    source = Topics(tuple(topic(name, "Words.", triggers=fired.get(name, ())) for name in probabilities))
+    watchers = WatcherSettings(preset="calibrated", policy={"medium": row})
+    scorer = FixedProbabilities(probabilities)
+    return pipeline_of(source, watchers, scorer=scorer, provider=provider, decisions=decisions)
 
 
 def verdict_and_rule(trace: Trace, name: str) -> tuple[str, str]:
@@ -116,28 +99,13 @@ def test_the_local_gate_is_asked_about_every_candidate() -> None:
     assert trace.offered == () and trace.funnel.asked == 4 > LIKELIEST
 
 
-def test_past_messages_are_decided_under_the_same_limit() -> None:
-    trace = watching(Scripted(yes())).process("hello", ask=False)
-    assert verdict_and_rule(trace, "middle")[0] == "failed"
-    assert verdict_and_rule(trace, "low") == ("dropped", "not asked")
-
-
 def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -> None:
     texts = {"hit": "Ship.", **{name: f"Roll back the canary {name}." for name in ("a", "b")}}
-    settings, provider = GateSettings(), Scripted(yes())
-    pipeline = WatcherPipeline(
-        Topics(
-            tuple(
-                topic(name, text, priority="high", triggers=(pattern("deploy"),) if name == "hit" else ())
-                for name, text in texts.items()
-            )
-        ),
-        PatternMatcher(),
-        TfidfScorer(),
-        Gate(provider, settings),
-        WatcherSettings(preset="spec"),
-        settings,
+    triggers, provider = {"hit": (pattern("deploy"),)}, Scripted(yes())
+    known = (
+        topic(name, text, priority="high", triggers=triggers.get(name, ())) for name, text in texts.items()
     )
+    pipeline = pipeline_of(Topics(tuple(known)), provider=provider)
     trace = pipeline.process("deploy, then roll back the canary")
     assert sorted(provider.asked) == ["a", "hit"]
     assert verdict_and_rule(trace, "b") == ("dropped", "not asked")
@@ -160,17 +128,6 @@ def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_d
     assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (0, 1, 0.0)
 
 
-def test_an_offered_row_explains_itself() -> None:
-    row = watching(AgentGate()).process("hello").row("high")
-    assert row is not None and row.offered and not row.active
-    assert row.why == (
-        "offered to the agent, which opens it if it applies: "
-        "no trigger matched, but score .55 is between .20 and .60"
-    )
-    assert row.flip == "would activate at ≥ .60; now .55"
-    assert row.gate is not None and (row.gate.answer, row.gate.provider) == ("offered", OFFERING)
-
-
 def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     scores = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.16, "out": 0.05}
     row = PolicyRow(gate=0.1, activate=0.6)
@@ -186,16 +143,6 @@ def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     assert lowest.why == "no trigger matched, and score .16 is near chance among so few topics"
 
 
-def test_an_offer_that_only_a_gate_could_answer_says_so() -> None:
-    trace = watching(AgentGate(), row=PolicyRow(gate=0.2)).process("hello")
-    left_out = trace.row("middle")
-    assert trace.offered == ("sure", "high") and left_out is not None
-    assert left_out.why == (
-        "not offered to the agent, as others are likelier: no trigger matched, but score .41 ≥ .20"
-    )
-    assert left_out.flip == "a yes from a gate that answers would activate it"
-
-
 def test_among_few_topics_a_probability_near_chance_activates_nothing_without_a_hit() -> None:
     alone, hit, low = {"only": 0.45}, {"only": pattern("hello")}, PolicyRow(gate=0.2, activate=0.4)
     row = watching(AgentGate(), alone, row=low).process("hello").row("only")
@@ -205,53 +152,15 @@ def test_among_few_topics_a_probability_near_chance_activates_nothing_without_a_
     assert watching(LocalGate(), alone, row=low).process("hello").active == ("only",), "another gate can tell"
 
 
-@each_case("count", [0, 1, 2])
-def test_up_to_two_uncertain_topics_are_all_offered(count: int) -> None:
-    names = ("high", "middle")[:count]
-    others = {f"out{number}": 0.1 for number in range(10)}
-    trace = watching(AgentGate(), {**others, **{name: PROBABILITIES[name] for name in names}}).process("m")
-    assert trace.offered == names and trace.active == ()
-    if names:
-        assert trace.why == f"nothing active: offered to the agent: {', '.join(names)}"
-
-
-def test_output_offers_nothing_by_similarity() -> None:
-    trace = watching(AgentGate()).process("hello", "output")
-    assert trace.offered == () and trace.active == () and trace.funnel.asked == 0
-    assert {row.why for row in trace.rows} == {"no trigger for the agent's output matched"}
-
-
 def test_output_offers_a_topic_whose_trigger_matched() -> None:
     triggers = {name: pattern("hello", scope="output") for name in ("sure", "low", "out")}
     trace = watching(AgentGate(), triggers=triggers).process("hello", "output")
     assert trace.active == ("sure",) and trace.offered == ("low",)
 
 
-def test_past_messages_are_offered_the_same_topics() -> None:
-    pipeline = watching(AgentGate())
-    assert pipeline.process("hello", ask=False).offered == pipeline.process("hello").offered != ()
-
-
-def test_offered_and_dropped_decisions_are_logged(tmp_path: Path) -> None:
-    log = DecisionLog(workspace_files(tmp_path))
-    watching(AgentGate(), decisions=log).process("hello")
-    logged = {decision.topic: decision for decision in log.read()}
-    assert (logged["high"].verdict, logged["high"].gate_answer, logged["high"].gate_provider) == (
-        "offered",
-        "offered",
-        "agent",
-    )
-    assert logged["high"].label[0] is None, "an offer is no answer"
-    assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == (
-        "not offered",
-        "dropped",
-        False,
-    )
-
-
 def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones() -> None:
     def candidate(name: str, score: float, kind: StepKind) -> Candidate:
-        return Candidate(topic(name), (), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
+        return Candidate(topic(name), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
 
     kinds: tuple[tuple[str, StepKind], ...] = (
         *((name, "ask") for name in ("d", "b", "c", "a")),

@@ -30,7 +30,7 @@ def addresses(text: str) -> list[str]:
         ("https://", []),
         ("http://[::1", []),
         ("http://localhost:3000/a?b=1#c", ["http://localhost:3000/a?b=1#c"]),
-        ("see localhost:8080/a and 127.0.0.1:80.", ["localhost:8080/a", "127.0.0.1:80"]),
+        ("see localhost:8080/a, github.com and main.py", []),
         ("http://[::1]:8080/x ok", ["http://[::1]:8080/x"]),
         ("https://a.org/x,https://b.org/y;www.c.org", ["https://a.org/x", "https://b.org/y", "www.c.org"]),
         ("https://a.org/x,y", ["https://a.org/x,y"]),
@@ -45,7 +45,7 @@ def addresses(text: str) -> list[str]:
         ("git@github.com:acme/tool.git", ["git@github.com:acme/tool.git"]),
         ("me@github.com:acme", []),
         ("first.last@a.org, first.last+x@a.org", []),
-        ("Mr.Smith said 3.5 and 1.2.3", ["Mr.Smith"]),
+        ("Mr.Smith said 3.5 and 1.2.3", []),
         ("postgres://me@db.local:5432/x", ["postgres://me@db.local:5432/x"]),
     ],
 )
@@ -99,9 +99,7 @@ def test_a_host_matches_its_subdomains_and_no_other_host(wanted: str, text: str,
         ("https://x.org", True),
         ("www.x.org", True),
         ("git@x.org:a/b.git", True),
-        ("see x.org", False),
-        ("redis://localhost:6379", False),
-        ("localhost:3000", False),
+        ("see x.org/a", False),
     ],
 )
 def test_a_trigger_without_hosts_matches_every_clear_link(text: str, matches: bool) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine.activation.literals import needs
 from engine.activation.scan import fold
 from engine.topics.expressions import compile_expression
+from engine.topics.fields import word_set
 from tests.cases import each_case
 
 
@@ -17,8 +18,8 @@ from tests.cases import each_case
     ("match", "literals"),
     [
         ("email|inbox|mail", {"email", "inbox", "mail"}),
-        (r"\b(invoice|receipt)s?\b", {"invoice", "receipt", "invoices", "receipts"}),
-        (r"/\bDeploy(ing|ed)?\b/i", {"deploy", "deploying", "deployed"}),
+        (r"\b(invoice|receipt)s?\b", {"invoice", "receipt"}),
+        (r"/\bDeploy(ing|ed)?\b/i", {"deploy"}),
         (r"git\s+push", {"push"}),
         ("pr|pull request", {"pr", "pull request"}),
         (r"(?=.*error)(?=.*disk)", {"error"}),
@@ -44,38 +45,16 @@ def test_a_pattern_of_few_short_texts_is_a_list(match: str) -> None:
     "match",
     [
         *("(a+)+$", "a.b", "(?:a?){60}b", "(?:a|a){3}" * 3, "(?:|)" * 40, "(?=(a+)+$)", "(?!a*)x", r"(a)\1"),
-        *("a" * 1001, "a{999}b", "(?:a{3}){3}" * 200),
+        *("a" * 1001, "a{999}b", "(?:a{3}){3}" * 200, "(?:" * 20 + "a?" + "){0,3}" * 20),
     ],
 )
 def test_a_pattern_that_a_text_could_make_slow_is_no_list(match: str) -> None:
     assert not needs(match).is_list
 
 
-PIECES = [
-    "pr",
-    "PR",
-    "straße",
-    "İx",
-    "ıx",
-    "Sıx",
-    "K",
-    "ſk",
-    "σος",
-    "Å",
-    "foo",
-    "a",
-    "ü",
-    "部",
-    "[fF]oo",
-    "[kKı]",
-    "(?:ab|cd)",
-    "(?:x|yz)??",
-    ".",
-    "\\w",
-    "\\b",
-    "^",
-    "\\s+",
-]
+PIECES = sorted(
+    word_set(r"pr PR straße İx ıx Sıx K ſk σος Å foo a ü 部 [fF]oo [kKı] (?:ab|cd) (?:x|yz)?? . \w \b ^ \s+")
+)
 EXPRESSIONS = st.recursive(
     st.sampled_from(PIECES),
     lambda inner: st.one_of(
@@ -89,38 +68,11 @@ EXPRESSIONS = st.recursive(
     ),
     max_leaves=6,
 )
-SCRAPS = [
-    "pr",
-    "Pr",
-    "STRASSE",
-    "straße",
-    "STRAẞE",
-    "ix",
-    "İX",
-    "IX",
-    "ıx",
-    "six",
-    "K",
-    "k",
-    "ſK",
-    "SK",
-    "σος",
-    "ΣΟΣ",
-    "å",
-    "FOO",
-    "foo",
-    "ab",
-    "CD",
-    "yz",
-    "ü",
-    "Ü",
-    "部",
-    "x",
-    "-",
-    "_",
-    "’",
-    "🚨",
-]
+SCRAPS = sorted(
+    word_set(
+        "pr Pr STRASSE straße STRAẞE ix İX IX ıx six K k ſK SK σος ΣΟΣ å FOO foo ab CD yz ü Ü 部 x - _ ’ 🚨"
+    )
+)
 TEXTS = st.lists(st.sampled_from([*SCRAPS, " ", "\n"]), min_size=1, max_size=9).map("".join)
 
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.activation.gate import Gate
-from engine.activation.gates import LocalGate
 from engine.activation.negation import is_denied, negator
-from engine.activation.patterns import PatternMatcher
-from engine.activation.pipeline import WatcherPipeline
-from engine.activation.similarity import TfidfScorer
-from engine.settings.model import GateSettings, WatcherSettings
-from engine.topics.model import Topic
-from tests.activation.support import Topics, pattern, topic
+from engine.settings.model import WatcherSettings
+from tests.activation.support import Topics, pattern, pipeline_of, topic
 from tests.cases import each_case
 
 
@@ -114,17 +108,9 @@ def test_only_the_neighbourhood_is_read(text: str) -> None:
         assert len(negator(text, start, start + 1)) < 20
 
 
-def watching(*topics: Topic) -> WatcherPipeline:
-    gate = GateSettings()
-    watchers = WatcherSettings()
-    return WatcherPipeline(
-        Topics(topics), PatternMatcher(), TfidfScorer(), Gate(LocalGate(), gate), watchers, gate
-    )
-
-
 def test_a_topic_whose_hits_are_all_negated_is_dropped_and_says_why() -> None:
     review = topic("review", triggers=(pattern("review"), pattern("PR")), activation="auto")
-    pipeline = watching(review, replace(review, name="forced", forced=True))
+    pipeline = pipeline_of(Topics((review, replace(review, name="forced", forced=True))), WatcherSettings())
     trace = pipeline.process("Don't review this")
     row, forced = trace.row("review"), trace.row("forced")
     assert row is not None and forced is not None
@@ -138,5 +124,6 @@ def test_a_topic_whose_hits_are_all_negated_is_dropped_and_says_why() -> None:
 
 
 def test_a_trace_of_negated_hits_alone_says_so() -> None:
-    trace = watching(topic("review", triggers=(pattern("review"),))).process("no need to review")
+    pipeline = pipeline_of(Topics((topic("review", triggers=(pattern("review"),)),)))
+    trace = pipeline.process("no need to review")
     assert trace.why == "nothing active: “review” is negated (“no need”)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.activation.policy import Step, Thresholds, decide, far_step, threshold_of, thresholds_of
+from engine.activation.policy import Step, decide, far_step
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -137,21 +137,6 @@ def test_a_forced_topic_overrides_everything(
         assert (got.kind, got.rule) == expected
 
 
-@each_case(
-    ("priority", "activate_at", "gate_at"),
-    [("critical", 0.0, None), ("high", 0.3, 0.0), ("medium", None, 0.2), ("low", None, 0.3)],
-)
-def test_a_step_contains_the_thresholds_of_its_row(
-    priority: str, activate_at: float | None, gate_at: float | None
-) -> None:
-    for score in (0.0, 0.25, 1.0):
-        got = step(HIT, score, priority=priority)
-        assert (got.activate_at, got.gate_at, got.threshold) == (activate_at, gate_at, 0.15)
-    assert step((), 0.15, priority=priority) == Step("ask", "similar ≥.15", 0.15, None, 0.15)
-    assert step((), 0.1, priority=priority) == Step("drop", "no match", 0.15, None, 0.15)
-    assert step(HIT, 0.2, priority="high", **own(0.25)) == Step("drop", "own <.25", 0.25, 0.3, 0.25)
-
-
 def test_only_a_match_nominates_when_the_setting_says_so_and_in_the_agents_output() -> None:
     spec = WatcherSettings(preset="spec")
     for got in (step((), 0.9, STRICT), decide(topic(), (), 0.9, spec, is_input=False)):
@@ -188,38 +173,6 @@ def test_the_policy_table_is_configurable(row: dict[str, float], score: float, r
     settings = {"policy": {"medium": PolicyRow(**row)}}
     for got in (step(HIT, score, settings), calibrated((), score, settings)):
         assert f"{got.kind} {got.rule}" == rule
-
-
-@each_case("hits", [(), HIT])
-@each_case(
-    ("priority", "gate_at", "activate_at"), [("high", 0.2, 0.55), ("medium", 0.25, 0.6), ("low", 0.3, 0.7)]
-)
-def test_both_thresholds_apply_to_matched_and_unmatched_topics_alike(
-    hits: tuple[TriggerHit, ...], priority: str, gate_at: float, activate_at: float
-) -> None:
-    def at(score: float) -> tuple[str, str]:
-        got = calibrated(hits, score, priority=priority)
-        assert (got.gate_at, got.activate_at, got.threshold) == (gate_at, activate_at, gate_at)
-        return got.kind, got.rule
-
-    lower, upper = f"{gate_at:.2f}"[1:], f"{activate_at:.2f}"[1:]
-    assert at(gate_at - 1e-9) == ("drop", f"{priority} <{lower}")
-    assert at(gate_at) == ("ask", f"{priority} <{upper}")
-    assert at(activate_at - 1e-9) == ("ask", f"{priority} <{upper}")
-    assert at(activate_at) == ("activate", f"{priority} ≥{upper}")
-    assert at(1.0)[0] == "activate" and at(0.0)[0] == "drop"
-
-
-def test_thresholds_of_gives_the_effective_thresholds() -> None:
-    settings, spec = WatcherSettings(preset="calibrated", policy=TABLE), WatcherSettings(preset="spec")
-    assert thresholds_of(topic(), settings, matched=False) == Thresholds(0.25, 0.6)
-    assert thresholds_of(topic(priority="critical"), settings, matched=True) == Thresholds(0.1, 0.0)
-    known = topic(similarity_threshold=0.3, activation_threshold=0.9)
-    assert thresholds_of(known, settings, matched=True) == Thresholds(0.3, 0.9)
-    assert thresholds_of(known, spec, matched=False) == Thresholds(0.3, None)
-    assert thresholds_of(known, spec, matched=True) == Thresholds(0.3, 0.9)
-    assert thresholds_of(topic(priority="high"), spec, matched=True) == Thresholds(0.0, 0.3)
-    assert threshold_of(topic(priority="low"), settings) == 0.3
 
 
 @each_case("preset", ["spec", "calibrated"])

@@ -10,22 +10,17 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate
-from engine.activation.gates import LocalGate
 from engine.activation.labelled import Labelled
-from engine.activation.patterns import PatternMatcher
-from engine.activation.pipeline import WatcherPipeline
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
-from engine.activation.similarity import Hits
 from engine.activation.trace import Trace
-from engine.settings.model import GateSettings, WatcherSettings
+from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
-from tests.activation.support import Topics, topic, workspace_files
+from tests.activation.support import Topics, pipeline_of, topic, workspace_files
 
 WAIT_S = 30
 MESSAGE = "money for the bus"
@@ -64,23 +59,12 @@ class Watched:
         self.labelled: dict[str, Labelled] = {}
         self.topics = Topics((REFUNDS, DEPLOYS))
         self.root = root
-        self.scorer = self.another_scorer()
-        settings = GateSettings()
-        self.pipeline = WatcherPipeline(
-            self.topics,
-            PatternMatcher(),
-            self.scorer,
-            Gate(LocalGate(), settings),
-            WatcherSettings(),
-            settings,
-        )
-
-    def another_scorer(self) -> CalibratedScorer:
-        return CalibratedScorer(
+        self.scorer = CalibratedScorer(
             vectors=FakeVectors(),
-            store=FitStore(workspace_files(self.root)),
+            store=FitStore(workspace_files(root)),
             labelled=lambda: dict(self.labelled),
         )
+        self.pipeline = pipeline_of(self.topics, WatcherSettings(), scorer=self.scorer)
 
     def score(self, name: str = "refund", text: str = MESSAGE) -> float:
         row = self.pipeline.process(text).row(name)
@@ -129,37 +113,28 @@ def learning(watched: Watched, fitting: Fitting) -> Iterator[list[bool]]:
 
 
 def test_a_message_is_processed_while_labels_are_learned(watched: Watched, fitting: Fitting) -> None:
-    before = watched.score()
+    before, made, second = watched.score(), len(fitting.made), list[bool]()
     with learning(watched, fitting) as learned:
+        again = start_thread(lambda: second.append(watched.pipeline.relearn()))
         traces: list[Trace] = []
         join_threads(start_thread(lambda: traces.append(watched.pipeline.process(MESSAGE))))
         row = traces[0].row("refund")
         assert row is not None and row.score == before, "scored with the previous fit"
-    assert learned == [True]
+    join_threads(again)
+    assert (learned, second) == ([True], [False])
+    assert len(fitting.made) == made + 1, "a second caller waits for the running fit"
     assert watched.score() < before
 
 
-def test_scores_and_reasons_of_a_message_come_from_one_fit(
-    watched: Watched, fitting: Fitting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fit that completes between the two waits until the message is done."""
+def test_scores_and_reasons_of_a_message_come_from_one_fit(watched: Watched, fitting: Fitting) -> None:
+    scorer = watched.scorer
+    before = scorer.score(MESSAGE, {})
+    explained = scorer.explain(MESSAGE, {}, ["refund"])
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
-    explain = watched.scorer.explain
-    kept = watched.scorer.score(MESSAGE, {})
-    fitting.hold()
-    running = start_thread(watched.pipeline.relearn)
-    assert fitting.begun.wait(WAIT_S)
-
-    def late(text: str, hits: Hits, names: Sequence[str]) -> object:
-        fitting.release.set()
-        running.join(0.2)
-        assert watched.scorer.score(text, {}) == kept
-        return explain(text, hits, names)
-
-    monkeypatch.setattr(watched.scorer, "explain", late)
-    watched.pipeline.process(MESSAGE)
-    join_threads(running)
-    assert watched.scorer.score(MESSAGE, {}) != kept
+    assert watched.pipeline.relearn()
+    assert scorer.explain(MESSAGE, {}, ["refund"]) == explained
+    assert scorer.score(MESSAGE, {}) != before
+    assert scorer.explain(MESSAGE, {}, ["refund"]) != explained
 
 
 def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting: Fitting) -> None:
@@ -176,17 +151,6 @@ def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting
     assert watched.score("deploy", "push it out") > 0.3
 
 
-def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
-    """A second caller waits for the running fit and finds nothing left to learn."""
-    before, learned = len(fitting.made), list[bool]()
-    with learning(watched, fitting):
-        second = start_thread(lambda: learned.append(watched.pipeline.relearn()))
-        second.join(0.2)
-    join_threads(second)
-    assert learned == [False]
-    assert len(fitting.made) == before + 1
-
-
 def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting) -> None:
     """The message after a topic change is scored with the new topics, and the old fit is discarded."""
     with learning(watched, fitting):
@@ -196,20 +160,11 @@ def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting
         assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
         row = traces[0].row("holiday")
         assert row is not None and row.score > 0.03
+        kept = (watched.root / FIT_PATH).read_bytes()
+    assert (watched.root / FIT_PATH).read_bytes() == kept, "an outdated fit is not stored"
     assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
     assert watched.score("holiday", "july off") == row.score
     assert not watched.pipeline.relearn(), "the label was included with the topics"
-
-
-def test_an_outdated_fit_is_not_stored(watched: Watched, fitting: Fitting) -> None:
-    with learning(watched, fitting):
-        watched.topics.topics = (REFUNDS, HOLIDAYS)
-        watched.pipeline.process("july off")
-        kept = (watched.root / FIT_PATH).read_bytes()
-    assert (watched.root / FIT_PATH).read_bytes() == kept
-    made = len(fitting.made)
-    watched.another_scorer().update(watched.topics.topics)
-    assert len(fitting.made) == made, "the next process finds the stored fit"
 
 
 def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:

@@ -5,30 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from engine.activation.candidates import (
     EXPLAINED_ROWS,
-    NEAREST_ROWS,
-    ROWS_LIMIT,
     Candidate,
-    candidates_of,
     corrections_of,
     counted_hits,
-    funnel_of,
     rows_of,
-    shown,
     verdict_of,
     worth_explaining,
 )
 from engine.activation.explain import PolicyContext
-from engine.activation.policy import Step, StepKind, far_step
-from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
+from engine.activation.policy import Step, StepKind
+from engine.activation.similarity import Explanation
 from engine.activation.trace import (
     Direction,
     GateAnswer,
     GateOutcome,
-    Score,
     Span,
     TriggerHit,
     Verdict,
@@ -47,7 +39,7 @@ def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
 ) -> Candidate:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
+    return Candidate(topic(name), hits, score, step)
 
 
 @each_case(
@@ -65,38 +57,9 @@ def test_hits_count_in_the_direction_of_their_trigger(
     scope: Direction, direction: Direction, counts: bool
 ) -> None:
     topics = [topic("watched", triggers=(pattern("review", scope=scope),)), topic("other")]
-    found = counted_hits(topics, {"watched": [HIT], "gone": [HIT]}, direction)
+    removed = [replace(HIT, trigger=trigger) for trigger in (-1, 1, 7)]
+    found = counted_hits(topics, {"watched": [HIT, *removed], "gone": [HIT]}, direction)
     assert found == ({"watched": (HIT,)} if counts else {})
-
-
-@pytest.mark.parametrize("trigger", [-1, 1, 7])
-def test_hits_of_removed_triggers_do_not_count(trigger: int) -> None:
-    watched = topic("watched", triggers=(pattern("review"),))
-    hits = [replace(HIT, trigger=trigger)]
-    assert counted_hits([watched], {"watched": hits}, "input") == {}
-    assert counted_hits([watched], {"watched": [*hits, HIT]}, "input") == {"watched": (HIT,)}
-
-
-def test_every_topic_is_a_candidate_with_its_own_step() -> None:
-    topics = [topic("far"), topic("near"), topic("hit", triggers=(pattern("review"),))]
-    far = {each.name: far_step(each, SETTINGS) for each in topics}
-    found = candidates_of(
-        topics,
-        {"hit": (HIT,)},
-        {"near": (Score("other", 0.9), Score("tfidf", 0.4)), "hit": (Score("tfidf", 0.3),)},
-        far,
-        SETTINGS,
-        deciding="tfidf",
-        is_input=True,
-        hits_of={},
-    )
-    assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
-        ("far", 0.0, "drop"),
-        ("near", 0.4, "ask"),
-        ("hit", 0.3, "ask"),
-    ]
-    assert found[0].step == far["far"][1]
-    assert [each.is_similar for each in found] == [False, True, True]
 
 
 def test_relevant_and_nearest_candidates_are_explained() -> None:
@@ -104,17 +67,6 @@ def test_relevant_and_nearest_candidates_are_explained() -> None:
     others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
     names = worth_explaining([*near, *others])
     assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
-
-
-def test_only_relevant_and_nearest_of_many_topics_have_a_row() -> None:
-    near = [candidate(f"near{number:03}", 0.001 * number) for number in range(100)]
-    far = [candidate(f"far{number:03}") for number in range(ROWS_LIMIT)]
-    forced = replace(far[0], topic=replace(far[0].topic, forced=False))
-    relevant = [candidate("hit", hits=(HIT,)), candidate("asked", kind="ask"), forced]
-    every = [*near, *far[1:], *relevant]
-    names = {each.topic.name for each in shown(every)}
-    assert names == {"hit", "asked", "far000", *(f"near{n:03}" for n in range(100 - NEAREST_ROWS, 100))}
-    assert len(shown(every[:ROWS_LIMIT])) == ROWS_LIMIT
 
 
 @each_case(
@@ -136,23 +88,6 @@ def test_verdicts_follow_from_step_and_gate(
 ) -> None:
     gate = None if answer is None else GateOutcome(answer, "test")
     assert verdict_of(Step(kind, "", 0.15), gate, on_failure) == verdict
-
-
-def test_rows_are_ordered_and_have_outcomes_and_explanations() -> None:
-    candidates = [
-        candidate("b", 0.3),
-        candidate("a", 0.3),
-        candidate("sure", 0.7, "activate"),
-        candidate("asked", 0.2, "ask"),
-        candidate("hit", 0.1, hits=(HIT,)),
-    ]
-    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, CONTEXT)
-    assert [row.topic for row in rows] == ["sure", "asked", "a", "b", "hit"]
-    assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
-    assert rows[2].words == EXPLAINED.words and rows[3].words == ()
-    funnel = funnel_of(candidates, rows, "input", asked=1)
-    assert (funnel.topics, funnel.tier1, funnel.tier2, funnel.asked, funnel.active) == (5, 1, 5, 1, 2)
-    assert funnel_of(candidates, rows, "output", asked=1).tier2 == 1
 
 
 @each_case(
@@ -179,17 +114,8 @@ def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
     known = topic("t", triggers=triggers, **of)
     hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
     found = replace(candidate("t", 0.3, kind, hits), topic=known)
-    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
+    rows = rows_of(
+        [found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT, "tfidf"
+    )
     hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
     assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints
-
-
-def test_highlighted_words_are_mapped_to_the_message() -> None:
-    half = SCORED_CHARS // 2
-    text = "a" * half + "b" * 5 + "c" * half
-    scored = scored_part(text)
-    assert scored == "a" * half + " " + "c" * half
-    assert scored_part(text[:SCORED_CHARS]) == text[:SCORED_CHARS]
-    inside, behind = Span(half - 3, half, 1.0), Span(half + 1, half + 4, 0.5)
-    assert readable({"t": Explanation(words=(inside, behind))}, scored)["t"].words == (inside,)
-    assert readable({"t": EXPLAINED}, "short") == {"t": EXPLAINED}

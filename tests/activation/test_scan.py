@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from engine.activation.scan import MAX_CHARACTERS, Scan
-
-LETTERS = st.text(st.sampled_from("ab u\u0308o\u0301ñ각ㄱ\u1100\u1161\u11a8İßx_\n"), max_size=40)
+from engine.activation.scan import Scan
+from engine.meaning.text import CHARACTERS_READ
+from tests.cases import each_case
 
 
-@given(LETTERS)
-def test_the_text_is_composed_and_offsets_map_back(text: str) -> None:
+@each_case("text", ["u\u0308o\u0301 fu\u0308r", "\u1100\u1161\u11a8 İßx_", "ab ñ"])
+def test_the_text_is_composed_and_then_has_no_places_in_the_message(text: str) -> None:
     scan = Scan(text)
     assert scan.text == unicodedata.normalize("NFC", text)
-    assert scan.original(0, len(scan.text)) == (0, len(text))
-    places = [scan.original(offset, offset + 1) for offset in range(len(scan.text))]
-    assert places == sorted(places)
-    assert all(start < end for start, end in places)
-    for word, start, end in scan.words:
-        assert word
-        original = text[slice(*scan.original(start, end))]
-        assert scan.text[start:end] in unicodedata.normalize("NFC", original)
+    is_composed = scan.text == text
+    assert scan.original(0, 2) == ((0, 2) if is_composed else (-1, -1))
+    assert all(scan.text[start:end] for _, start, end in scan.words)
 
 
-@given(st.integers(MAX_CHARACTERS - 3, MAX_CHARACTERS + 3000), st.sampled_from(["word ", "x", "wo\u0308rd "]))
-def test_a_long_text_is_cut_between_words_and_offsets_map_back(length: int, filler: str) -> None:
-    text = (filler * length)[:length]
+def test_of_a_long_text_both_ends_are_read_and_offsets_map_back() -> None:
+    text = f"first {'wörd ' * CHARACTERS_READ} last"
     scan = Scan(text)
-    assert len(scan.text) <= MAX_CHARACTERS + 2
-    for word, start, end in scan.words[:: max(1, len(scan.words) // 50)]:
-        original = text[slice(*scan.original(start, end))]
-        assert unicodedata.normalize("NFC", original) == word
+    assert len(scan.text) == CHARACTERS_READ + 1
+    for word, start, end in (scan.words[0], scan.words[-1]):
+        assert text[slice(*scan.original(start, end))] == word
+    assert scan.spans_gap(0, len(scan.text)) and not scan.spans_gap(0, 10)
 
 
 def test_code_and_links_are_blanked_in_prose_without_moving_the_rest() -> None:

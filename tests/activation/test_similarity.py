@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.similarity import TfidfScorer, deciding_value
-from engine.activation.trace import Score
+from engine.activation.similarity import TfidfScorer
 from tests.activation.support import PR_INSTRUCTIONS, topic
 from tests.cases import each_case
 
@@ -54,20 +53,13 @@ def ours(texts: list[str], message: str, max_features: int = 5000) -> list[float
     topics = [topic(f"t{index}", text) for index, text in enumerate(texts)]
     scores = TfidfScorer(topics, max_features=max_features).score(message)
     assert list(scores) == [known.name for known in topics]
-    return [deciding_value(scores[known.name], "tfidf") for known in topics]
+    return [scores[known.name] for known in topics]
 
 
 @each_case("message", MESSAGES)
 def test_scores_are_those_of_scikit_learn(message: str) -> None:
     texts = list(TEXTS)
     assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
-
-
-def test_a_single_topic_scores_as_in_scikit_learn() -> None:
-    for message in MESSAGES:
-        assert ours([PR_INSTRUCTIONS], message) == pytest.approx(
-            reference([PR_INSTRUCTIONS], message), abs=1e-12
-        )
 
 
 def test_the_most_frequent_words_are_kept_of_a_large_vocabulary() -> None:
@@ -102,11 +94,6 @@ def test_an_update_gives_the_same_scores_as_a_new_scorer() -> None:
     assert scorer.score("deploy the inbox") == TfidfScorer(changed).score("deploy the inbox")
     scorer.update([])
     assert scorer.score("deploy") == {}
-
-
-def test_the_deciding_value_of_a_missing_signal_is_zero() -> None:
-    assert deciding_value((Score("other", 0.7),), "tfidf") == 0
-    assert deciding_value((Score("other", 0.7), Score("tfidf", 0.2)), "tfidf") == 0.2
 
 
 def test_neither_scikit_learn_nor_numpy_is_imported_for_ordinary_topics() -> None:

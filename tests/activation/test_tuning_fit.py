@@ -169,10 +169,6 @@ def test_with_the_spec_preset_thresholds_for_matched_messages_are_fitted() -> No
     assert proposal.after is not None and proposal.after.noise_active == 0
 
 
-def test_proposals_are_the_same_for_the_same_log() -> None:
-    assert propose(table_of(mixed(1, 90)), "t") == propose(table_of(mixed(1, 90)), "t")
-
-
 @pytest.mark.parametrize(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
 def test_thresholds_that_switch_a_topic_off_cause_a_caution(gate: float | None, warned: bool) -> None:
     today = figures(table_of([]), "t")

@@ -15,7 +15,6 @@ from engine.activation.policy import Thresholds, thresholds_of
 from engine.activation.tuning.own import (
     OwnThresholds,
     TuningJournal,
-    header_of,
     own_thresholds,
     rounded,
     thresholds_in,
@@ -74,11 +73,6 @@ def test_never_is_written_as_the_highest_threshold() -> None:
     assert own_thresholds(known, SPEC, Thresholds(0.15, None)) == OwnThresholds()
 
 
-def test_with_the_calibrated_preset_today_is_the_policy_for_unmatched_messages() -> None:
-    for known in PRIORITIES:
-        assert today(known, CALIBRATED) == thresholds_of(known, CALIBRATED, matched=False)
-
-
 @each_case(
     ("value", "short"),
     [
@@ -126,12 +120,6 @@ def test_only_the_threshold_lines_of_a_file_change(newline: bytes, bom: bytes) -
     assert with_thresholds(new, known, OwnThresholds(0.2, None)) == data
 
 
-def test_the_header_ends_where_the_body_begins() -> None:
-    assert header_of(FILE, "t.md") + b"\n# Lunch\n\n## Instructions\n\nBook a table.\n" == FILE
-    odd = FILE.replace(b"after", b"\r\x0c after").replace(b"# Lunch", b"# Lu\rnch")
-    assert header_of(odd, "t.md") in (b"", odd[: odd.index(b"\n# Lu")])
-
-
 def test_an_invalid_header_is_never_rewritten() -> None:
     broken = FILE.replace(b"[menu]", b"[menu")
     with pytest.raises((DocumentError, TopicError)) as caught:
@@ -150,60 +138,28 @@ def test_a_misplaced_threshold_is_still_recognized() -> None:
         with_thresholds(nested, known, OwnThresholds(None, None))
 
 
-def test_the_journal_gives_the_last_change_in_effect(tmp_path: Path) -> None:
+def test_the_journal_gives_the_changes_that_were_not_undone_and_skips_broken_lines(tmp_path: Path) -> None:
     now = [datetime(2026, 2, 27, 8, tzinfo=UTC)]
     files = workspace_files(tmp_path)
 
     def journal() -> TuningJournal:
         return TuningJournal(files, lambda: now[0])
 
-    assert journal().last() is None
-    header = b"---\nt: \xff\n---\n"
-    before, after = OwnThresholds(), OwnThresholds(0.25, 1.0)
-    first = journal().record("a", "topics/a.md", before, after, header=header, digest="d")
+    def topics() -> list[str]:
+        return [change.topic for change in journal().changes()]
+
+    assert topics() == []
+    journal().record(topic("a", similarity_threshold=0.2), OwnThresholds(0.25, 1.0))
     now[0] = datetime(2026, 3, 1, 8, tzinfo=UTC)
-    second = journal().record("b", "topics/b.md", before, after, header=b"", digest="d")
-    last = journal().last()
-    assert last is not None and (last.id, last.topic, last.after) == (second, "b", after)
-    journal().close(second)
-    last = journal().last()
-    assert last is not None and last.id == first
-    assert last.header.encode("latin-1") == header
-    journal().close(first)
-    assert journal().last() is None
-    assert sorted(path.name for path in (tmp_path / "logs/tuning").iterdir()) == [
-        "2026-02.jsonl",
-        "2026-03.jsonl",
-    ]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b"{\n",
-        b"[]\n",
-        b"\xff\n",
-        b'{"id": "x"}\n',
-        b'{"closed": 7}\n',
-        json.dumps(
-            {"id": "x", "topic": "t", "path": 7, "header": "", "digest": "", "before": {}, "after": {}}
-        ).encode(),
-        json.dumps(
-            {
-                **dict.fromkeys(("id", "topic", "path", "header", "digest"), "x"),
-                "before": {"similarity_threshold": "x", "activation_threshold": 1},
-                "after": {"similarity_threshold": 1, "activation_threshold": 1},
-            }
-        ).encode(),
-    ],
-)
-def test_a_broken_journal_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
-    files = workspace_files(tmp_path)
-    journal = TuningJournal(files, lambda: datetime(2026, 2, 27, tzinfo=UTC))
-    first = journal.record(
-        "a", "topics/a.md", OwnThresholds(), OwnThresholds(0.1, 0.2), header=b"", digest="d"
-    )
-    with (tmp_path / "logs/tuning" / "2026-02.jsonl").open("ab") as file:
-        file.write(damage)
-    last = journal.last()
-    assert last is not None and last.id == first
+    journal().record(topic("b"), OwnThresholds(0.25, 1.0))
+    last, first = journal().changes()
+    assert (last.path, last.before, last.after) == ("topics/b.md", OwnThresholds(), OwnThresholds(0.25, 1.0))
+    assert first.before == OwnThresholds(0.2)
+    journal().close(last.id)
+    typed = {"id": "x", "topic": "t", "path": 7, "before": {}, "after": {}}
+    for damage in (b"{", b"[]", b"\xff", b'{"id": "x"}', b'{"closed": 7}', json.dumps(typed).encode()):
+        with (tmp_path / "logs/tuning" / "2026-03.jsonl").open("ab") as file:
+            file.write(damage + b"\n")
+    assert topics() == ["a"]
+    journal().close(first.id)
+    assert topics() == []

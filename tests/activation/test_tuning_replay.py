@@ -111,15 +111,6 @@ def test_figures_and_flips_equal_deciding_each_message_again(
         assert turned.total == len(expected)
 
 
-@each_case("named", SETTINGS)
-def test_todays_thresholds_change_nothing(named: str) -> None:
-    table = table_of(log(9), TOPICS, SETTINGS[named])
-    for name in table.topics:
-        today = table.today(name)
-        assert figures(table, name, today) == figures(table, name)
-        assert flips(table, name, today, today).rows == ()
-
-
 def test_flips_are_listed_up_to_a_limit_but_all_counted() -> None:
     table = table_of([*series([0.5] * 300, None), *series([0.5] * 20, False, 300), *series([0.5], True, 320)])
     found = flips(table, "t", Thresholds(0.2, 0.4), Thresholds(0.7, 0.9), limit=12)
@@ -135,13 +126,6 @@ def test_a_message_sent_again_is_one_message_whose_offers_count_each_time() -> N
     assert (table.size, found.messages, found.labelled, found.offered) == (1, 1, 1, 1)
     assert found.offers_per_day == 3
     assert table.messages[0].at == again[2].at
-
-
-def test_a_topic_not_in_the_log_of_a_message_counts_by_its_score_there() -> None:
-    known = (topic("t"), topic("u"))
-    table = table_of([decision(1, 0.9), decision(1, 0.7, about="u"), decision(2, 0.7)], known)
-    assert (figures(table, "t").active, figures(table, "u").active) == (2, 1)
-    assert (figures(table, "t").messages, figures(table, "u").messages) == (2, 2)
 
 
 def test_an_agent_is_told_and_a_gate_asked_of_the_two_likeliest_topics_only() -> None:

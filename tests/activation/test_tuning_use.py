@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from engine.activation.use import LONG_REPLY, was_used, words_of
-from engine.engine import Engine
+from engine.activation.use import was_used, words_of
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import pr_topic, topic
 from tests.cases import each_case
@@ -29,22 +26,9 @@ REVIEW = (
     "secrets, no migrations. Two comments per file, the most important one first: the retry never ends when "
     "the server answers 429. I request changes."
 )
-UNRELATED = (
-    "The residual of the gauge at Nordersiel rises since Tuesday because its clock drifts by four seconds an "
-    "hour. Odile's corrections assume a fixed offset, so the smoothed curve bends in the wrong direction. I "
-    "compared three neighbouring stations, plotted the harmonic constituents, and the phase error grows "
-    "linearly from midnight onwards, which wind cannot explain. Replacing the oscillator costs about forty "
-    "euros; until somebody drives there, the ingest could subtract a slope estimated from the last "
-    "fortnight. Storm surges would stay accurate within two centimetres, though spring tides deserve another "
-    "look before anybody relies on those numbers during navigation at night."
-)
-
-
 FOLLOWED = "Rollout announced, smoke tests are green, the canary looks fine."
 PATH = "knowledge/procedures/deploy.md"
 MANY = " ".join(f"word{number}x" for number in range(150))
-FEW = " ".join(f"word{number}x" for number in range(LONG_REPLY - 1))
-WRONG = "What is wrong at Nordersiel?"
 
 
 @each_case(
@@ -53,50 +37,26 @@ WRONG = "What is wrong at Nordersiel?"
         (TOPICS[2], "Can you review the PR that just came in?", REVIEW, "", True),
         (DEPLOY, "Ship it.", FOLLOWED, "", True),
         # Words of the message do not count, nor do a few in a long reply.
-        (DEPLOY, "Is the rollout announced, are smoke tests green, how is the canary?", FOLLOWED, "", None),
-        (DEPLOY, "Hm?", f"{MANY} smoke canary rollout", "", None),
+        (DEPLOY, "Is the rollout announced, are smoke tests green, how is the canary?", FOLLOWED, "", False),
+        (DEPLOY, "Hm?", f"{MANY} smoke canary rollout", "", False),
         (DEPLOY, "Hm?", f"{MANY} {MANY} smoke canary rollout announced queue watch minutes stop", "", True),
         # A tool call on a subscribed file that the message does not name
         (DEPLOY, "Ship it.", "Done.", PATH, True),
         (DEPLOY, "Ship it.", "Done.", f"/home/agent/memory/{PATH}", True),
-        (DEPLOY, "Ship it.", "Done.", f"{PATH}.bak", None),
-        (DEPLOY, "Ship it.", "Done.", f"other-{PATH}", None),
-        (DEPLOY, "Ship it.", "Done.", "deploy.md", None),
-        (DEPLOY, f"What does {PATH} say?", "Nothing new.", PATH, None),
-        # A long reply without any word of the topic shows no use, a short one nothing.
-        (LUNCH, WRONG, UNRELATED, "", False),
-        *((LUNCH, WRONG, f"{UNRELATED} {word}", "", None) for word in ("canteen", "eat", "lunch", "menu")),
-        (LUNCH, WRONG, UNRELATED, "notes/menu.md", None),
-        (LUNCH, WRONG, "", "", None),
-        (LUNCH, WRONG, "Done.", "", None),
-        (LUNCH, WRONG, FEW, "", None),
-        (LUNCH, WRONG, f"{FEW} another", "", False),
+        (DEPLOY, "Ship it.", "Done.", f"{PATH}.bak", False),
+        (DEPLOY, "Ship it.", "Done.", f"other-{PATH}", False),
+        (DEPLOY, "Ship it.", "Done.", "deploy.md", False),
+        (DEPLOY, f"What does {PATH} say?", "Nothing new.", PATH, False),
     ],
 )
-def test_what_a_reply_shows(known: Topic, message: str, reply: str, path: str, expected: bool | None) -> None:
+def test_what_a_reply_shows(known: Topic, message: str, reply: str, path: str, expected: bool) -> None:
     assert was_used(known, WORDS[known.name], message, reply, [path] if path else []) is expected
 
 
 def test_words_shared_by_several_topics_do_not_count() -> None:
     sharing = (LUNCH, topic("dinner", LUNCH.instructions), DEPLOY)
     words = words_of(sharing)
-    assert not words["lunch"].distinctive and words["deploy"].distinctive
+    assert not words["lunch"] and words["deploy"]
     reply = "I found a table, read the menu aloud and booked for the whole team."
     assert was_used(LUNCH, WORDS["lunch"], "Hungry?", reply) is True
-    assert was_used(LUNCH, words["lunch"], "Hungry?", reply) is None
-
-
-def test_use_on_the_sample_is_rarely_decided_and_never_wrong(sample: Path) -> None:
-    """The measurement behind the rule's constants, on the sample's conversations."""
-    said = []
-    with Engine.open(sample) as engine:
-        words = words_of(engine.library.topics)
-        for path in sorted(engine.conversations.sizes()):
-            for exchange in engine.turns.exchanges(path, 0):
-                for name in exchange.trace.active:
-                    known = engine.topic(name)
-                    text = exchange.trace.message.text
-                    said.append(was_used(known, words[name], text, exchange.reply, exchange.paths))
-    assert len(said) >= 30
-    assert 1 <= said.count(True) <= len(said) // 5
-    assert said.count(False) <= len(said) // 50
+    assert was_used(LUNCH, words["lunch"], "Hungry?", reply) is False

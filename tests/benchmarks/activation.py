@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from engine.activation.scorer.scorer import CalibratedScorer
-from engine.activation.similarity import Scorer, TfidfScorer, deciding_value
+from engine.activation.similarity import Scorer, TfidfScorer
 from engine.topics.model import Topic
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ActivationScorer:
         for row, message in enumerate(messages):
             found = self._scorer.score(message, {})
             for column, topic in enumerate(self.topics):
-                scores[row, column] = deciding_value(found[topic.name], self._scorer.deciding)
+                scores[row, column] = found[topic.name]
         return scores
 
 

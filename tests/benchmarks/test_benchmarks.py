@@ -321,7 +321,7 @@ def test_activation_scores_are_those_of_tier_2() -> None:
             topic("travel", "book a flight\ni need a plane ticket\nfly me to rome"),
         ]
     )
-    expected = [[found.value for (found,) in reference.score(message).values()] for message in messages]
+    expected = [list(reference.score(message).values()) for message in messages]
     assert scores.tolist() == expected
 
 

@@ -49,12 +49,12 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
     started = PatternMatcher(known)
     first, _ = once(lambda: started.match(messages[0]))
     first_there, _ = once(lambda: loop.match(messages[0].text))
-    changes = iter(
-        replace(known[n % count], triggers=known[(n + 1) % count].triggers) for n in itertools.count()
+    changes = (
+        [*known[1:], replace(known[0], triggers=known[n % count].triggers)] for n in itertools.count(1)
     )
 
     def change(number: int) -> None:
-        matcher.update([next(changes)])
+        matcher.update(next(changes))
         matcher.match(messages[number % len(messages)])
 
     (changed,) = alternate([change], rounds=setting.size(30, 2))

@@ -47,4 +47,4 @@ def _compared(count: int, setting: Setting) -> Iterator[Row]:
 
 def _largest_difference(scorer: TfidfScorer, loop: SimilarityLoop, message: str) -> float:
     ours, theirs = scorer.score(message), loop.score(message)
-    return max(abs(ours[name][0].value - value) for name, value in theirs.items())
+    return max(abs(ours[name] - value) for name, value in theirs.items())

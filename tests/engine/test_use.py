@@ -21,7 +21,6 @@ REVIEW = (
     "I read the description first. The author should split it, the arrival of duplicates is not handled, and "
     "two files of one gauge may run in parallel. I cannot approve that yet."
 )
-LATER = " ".join(f"Zusatz{number}quux" for number in range(70))
 
 
 @pytest.fixture
@@ -50,16 +49,6 @@ def test_a_reply_that_uses_a_topic_labels_its_decision(engine: Engine, capture: 
     assert engine.labels.learn_from_use(path, 1) == 1
     assert decision(engine)[-2:] == (True, "use")
     assert engine.labels.learn_from_use(path, 0) == 0, "labelled only once"
-
-
-def test_an_unused_topic_is_labelled_when_the_next_message_arrives(
-    engine: Engine, capture: ConversationCapture
-) -> None:
-    path = talk(engine, capture, ("user", MESSAGE), ("agent", LATER))
-    assert engine.labels.learn_from_use(path, 1) == 0
-    capture.message("ses_use00001", "user", "Thanks.")
-    assert engine.labels.learn_from_use(path, 2) == 1
-    assert decision(engine)[-2:] == (False, "use")
 
 
 def test_a_persons_label_is_kept(engine: Engine, capture: ConversationCapture) -> None:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from engine.activation.scorer.evidence import directness_of, with_hits
 from engine.activation.scorer.words import Terms, code_of
+from engine.activation.signals import content_words
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from engine.activation.scorer.texts import TopicTexts
+    from engine.activation.similarity import Hits
+    from engine.topics.model import Topic
+
     Codes = NDArray[numpy.uint32]
     Floats = NDArray[numpy.float32]
+    Doubles = NDArray[numpy.float64]
     Integers = NDArray[Any]
 
 PARTS_SHARE = 0.7
 """Length of the vector of a text's parts of words; that of its words has length 1."""
 MEANING_SHARE = 0.7
 """Length of its embedding."""
+
+_CERTAIN = 16.0
+_UNKNOWN = -5.0
+"""Log-odds, against a message that asks for nothing, of a topic that is not fitted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,16 @@ class Fitted:
     def array_names(cls) -> tuple[str, ...]:
         """The fields that are arrays."""
         return tuple(item.name for item in fields(cls) if item.name != "names")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The state of a scorer: the topics, and the fit of their texts."""
+
+    topics: Mapping[str, Topic]
+    texts: tuple[TopicTexts, ...]
+    fitted: Fitted
+    places: Mapping[str, int]  # of the topics in the fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +150,37 @@ def gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floa
     ends = numpy.cumsum(sizes)
     at = numpy.repeat(firsts - (ends - sizes), sizes) + numpy.arange(ends[-1] if len(ends) else 0)
     return sizes, fitted.classes[at], fitted.weights[at]
+
+
+def probability_of(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
+
+
+def fired_by(text: str, hits: Hits) -> dict[str, float]:
+    """The topics whose triggers fired, with ``directness_of`` their hits."""
+    return {name: directness_of(text, hits[name]) for name in sorted(hits)}
+
+
+def logits_of(total: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubles, dict[str, float]]:
+    """The log-odds of each topic for a message, in order, and what its hits add to some of them.
+
+    Args:
+        total: Those of the classes of the fit, up to a constant.
+    """
+    classes = total.astype(numpy.float64)
+    nothing, places = classes[-1], [known.places.get(name, -1) for name in known.topics]
+    values = numpy.append([classes[at] if at >= 0 else nothing + _UNKNOWN for at in places], nothing)
+    before, added = values.copy(), {}
+    words = content_words(text) if hits else frozenset()
+    for index, name in enumerate(known.topics if hits else ()):
+        if name in hits:
+            rest = float(numpy.logaddexp.reduce(numpy.delete(before, index)))
+            taught = float(known.fitted.taught[places[index]]) if places[index] >= 0 else 0.0
+            topic = known.topics[name]
+            values[index] = with_hits(before[index], rest, topic, hits[name], words, taught)
+            added[name] = float(values[index] - before[index])
+    shares = numpy.exp(values - values.max())
+    others = numpy.maximum(shares.sum() - shares, 1e-12)
+    with numpy.errstate(divide="ignore"):
+        found: Doubles = numpy.clip(numpy.log(shares / others), -_CERTAIN, _CERTAIN)[:-1]
+    return found, added

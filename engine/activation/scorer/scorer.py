@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.evidence import directness_of, with_hits
-from engine.activation.scorer.fitted import Fitted, Parts, parts_of_message
+from engine.activation.scorer.fitted import (
+    Fitted,
+    Known,
+    Parts,
+    fired_by,
+    logits_of,
+    parts_of_message,
+    probability_of,
+)
 from engine.activation.scorer.highlight import telling_words
-from engine.activation.scorer.known import Known
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
-from engine.activation.signals import content_words
-from engine.activation.similarity import UNGUARDED, Explanation, Hits
-from engine.activation.trace import Contribution, Score
+from engine.activation.similarity import Explanation, Hits
+from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors
 from engine.startup.records import dataclass
 
@@ -36,15 +40,11 @@ if TYPE_CHECKING:
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
 
-BASE, OTHERS, TRIGGER = "base", "other topics", "trigger"
-SIGNALS = {"words": "words", "letters": "letters", "vectors": "vectors"}
-"""The signals of a text: what a trace calls them, and the attribute of ``Parts``."""
+OTHERS, TRIGGER = "other topics", "trigger"
+SIGNALS = ("base", "words", "letters", "vectors", TRIGGER)
+"""What a trace calls the attributes of ``Parts``."""
 SMALLEST = 0.05
 """Log-odds below which a contribution is not shown."""
-
-_CERTAIN = 16.0
-_UNKNOWN = -5.0
-"""Log-odds, against a message that asks for nothing, of a topic that is not fitted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Last:
 
     text: str
     hits: Hits
-    fitted: Fitted
+    known: Known
     parts: Parts
     added: Mapping[str, float]  # to the log-odds of topics with a hit
     logits: Mapping[str, float]  # the log-odds of each topic
@@ -101,17 +101,15 @@ class CalibratedScorer:
         """
         by_name = {topic.name: topic for topic in topics}
         with self._updating:
-            while not self._replaced(
-                self._known, by_name, self._texts(by_name), UNGUARDED, patient=self._patient
-            ):
+            while not self._replaced(self._known, by_name, self._texts(by_name), patient=self._patient):
                 pass
 
-    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+    def relearn(self) -> bool:
         """Learns from added and removed labels; returns whether there were any.
 
         Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
         is dropped and the new topics are used. Calls run one after the other: a later one knows every label
-        given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
+        given before it, and repeats no fit.
 
         One that is not patient leaves it to another process that is at it, and finds its fit next time.
         """
@@ -123,35 +121,35 @@ class CalibratedScorer:
                     break
                 with self._fitting() as is_alone:
                     is_left = not (is_alone or self._patient)
-                    if is_left or self._replaced(known, known.topics, texts, guard):
+                    if is_left or self._replaced(known, known.topics, texts):
                         break
                 known = self._known
             after = self._known
         return before is not None and after is not None and after.texts != before.texts
 
-    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+    def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The probability of every topic."""
         known = self._known
         if known is None:
             return {}
         logits = self._find(text, hits, known).logits
-        return {name: (Score(self.deciding, probability_of(logits[name])),) for name in known.topics}
+        return {name: probability_of(logits[name]) for name in known.topics}
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """What adds up to the log-odds of some topics, and the words in their favour.
 
-        ``other topics`` is what is lost to topics that apply as well, and to nothing.
+        ``other topics`` is what is lost to topics that apply as well, and to nothing. Of the message that was
+        scored last, that is by the fit that scored it.
         """
-        known = self._known
-        if known is None:
-            return {}
-        found = self._find(text, hits, known)
+        found = self._last
+        if found is None or found.text != text or found.hits != hits:
+            if self._known is None:
+                return {}
+            found = self._find(text, hits, self._known)
+        known = found.known
         fitted = [name for name in dict.fromkeys(names) if name in known.places]
         places = [known.places[name] for name in fitted]
-        against = {
-            signal: getattr(found.parts, field)[places].tolist()
-            for signal, field in {BASE: "base", **SIGNALS, TRIGGER: "trigger"}.items()
-        }
+        against = {signal: getattr(found.parts, signal)[places].tolist() for signal in SIGNALS}
         telling = dict(zip(fitted, telling_words(text, known.fitted, places), strict=True))
         explained = {}
         for name in dict.fromkeys(names):
@@ -177,7 +175,6 @@ class CalibratedScorer:
         known: Known | None,
         topics: Mapping[str, Topic],
         texts: tuple[TopicTexts, ...],
-        guard: AbstractContextManager[object],
         *,
         patient: bool = True,
     ) -> bool:
@@ -195,7 +192,7 @@ class CalibratedScorer:
                 fitted = known.fitted if known is not None else self._latest()
         if fitted is None:
             fitted = NO_FIT
-        with guard, self._replacing:
+        with self._replacing:
             if self._known is not known:
                 return False
             self._known = Known(
@@ -208,7 +205,7 @@ class CalibratedScorer:
 
     def batch(self) -> CalibratedBatch:
         """Scores many messages at once."""
-        from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — imports scipy
+        from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — only for many messages
 
         return CalibratedBatch(lambda: self._known, self._fit, self._vectors, self._store)
 
@@ -225,25 +222,13 @@ class CalibratedScorer:
 
     def _find(self, text: str, hits: Hits, known: Known) -> _Last:
         last = self._last
-        if last is not None and last.text == text and last.hits == hits and last.fitted is known.fitted:
+        if last is not None and last.text == text and last.hits == hits and last.known is known:
             return last
         vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
-        fired = {name: directness_of(text, hits[name]) for name in sorted(hits)}
-        parts = parts_of_message(terms_of(words_of(text)), vector, fired, known.fitted)
-        total = parts.total.astype(numpy.float64)
-        names = [name for name in known.topics if name not in known.places]
-        totals = dict(zip((*known.fitted.names, None), total.tolist(), strict=True))
-        totals = {name: of for name, of in totals.items() if name is None or name in known.topics}
-        totals |= dict.fromkeys(names, _UNKNOWN + totals[None])
-        before, added = dict(totals), {}
-        words = content_words(text) if hits else frozenset()
-        for name in hits.keys() & known.topics.keys():
-            rest = _sum_of(of for other, of in before.items() if other != name)
-            place = known.places.get(name)
-            taught = 0.0 if place is None else float(known.fitted.taught[place])
-            totals[name] = with_hits(before[name], rest, known.topics[name], hits[name], words, taught)
-            added[name] = totals[name] - before[name]
-        self._last = last = _Last(text, dict(hits), known.fitted, parts, added, _logits(totals))
+        parts = parts_of_message(terms_of(words_of(text)), vector, fired_by(text, hits), known.fitted)
+        logits, added = logits_of(parts.total, text, hits, known)
+        found = dict(zip(known.topics, logits.tolist(), strict=True))
+        self._last = last = _Last(text, dict(hits), known, parts, added, found)
         return last
 
 
@@ -259,31 +244,6 @@ NO_FIT = Fitted(
     taught=numpy.zeros(0, dtype=numpy.float32),
 )
 """The fit of no topic."""
-
-
-def probability_of(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
-
-
-def _sum_of(logs: Iterable[float]) -> float:
-    """The logarithm of a sum, from the logarithms of its terms."""
-    terms = list(logs)
-    most = max(terms)
-    return most + math.log(sum(math.exp(term - most) for term in terms))
-
-
-def _logits(totals: Mapping[str | None, float]) -> dict[str, float]:
-    """The log-odds of each topic from the scores of all classes, of which ``None`` is nothing."""
-    most = max(totals.values())
-    shares = {name: math.exp(of - most) for name, of in totals.items()}
-    whole = sum(shares.values())
-    return {
-        name: max(
-            -_CERTAIN, min(_CERTAIN, math.log(share / max(whole - share, 1e-12)) if share else -_CERTAIN)
-        )
-        for name, share in shares.items()
-        if name is not None
-    }
 
 
 def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:

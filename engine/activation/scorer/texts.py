@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -111,8 +111,4 @@ def refused_in(topics: Sequence[TopicTexts]) -> dict[str, set[int]]:
 @lru_cache(maxsize=1)
 def nothing() -> tuple[str, ...]:
     """Messages that ask for nothing a playbook could help with."""
-    return tuple(_lines(_NOTHING_FILE))
-
-
-def _lines(path: Path) -> Iterator[str]:
-    return (line for line in path.read_text("utf-8").splitlines() if line.strip())
+    return tuple(line for line in _NOTHING_FILE.read_text("utf-8").splitlines() if line.strip())

@@ -8,9 +8,8 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -105,16 +104,6 @@ def rounded(value: float | None) -> float | None:
     return next(short for digits in _DIGITS if (short := round(value, digits)) == wanted)
 
 
-def digest_of(data: bytes) -> str:
-    """sha256 of a file, as in ``Topic.digest``."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def header_of(data: bytes, path: str) -> bytes:
-    lines = data.split(b"\n")[: documents.parse(data, path).body_line - 1]
-    return b"".join(line + b"\n" for line in lines)
-
-
 def thresholds_in(data: bytes, path: str) -> OwnThresholds:
     """The thresholds in a topic's file.
 
@@ -157,57 +146,44 @@ class Change:
     path: str
     before: OwnThresholds
     after: OwnThresholds
-    header: str  # the header before the change, bytes as Latin-1, so that undoing restores every byte
-    digest: str  # sha256 of the whole file after the change
 
 
 class TuningJournal:
-    """Journal of the thresholds written to topic files, so that the last change can be undone.
+    """Journal of the thresholds written to topic files, so that they can be undone.
 
     ``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; another
-    record says that it was undone or never happened.
+    record says that it was undone.
     """
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._months = MonthlyLog(files, _JOURNAL, clock)
 
-    def record(
-        self,
-        topic: str,
-        path: str,
-        before: OwnThresholds,
-        after: OwnThresholds,
-        *,
-        header: bytes,
-        digest: str,
-    ) -> str:
-        """Records a change that is about to be made and returns its id.
+    def record(self, topic: Topic, after: OwnThresholds) -> None:
+        """Records a change that is about to be made.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded; the change must not be made.
         """
-        change = Change(secrets.token_hex(8), topic, path, before, after, header.decode("latin-1"), digest)
+        change = Change(secrets.token_hex(8), topic.name, topic.path, OwnThresholds.of(topic), after)
         self._months.append({"at": self._clock().isoformat(), **asdict(change)})
-        return change.id
 
     def close(self, change_id: str) -> None:
-        """Records that a change was undone, or never reached the file.
+        """Records that a change was undone.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
         self._months.append({"at": self._clock().isoformat(), "closed": change_id})
 
-    def last(self) -> Change | None:
-        """The last change that is not closed; unreadable lines are skipped."""
+    def changes(self) -> Iterator[Change]:
+        """The changes that were not undone, newest first; unreadable lines are skipped."""
         closed: set[str] = set()
         for record in self._months.backwards():
-            if isinstance(record.get("closed"), str):
-                closed.add(record["closed"])
+            if "closed" in record:
+                closed.add(str(record["closed"]))
                 continue
             with contextlib.suppress(KeyError, TypeError, ValueError):
                 change = typed(Change, record)
                 if change.id not in closed:
-                    return change
-        return None
+                    yield change

@@ -211,14 +211,8 @@ class MessageTable:
         lost = (found == UNSURE) & (self.scores[:, column] < rival)
         return np.where(lost, QUIET, found).astype(np.int8)
 
-    def limits(self, topic: str, thresholds: Thresholds | None, *, matched: bool) -> tuple[float, float]:
-        """The scores from which the policy asks about and activates a topic; ∞ is never.
-
-        Args:
-            thresholds: The thresholds in its file; ``None`` for today's.
-            matched: Whether one of its triggers had fired.
-        """
-        known = self.with_thresholds(topic, thresholds)
+    def _limits(self, known: Topic, *, matched: bool) -> tuple[float, float]:
+        """The scores from which the policy asks about and activates a topic; ∞ is never."""
         found = policy.thresholds_of(known, self._settings, matched=matched)
         activate = math.inf if found.activate is None else found.activate
         gate = math.inf if found.gate is None else found.gate
@@ -230,19 +224,16 @@ class MessageTable:
             gate, activate = max(gate, chance), max(activate, chance) if activate else activate
         return min(gate, activate), activate
 
-    def with_thresholds(self, name: str, thresholds: Thresholds | None) -> Topic:
-        """A topic with other thresholds in its file; unchanged for ``None``."""
-        known = self._topics[name]
-        return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
-
     def _by_policy(self, topic: str, thresholds: Thresholds | None) -> Marks:
         known, column = self._topics[topic], self._columns[topic]
         if known.forced is not None or known.activation == "manual":
             return np.full(self.size, ACTIVE if known.forced else QUIET, dtype=np.int8)
         scores, hit = self.scores[:, column], self.hit[:, column]
         found = np.zeros(self.size, dtype=np.int8)
+        if thresholds is not None:
+            known = own_thresholds(known, self._settings, thresholds).on(known)
         for matched in (False, True):
-            asked, active = self.limits(topic, thresholds, matched=matched)
+            asked, active = self._limits(known, matched=matched)
             marks = (scores >= asked).astype(np.int8) + (scores >= active)
             found = np.where(hit == matched, marks, found).astype(np.int8)
         found[self._certain[:, column]] = ACTIVE

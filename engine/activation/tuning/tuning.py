@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.activation.decisions import gc_paused
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, Score, TopicTrace
@@ -20,8 +19,6 @@ from engine.activation.tuning.own import (
     Change,
     OwnThresholds,
     TuningJournal,
-    digest_of,
-    header_of,
     own_thresholds,
     rounded,
     thresholds_in,
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 _COMMAND = "autopoiesis tune"
-_GONE = "no longer exists, so its thresholds cannot be restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +107,7 @@ class Tuning:
             if self._table is None or known != self._known or not self._table.held_out:
                 decisions = self._reading.update()
                 topics = {topic.name: topic for topic in self._library.topics}
-                with gc_paused():
-                    messages = messages_in(decisions, topics)
+                messages = messages_in(decisions, topics)
                 self._messages = [(message.text, message.hits) for message in messages]
                 scores, held_out = self._batch.score(sorted(topics), self._messages)
                 if self._table is None or known != self._known or held_out:
@@ -204,9 +199,7 @@ class Tuning:
         return self._done(known, wanted, f"tune {shown(topic)}")
 
     def undo(self, expected: Applied | None = None) -> Applied:
-        """Undoes the last change made by ``apply``, whenever that was.
-
-        A file that has not changed since is restored byte for byte; otherwise only its thresholds are.
+        """Undoes the last change made by ``apply`` that is in effect, whenever that was.
 
         Args:
             expected: The change the user agreed to undo; by default, whatever is the last.
@@ -218,27 +211,41 @@ class Tuning:
             WriteFailed, ReadOnly: The file is unchanged.
         """
         with self._guard, self._files.lock():
-            change = self._journal.last()
-            if change is None:
-                raise TopicError("no threshold change to undo")
-            topic = self._library.get(change.topic)
-            if topic is None or topic.path != change.path:
-                raise TopicError(_GONE, where=change.path)
-            if expected is not None:
-                settings = self._config().watchers
-                made = (today(own.on(topic), settings) for own in (change.before, change.after))
-                if (topic.name, *made) != (expected.topic, expected.before, expected.after):
-                    raise TopicError("another threshold change was applied since", where=change.path)
-            self._files.update(change.path, lambda data: self._restored(change, topic, data))
+            topic, change = self._last_in_effect(expected)
+            self._files.update(topic.path, lambda data: with_thresholds(data or b"", topic, change.before))
             self._journal.close(change.id)
         return self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
 
+    def _last_in_effect(self, expected: Applied | None) -> tuple[Topic, Change]:
+        settings = self._config().watchers
+        for change in self._journal.changes():
+            path, topic = change.path, self._library.get(change.topic)
+            try:
+                now = thresholds_in(self._files.read(path), path)
+            except FileNotFoundError:
+                topic = None
+            if topic is None or topic.path != path:
+                raise TopicError("no longer exists, so its thresholds cannot be restored", where=path)
+            if now == change.before:
+                continue  # it was not written after all, or undone by hand
+            made = (today(own.on(topic), settings) for own in (change.before, change.after))
+            if expected and (topic.name, *made) != (expected.topic, expected.before, expected.after):
+                raise TopicError("another threshold change was applied since", where=path)
+            if now != change.after:
+                names = _described(today(now.on(topic), settings))
+                raise TopicError(
+                    f"now has other thresholds ({names}), so the last change was not undone",
+                    where=path,
+                    hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
+                )
+            return topic, change
+        raise TopicError("no threshold change to undo")
+
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
         """Writes thresholds to a topic's file, after recording the change in the journal."""
-        recorded: dict[str, str] = {}
 
         def change(data: bytes | None) -> bytes:
-            if data is None or digest_of(data) != topic.digest:
+            if data is None or sha256(data).hexdigest() != topic.digest:
                 self._edited(topic.path)
                 raise TopicError(
                     "changed since its thresholds were read" if data is not None else "no longer exists",
@@ -246,46 +253,10 @@ class Tuning:
                     hint="look at it again and retry",
                 )
             new = with_thresholds(data, topic, thresholds)
-            digest = digest_of(new)
-            name = self._journal.record(
-                topic.name,
-                topic.path,
-                OwnThresholds.of(topic),
-                thresholds,
-                header=header_of(data, topic.path),
-                digest=digest,
-            )
-            recorded[name] = digest
+            self._journal.record(topic, thresholds)
             return new
 
-        try:
-            self._files.update(topic.path, change)
-        except AutopoiesisError:
-            with contextlib.suppress(AutopoiesisError, OSError):
-                for name, digest in recorded.items():
-                    # The new content may have been written despite the error.
-                    if digest_of(self._files.read(topic.path)) != digest:
-                        self._journal.close(name)
-            raise
-
-    def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
-        """A topic's file with the thresholds from before a change."""
-        if data is None:
-            raise TopicError(_GONE, where=change.path)
-        now = thresholds_in(data, change.path)
-        if now != change.after:
-            if now == change.before:
-                self._journal.close(change.id)
-                raise TopicError("its last threshold change was already undone", where=change.path)
-            names = _described(today(now.on(topic), self._config().watchers))
-            raise TopicError(
-                f"now has other thresholds ({names}), so the last change was not undone",
-                where=change.path,
-                hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
-            )
-        if digest_of(data) == change.digest:
-            return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
-        return with_thresholds(data, topic, change.before)
+        self._files.update(topic.path, change)
 
     def _done(
         self, topic: Topic, own: OwnThresholds, message: str, before: OwnThresholds | None = None

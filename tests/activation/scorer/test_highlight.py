@@ -9,7 +9,7 @@ from engine.activation.scorer.fit import fit
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.texts import TopicTexts
 from engine.meaning.text import CHARACTERS_READ
-from tests.activation.scorer.support import FakeVectors, three_texts
+from tests.activation.scorer.support import FakeVectors
 from tests.cases import each_case
 
 SCRIPTS = (
@@ -88,18 +88,3 @@ def test_both_ends_of_a_huge_message_are_highlighted() -> None:
     text = f"refund {'x ' * CHARACTERS_READ} refund"
     (spans,) = telling_words(text, FITTED, [0])
     assert [(span.start, span.end) for span in spans] == [(0, 6), (len(text) - 6, len(text))]
-
-
-def test_topics_without_words_highlight_nothing() -> None:
-    fitted = fit((TopicTexts("party", "🎉"), TopicTexts("sad", "😢")), FakeVectors())
-    assert telling_words("a party", fitted, [0, 1]) == [(), ()]
-
-
-def test_words_of_a_topics_description_are_highlighted() -> None:
-    topics = (
-        *three_texts(),
-        TopicTexts("parcels", "parcels", "Customs declarations for Switzerland", ("lost",)),
-    )
-    text = "does Switzerland want declarations"
-    (spans,) = telling_words(text, fit(topics, FakeVectors()), [3])
-    assert [text[span.start : span.end] for span in spans] == ["Switzerland", "declarations"]
