@@ -39,6 +39,8 @@ DATA = Path(__file__).parent / "data" / "judge.json"
 
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 400
+_WIDE_LETTERS = 2
+"""Letters that make about a word in a language without spaces."""
 _FEWEST = 2
 _FEWEST_OF_A_RULE = 4
 """Words of a rule that does not say that it holds on."""
@@ -75,8 +77,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
         r"|as a (?:general )?rule|for future reference|next time|at all times|without"
         r" exception|across the board|as of (?:now|today)"
-        r"|starting (?:now|today)|ever again)\b|\b(?:don['’]?t|do not|stop)\b.*\b(?:again"
-        r"|any ?more)\b"
+        r"|starting (?:now|today)|ever again)\b"
+        r"|^(?:[\w']+,? ){0,3}(?:don['’]?t|do not|stop)\b.*\b(?:again|any ?more)\b"
         r"|^(?:\w+,? ){0,2}(?:never|no more)\b.*\bagain\b"
         r"|\b(?:we|you|i)\b[^,;]*\bnot\b.*\b(?:again|any ?more)\b"
         rf"|{ONWARD_ELSEWHERE}",
@@ -244,7 +246,8 @@ _LIMITED = expression(
     r"|tell|say|decide|let)"
     r"|erstmal|vorerst|diesmal|heute|noch nicht|bis (?:ich|morgen)|pour l['’]instant|cette fois"
     r"|aujourd['’]hui|por ahora|de momento|esta vez|todavía|hoy"
-    r"|por enquanto|desta vez|hoje|per ora|stavolta|voorlopig|deze keer|пока)\b|先(?:不|别)|暂时|这次|今回"
+    r"|por enquanto|desta vez|hoje|per ora|stavolta|voorlopig|deze keer|пока)\b"
+    r"|先(?:不|别)|只(?:说|看|分析|讨论)|暂时|这次|今回"
     r"|とりあえず|まだ|일단|이번",
     _I,
 )
@@ -292,6 +295,15 @@ _LEADS = expression(
     _I,
 )
 """Begins with the words that make it a rule, or leaves the decision to the person."""
+_GIVES_LEAVE = expression(
+    r"\b(?:don['’]?t|do not|never|stop|no need to|need not|without having to) (?:\w+ )?"
+    r"(?:ask(?:ing)?|confirm(?:ing)?|check(?:ing)? with|wait(?:ing)? for)\b"
+    r"|\bjust (?:do|apply|push|commit|merge|go|proceed|run) (?:it|ahead|whichever|whatever)\b"
+    r"|^(?:\w+,? ){0,3}(?:never|don['’]?t|do not) (?:\w+ )?(?:change|touch|modify|edit|write|make) "
+    r"(?:any |my |the )?(?:existing )?(?:code|files?|anything|changes)\b(?: pl\w+)?$",
+    _I,
+)
+"""Lets the agent do more, or next to nothing, without asking: as a standing order it could do harm."""
 _ONE_PLACE = expression(
     r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
     r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
@@ -326,7 +338,11 @@ _UNREAL = expression(
     r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
     r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
-    r"|\banything else\b|\b(?:guaranteed|supposed|bound|likely|expected|meant|seems?) to (?:always|never)\b",
+    r"|\banything else\b|\b(?:never|always) (?:have|has|had) (?:been|seen|done|had|\w+ed)\b"
+    r"|^(?:remember|don['’]?t forget)(?: that)? (?:you|we) (?:can|could|may|might)\b"
+    r"|\bfor [\w-]+ to (?:always|never)\b|\bso (?:that )?in (?:the )?future\b"
+    r"|\b(?:make|create|write|add|keep|save|store|document)\b.*\bfor future (?:reference|use)\b"
+    r"|\b(?:guaranteed|supposed|bound|likely|expected|meant|seems?) to (?:always|never)\b",
     _I,
 )
 """Starts a thought, an example or a report."""
@@ -385,7 +401,7 @@ class Verdict:
 @lru_cache(maxsize=16_384)
 def judged(sentence: str) -> Verdict:
     """The verdict on a sentence or a clause of one."""
-    words = len(sentence.split())
+    words = len(sentence.split()) + sum(map(len, _WIDE.findall(sentence))) // _WIDE_LETTERS
     if len(sentence) > _MOST_CHARACTERS or words > _MOST_WORDS or (words < _FEWEST and sentence.isascii()):
         return Verdict(0.0, 0.0, 1.0, "not a sentence")
     weights, base = _model()
@@ -428,8 +444,8 @@ def _said(sentence: str) -> tuple[str, int, float]:
         return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     if ways:
-        is_express = lasts or is_elsewhere or "every" in ways
-        needed = PLAIN if _LEADS.search(sentence) else AT_WORK if is_express else math.inf
+        is_express = (lasts or is_elsewhere or "every" in ways) and not _GIVES_LEAVE.search(sentence)
+        needed = math.inf if not is_express else PLAIN if _LEADS.search(sentence) else AT_WORK
         return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf

@@ -248,7 +248,7 @@ def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> It
             yield Statement(turn.line, day, redacted(text), round(score, 2), standing)
     for passage in doubted_in(turn):
         for text, verdict in rules_in(strip_injected(passage.text)):
-            if verdict.is_plain:
+            if verdict.is_express if is_work else verdict.is_plain:
                 yield Statement(turn.line, day, redacted(text), _DOUBTED, doubt=passage.why)
 
 

@@ -29,7 +29,7 @@ ALWAYS_ELSEWHERE = (
     r"|altijd|nooit|elke keer|всегда|никогда|каждый раз|zawsze|nigdy|za każdym razem|her zaman|her seferinde"
     r"|asla|luôn|không bao giờ|selalu|setiap kali|завжди|ніколи|alltid|aldrig|hamesha|kabhi)\b"
     r"|永远|總是|总是|一律|始终|每次|每当|凡是|任何(?:情况|时候|時候)|绝不|决不|從不|从不"
-    r"|必ず|毎回|常に|いつも|たびに|絶対|항상|언제나|매번|때마다|절대|무조건|เสมอ|ทุกครั้ง|हमेशा|دائمًا|أبدا"
+    r"|必ず|毎回|常に|いつも|たびに|항상|언제나|매번|때마다|절대|무조건|เสมอ|ทุกครั้ง|हमेशा|دائمًا|أبدا"
 )
 """Says always or never in other languages: often about what merely happens."""
 ELSEWHERE = rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}"
