@@ -126,7 +126,7 @@ def test_undo_restores_one_change_after_the_other_even_after_a_restart(engine: E
             again.tuning.undo()
 
 
-def test_undo_refuses_what_was_changed_since_and_skips_what_is_no_longer_in_effect(engine: Engine) -> None:
+def test_undo_refuses_what_was_changed_since_and_completes_what_was_interrupted(engine: Engine) -> None:
     file, other = engine.workspace.root / PATH, engine.workspace.root / "topics/release.md"
     before = file.read_bytes()
     expected = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
@@ -143,9 +143,10 @@ def test_undo_refuses_what_was_changed_since_and_skips_what_is_no_longer_in_effe
     assert other.read_bytes() == changed and file.read_bytes() == applied
     assert engine.tuning.undo().topic == "release"
     file.write_bytes(before)
+    assert engine.tuning.undo(expected).commit, "as after an undo that was interrupted before its commit"
     with pytest.raises(TopicError, match="no threshold change to undo"):
-        engine.tuning.undo(expected)
-    file.write_bytes(applied)
+        engine.tuning.undo()
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.unlink()
     for _ in range(2):
         with pytest.raises(TopicError, match="no longer exists"):

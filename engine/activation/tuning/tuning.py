@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary
     from engine.topics.model import Topic
 
+_OFF, _NOTHING_NEW = "git.auto_commit is off", "nothing new to commit"
+"""Why a change was not committed."""
 _COMMAND = "autopoiesis tune"
 
 
@@ -190,16 +192,18 @@ class Tuning:
         thresholds = _checked(thresholds)
         settings = self._config().watchers
         wanted = own_thresholds(known, settings, thresholds)
-        if wanted == OwnThresholds.of(known):
-            raise TopicError(
-                f"already has these thresholds: {_described(today(known, settings))}", where=known.path
-            )
-        with self._guard, self._files.lock():
-            self._write(known, wanted)
-        return self._done(known, wanted, f"tune {shown(topic)}")
+        is_written = wanted == OwnThresholds.of(known)
+        if not is_written:
+            with self._guard, self._files.lock():
+                self._write(known, wanted)
+        done = self._done(known, wanted, f"tune {shown(topic)}")
+        if is_written and not done.commit:  # else an interrupted run had only written the file
+            raise TopicError(f"already has these thresholds: {_described(done.after)}", where=known.path)
+        return done
 
     def undo(self, expected: Applied | None = None) -> Applied:
-        """Undoes the last change made by ``apply`` that is in effect, whenever that was.
+        """Undoes the last change made by ``apply`` that is in effect, whenever that was; completes an undo
+        that was interrupted.
 
         Args:
             expected: The change the user agreed to undo; by default, whatever is the last.
@@ -210,36 +214,43 @@ class Tuning:
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is unchanged.
         """
-        with self._guard, self._files.lock():
-            topic, change = self._last_in_effect(expected)
-            self._files.update(topic.path, lambda data: with_thresholds(data or b"", topic, change.before))
-            self._journal.close(change.id)
-        return self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
-
-    def _last_in_effect(self, expected: Applied | None) -> tuple[Topic, Change]:
-        settings = self._config().watchers
         for change in self._journal.changes():
-            path, topic = change.path, self._library.get(change.topic)
-            try:
-                now = thresholds_in(self._files.read(path), path)
-            except FileNotFoundError:
-                topic = None
-            if topic is None or topic.path != path:
-                raise TopicError("no longer exists, so its thresholds cannot be restored", where=path)
-            if now == change.before:
-                continue  # it was not written after all, or undone by hand
-            made = (today(own.on(topic), settings) for own in (change.before, change.after))
-            if expected and (topic.name, *made) != (expected.topic, expected.before, expected.after):
-                raise TopicError("another threshold change was applied since", where=path)
-            if now != change.after:
-                names = _described(today(now.on(topic), settings))
-                raise TopicError(
-                    f"now has other thresholds ({names}), so the last change was not undone",
-                    where=path,
-                    hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
-                )
-            return topic, change
+            with self._guard, self._files.lock():
+                topic, is_written = self._undoing(change, expected)
+                if not is_written:
+                    self._write_undone(topic, change)
+            done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
+            if done.commit or done.why in (_OFF, _NOTHING_NEW):
+                self._journal.close(change.id)
+            if done.commit or not is_written:  # else it was undone by hand, or never made
+                return done
         raise TopicError("no threshold change to undo")
+
+    def _write_undone(self, topic: Topic, change: Change) -> None:
+        self._files.update(topic.path, lambda data: with_thresholds(data or b"", topic, change.before))
+
+    def _undoing(self, change: Change, expected: Applied | None) -> tuple[Topic, bool]:
+        """The topic of a change, and whether its file already has the thresholds from before it."""
+        path, topic, settings = change.path, self._library.get(change.topic), self._config().watchers
+        try:
+            now = thresholds_in(self._files.read(path), path)
+        except FileNotFoundError:
+            topic = None
+        if topic is None or topic.path != path:
+            raise TopicError("no longer exists, so its thresholds cannot be restored", where=path)
+        if now == change.before:
+            return topic, True
+        made = (today(own.on(topic), settings) for own in (change.before, change.after))
+        if expected and (topic.name, *made) != (expected.topic, expected.before, expected.after):
+            raise TopicError("another threshold change was applied since", where=path)
+        if now != change.after:
+            names = _described(today(now.on(topic), settings))
+            raise TopicError(
+                f"now has other thresholds ({names}), so the last change was not undone",
+                where=path,
+                hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
+            )
+        return topic, False
 
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
         """Writes thresholds to a topic's file, after recording the change in the journal."""
@@ -266,12 +277,12 @@ class Tuning:
         settings = self._config().watchers
         was = topic if before is None else before.on(topic)
         old, new = today(was, settings), today(own.on(topic), settings)
-        commit, why = "", "git.auto_commit is off"
+        commit, why = "", _OFF
         if self._config().git.auto_commit:
             try:
                 text = commit_message("maintenance", f"{message}: {_described(new)}")
                 found = self._repository.commit([topic.path], text)
-                commit, why = found or "", "" if found else "nothing new to commit"
+                commit, why = found or "", "" if found else _NOTHING_NEW
             except AutopoiesisError as error:
                 why = str(error)
         return Applied(topic.name, topic.path, old, new, commit, why)
