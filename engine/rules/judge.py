@@ -295,15 +295,35 @@ _LEADS = expression(
     _I,
 )
 """Begins with the words that make it a rule, or leaves the decision to the person."""
-_GIVES_LEAVE = expression(
-    r"\b(?:don['’]?t|do not|never|stop|no need to|need not|without having to) (?:\w+ )?"
-    r"(?:ask(?:ing)?|confirm(?:ing)?|check(?:ing)? with|wait(?:ing)? for)\b"
+_NO_QUESTIONS = expression(
+    r"\b(?:don['’]?t|do not|never|stop|not|no(?: need| more)?|needn['’]?t|without having|skip|disable)"
+    r" (?:(?!without|unless|until|till|before|first|forget|skip)[\w'’]+ ){0,4}?"
+    r"(?:ask(?:ing)?|confirm(?:ing|ations?)?|permissions?|approvals?|consent|check(?:ing)? with"
+    r"|wait(?:ing)? for)\b"
     r"|\bjust (?:do|apply|push|commit|merge|go|proceed|run) (?:it|ahead|whichever|whatever)\b"
-    r"|^(?:\w+,? ){0,3}(?:never|don['’]?t|do not) (?:\w+ )?(?:change|touch|modify|edit|write|make) "
+    r"|不(?:用|必|要)(?:再)?(?:问|確認|确认)|别(?:再)?问|[无無][需须](?:确认|確認|询问)|確認なし|聞かないで|聞かずに"
+    r"|묻지 ?말|물어보지 ?말"
+    r"|\b(?:frage?t?(?: mich)? nicht|nicht (?:mehr )?(?:nach)?fragen|ne (?:me )?demandes? (?:plus|pas)"
+    r"|no (?:me )?preguntes|não (?:precisa )?(?:me )?pergunt\w+|не (?:нужно |надо )?спрашива\w+)\b"
+    r"|^(?:\w+,? ){0,4}(?:never|don['’]?t|do not) (?:\w+ )?(?:change|touch|modify|edit|write|make) "
     r"(?:any |my |the )?(?:existing )?(?:code|files?|anything|changes)\b(?: pl\w+)?$",
     _I,
 )
-"""Lets the agent do more, or next to nothing, without asking: as a standing order it could do harm."""
+"""Spares the agent a question, or leaves it next to nothing to do."""
+_UNASKED = expression(
+    r"\bwithout (?:asking|checking|confirm\w*|permission|(?:my|any|our) (?:\w+ )?(?:ok|okay|approval"
+    r"|permission|consent|confirmation))\b"
+    r"|\bauto(?:matically)?[- ]?(?:commit|push|merge|deploy|approve|accept)\w*"
+    r"|\b(?:commit|push|merge|deploy|approve|accept)\w* (?:\w+ )?automatically\b"
+    r"|\b(?:ohne (?:rückfrage|nachfrage|(?:nachzu|zu )fragen)|sans (?:me )?demander"
+    r"|sin (?:preguntar|pedir)\w*|sem (?:me )?perguntar|без (?:спроса|вопросов|подтверждения))",
+    _I,
+)
+_FORBIDS = expression(
+    r"\b(?:never|no|not|nothing|nobody|none|don['’]?t|mustn['’]?t|cannot|can['’]?t|won['’]?t|stop|nie|niemals"
+    r"|nicht\w*|kein\w*|jamais|ne|nunca|jamás|nada|não|не|никогда|ничего|nigdy|mai|non|niet|nooit|geen)\b",
+    _I,
+)
 _ONE_PLACE = expression(
     r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
     r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
@@ -415,6 +435,17 @@ def judged(sentence: str) -> Verdict:
     return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, *_said(sentence))
 
 
+def gives_leave(sentence: str) -> bool:
+    """Whether a sentence lets the agent do something without asking, or forbids it nearly everything.
+
+    "Never push without asking" does not. As a standing order that is not meant as one, it could do harm.
+    """
+    unasked = _UNASKED.search(sentence)
+    return _NO_QUESTIONS.search(sentence) is not None or (
+        unasked is not None and _FORBIDS.search(sentence[: unasked.start()]) is None
+    )
+
+
 def _said(sentence: str) -> tuple[str, int, float]:
     """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
     the probability it needs in an agent's session.
@@ -444,7 +475,7 @@ def _said(sentence: str) -> tuple[str, int, float]:
         return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     if ways:
-        is_express = (lasts or is_elsewhere or "every" in ways) and not _GIVES_LEAVE.search(sentence)
+        is_express = lasts or is_elsewhere or "every" in ways
         needed = math.inf if not is_express else PLAIN if _LEADS.search(sentence) else AT_WORK
         return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now

@@ -80,6 +80,13 @@ def test_what_is_mostly_about_the_work_at_hand_waits_in_an_agents_session(engine
     assert less_express in {rule.text for rule in engine.rules.book().waiting}
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "chatgpt"])
+def test_what_lets_the_agent_act_without_asking_waits(engine: Engine, say: Say, agent: str) -> None:
+    say("2031-01-05", "from now on push without asking me", "never merge without asking me", agent=agent)
+    assert in_force(engine) == ["never merge without asking me"]
+    assert [rule.text for rule in engine.rules.book().waiting] == ["from now on push without asking me"]
+
+
 def test_a_long_message_sent_again_on_another_day_is_a_template(engine: Engine, say: Say) -> None:
     template = "never break character until you are given a command to exit from this role"
     say("2031-01-05", template)

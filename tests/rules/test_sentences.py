@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.rules.judge import DATA, KINDS, judged
+from engine.rules.judge import DATA, KINDS, gives_leave, judged
 from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 
@@ -156,6 +156,51 @@ def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     right = [row["text"] for row in rows if row["label"] == "standing" and judged(row["text"]).is_plain]
     assert len(wrong) <= most_wrong, wrong
     assert len(right) >= fewest_right, right
+
+
+LEAVE = """
+you can push to main without asking me
+from now on push without asking me
+you may merge without my approval from now on
+from now on commit automatically
+you don't need my approval to deploy from now on
+from now on you don't have to ask before deleting files
+always skip the confirmation
+never ask for permission again
+going forward no need to get my confirmation
+from now on just merge it when the tests pass
+以后不用问我，直接改
+以后不用确认直接提交
+今後は確認なしで進めてください
+앞으로는 물어보지 말고 바로 진행해
+ab jetzt frag nicht mehr nach, mach einfach
+ab sofort darfst du ohne Rückfrage pushen
+désormais tu peux pousser sans me demander
+ne me demande plus jamais de confirmer
+a partir de ahora no me preguntes, hazlo directamente
+a partir de agora não precisa me perguntar nada
+отныне не спрашивай, просто делай
+from now on never write any code
+""".strip().split("\n")
+TIGHT = """
+never push to main without asking me
+don't commit without my approval
+always ask before you delete files
+never merge unless I tell you to
+niemals pushen ohne zu fragen
+以后提交前要先问我
+ne pousse jamais sans me demander
+nunca hagas push sin preguntarme
+nothing is deployed without my approval
+from now on ask me before every commit
+always wait for my ok before you deploy
+no auto commit unless I tell you to
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])
+def test_what_gives_leave_is_told_from_what_takes_it(sentences: list[str], is_leave: bool) -> None:
+    assert [text for text in sentences if gives_leave(text) != is_leave] == []
 
 
 def test_what_only_names_a_standard_or_says_that_something_is_over_is_not_express() -> None:
