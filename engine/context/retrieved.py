@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-import apsw
-
 from engine.context.budget import Count, Piece, Placement
 from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RETRIEVED
@@ -233,7 +231,7 @@ def _frame(placement: Placement) -> int:
 
 @lru_cache(maxsize=1)
 def _stems() -> matches.Stems:
-    return matches.stemmer(apsw.Connection(":memory:"))
+    return matches.stemmer()
 
 
 def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> Excerpt | None:

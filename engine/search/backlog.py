@@ -28,7 +28,6 @@ from engine.store.files import lock_place
 if TYPE_CHECKING:
     from engine.search.embeddings import SlowEmbedder
     from engine.search.reports import IndexReport
-    from engine.search.resident.resident import Resident
     from engine.search.writer import Progress
     from engine.store.paths import Workspace
 
@@ -59,13 +58,11 @@ class Backlog:
         workspace: Workspace,
         embedder: SlowEmbedder,
         exclusive: Callable[[], AbstractContextManager[None]],
-        resident: Resident,
     ) -> None:
         self._path = workspace.database
         self._workspace = workspace
         self._embedder = embedder
         self._exclusive = exclusive
-        self._resident = resident
         self._closing = threading.Event()
         self._again = threading.Event()
         self._guard = threading.Lock()
@@ -190,7 +187,6 @@ class Backlog:
             if not rows:
                 with self._writer(index) as connection:
                     vectors.mark_settled(connection)
-                    self._resident.save_image(connection)
                 return
             started = time.monotonic()
             found = self._embedder.embed([text for _, text in rows])
@@ -227,7 +223,7 @@ class Backlog:
         connection = database.open_reader(self._path)
         try:
             connection.execute("BEGIN")
-            if schema.version_of(connection) != len(schema.MIGRATIONS):
+            if schema.version_of(connection) != schema.VERSION:
                 raise database.Unavailable("outdated", "the search index was built by another version")
             if schema.get_meta(connection, "complete") != "1":
                 raise database.Unavailable("building", "the search index is being built")
@@ -249,6 +245,8 @@ class Backlog:
             connection = database.open_writer(self._path)
             try:
                 database.set_journal(connection, self._path.parent)
+                if why := database.load_vectors(connection):
+                    raise EmbeddingFailed(why)
                 yield connection
             finally:
                 connection.close(True)

@@ -14,7 +14,6 @@ from urllib.parse import quote
 import apsw
 
 from engine.errors import AutopoiesisError, IndexBusy, IndexFailed, ReadOnly
-from engine.search import schema
 from engine.search.filesystem import is_shared
 from engine.search.reports import State
 from engine.startup.records import dataclass
@@ -264,8 +263,7 @@ def _refuse_foreign_journal(path: Path) -> None:
 
 def _prepare(connection: apsw.Connection, wait_ms: int) -> None:
     connection.set_busy_timeout(wait_ms)
-    # The file is not trusted: no code in its schema may run, except for a function without effects.
-    schema.add_functions(connection)
+    # The file is not trusted: no code in its schema may run.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.pragma("cell_size_check", True)

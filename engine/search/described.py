@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
-
-import apsw
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.search import matches
 from engine.search.results import SearchResult, Share, ShareName
+
+if TYPE_CHECKING:
+    from engine.search.engines import Engine
 
 
 class Chosen(NamedTuple):
@@ -26,7 +26,7 @@ class Chosen(NamedTuple):
 
 
 def describe(
-    connection: apsw.Connection,
+    engine: Engine,
     chosen: Sequence[Chosen],
     terms: Sequence[str],
     depth: int,
@@ -37,25 +37,17 @@ def describe(
 
     Args:
         terms: The words of the query.
-        depth: Number of chunks ranked by words and by meaning.
+        depth: Number of candidates by words and by meaning.
         in_full: ``False`` omits snippets and explanations, since a prompt considers hundreds of results.
 
     Raises:
-        apsw.Error: The database is damaged: a chunk is missing or differs from what was written.
+        apsw.Error: The index is damaged: a chunk is missing or differs from what was written.
     """
-    rows = connection.execute(
-        "SELECT id, start_line, end_line, heading, date, speaker, about, text FROM chunks"
-        " WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps([one.chunk for one in chosen]),),
-    )
-    found = {row[0]: row for row in rows}
-    finder = matches.Finder(terms, matches.stemmer(connection)) if in_full else None
+    texts = engine.texts([one.chunk for one in chosen])
+    finder = matches.Finder(terms, matches.stemmer()) if in_full else None
     results: list[SearchResult] = []
     for one in chosen:
-        row = found.get(one.chunk, ())
-        if tuple(map(type, row)) != _TYPES:
-            raise apsw.CorruptError(f"chunk {one.chunk} differs from what was written")
-        _, start, end, heading, date, speaker, about, text = row
+        start, end, heading, date, speaker, about, text = texts[one.chunk]
         snippet = why = ""
         if finder is not None:
             within = finder.find(text)
@@ -84,9 +76,6 @@ def describe(
         )
     return results
 
-
-_TYPES = (int, int, int, str, str, str, str, str)
-"""The expected types of a chunk's columns; damage may change them."""
 
 _LABELS: dict[ShareName, str] = {
     "words": "its words",

@@ -88,7 +88,7 @@ def search(
     clock = _Clock(time_limit_s)
     connection = apsw.Connection(":memory:")
     try:
-        finder = matches.Finder(terms, matches.stemmer(connection))
+        finder = matches.Finder(terms, matches.stemmer())
         folding = Folding(connection)
         sources = {
             source.path: source

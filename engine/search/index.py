@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine.errors import AutopoiesisError, IndexFailed
-from engine.search import database, lookup, schema, vectors
+from engine.search import database, schema, vectors
 from engine.search.database import Unavailable
 from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
 from engine.search.request import Request
-from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
+from engine.search.terms import Terms
 from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
@@ -51,7 +51,7 @@ class SearchIndex:
         embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
         references: Returns the number of useful references by path, which affects ranking.
-        read_only: Never write, neither to index nor to repair.
+        read_only: Never write, neither to index nor to rebuild.
         lock_timeout_s: Seconds to wait for another writer, where nothing else is said.
     """
 
@@ -78,7 +78,8 @@ class SearchIndex:
         self._zone = zone
         self._read_only = read_only
         self._path = workspace.database
-        self._resident = Resident(workspace.scratch, read_only=read_only)
+        self._terms = Terms()
+        self._one_term = threading.Lock()
         self._past: PastReader | None = None
         self._readers = database.Readers(self._path)
         self._closing = threading.Event()
@@ -87,7 +88,6 @@ class SearchIndex:
             files,
             embedder,
             self.without_vectors,
-            self._resident,
             read_only=read_only,
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
@@ -297,23 +297,25 @@ class SearchIndex:
 
     def _query_index(self, request: Request) -> list[SearchResult]:
         settings = self._settings
-        by_list = settings.ranking == "spec"
         wanted = self._embedder if request.use_vectors and settings.weights[1] > 0 else None
-        with self._readers.borrow(vectors=by_list and wanted is not None) as (connection, without):
+        with self._readers.borrow(vectors=wanted is not None) as (connection, without):
             self._require_ready(connection)
             vector: Floats | None = None
             if wanted and not without and vectors.are_from(connection, wanted):
                 vector = self._query_vector(wanted, request.meant)
-            if by_list:
-                packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
-                return chosen(lookup.answer(connection, request, packed, settings.weights), request.room)
-            from engine.search.resident import answer  # noqa: PLC0415 — imports numpy
+            from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
+            from engine.search.sqlite import SqliteEngine  # noqa: PLC0415 — imports numpy
 
-            return answer.answer(self._resident, connection, request, vector, settings, self._references())
+            engine = SqliteEngine(connection, int(schema.get_meta(connection, "dimensions") or 0))
+            return answer(engine, self._numbers_of, request, vector, settings, self._references())
+
+    def _numbers_of(self, word: str) -> list[int]:
+        with self._one_term:
+            return self._terms.of_query(word)
 
     def _require_ready(self, connection: apsw.Connection) -> None:
         version = schema.version_of(connection)
-        if version != len(schema.MIGRATIONS):
+        if version != schema.VERSION:
             if not version:
                 raise Unavailable("missing", "the search index is empty")
             raise Unavailable("outdated", "the search index was built by another version")

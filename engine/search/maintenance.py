@@ -20,7 +20,6 @@ from engine.store.files import Files, lock_place
 if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
-    from engine.search.resident.resident import Resident
     from engine.search.writer import Outcome, Progress
     from engine.store.paths import Workspace
 
@@ -46,7 +45,6 @@ class Maintenance:
         files: Files,
         embedder: Embedder | None,
         without_vectors: str,
-        resident: Resident,
         *,
         read_only: bool,
         lock_timeout_s: float,
@@ -60,9 +58,8 @@ class Maintenance:
         if self._slow is not None and not read_only:
             from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
 
-            self._backlog = Backlog(workspace, self._slow, self._exclusive, resident)
+            self._backlog = Backlog(workspace, self._slow, self._exclusive)
         self._without_vectors = without_vectors
-        self._resident = resident
         self._read_only = read_only
         self._lock_timeout_s = lock_timeout_s
         self._stopping = stopping
@@ -123,7 +120,7 @@ class Maintenance:
                 existed = self._path.exists()
                 try:
                     outcome, chunks, skipped = self._attempt(progress, paths, wait_s)
-                except schema.NewerSchema as error:
+                except schema.OtherVersion as error:
                     reason = f"it {error.what}"
                 except database.FAULTS as error:
                     if not database.is_damage(error) or attempt == _ATTEMPTS:
@@ -156,7 +153,6 @@ class Maintenance:
     def _attempt(
         self, progress: Progress | None, paths: Sequence[str] | None, wait_s: float | None
     ) -> tuple[Outcome | None, int, tuple[Skipped, ...]]:
-        from engine.search.verify import check_words  # noqa: PLC0415 — only writers check
         from engine.search.writer import Writer  # noqa: PLC0415 — imports the parsers, which a search never needs
 
         connection = database.open_writer(
@@ -166,26 +162,24 @@ class Maintenance:
             opened = database.identity(self._path)
             schema.version_of(connection)  # raises for a foreign database, before anything in it is changed
             database.set_journal(connection, self._path.parent)
-            schema.migrate(connection)
-            if schema.get_meta(connection, "writing"):
-                check_words(connection)  # the last writer was killed
+            missing = database.load_vectors(connection)
+            schema.create(connection)
+            if missing and schema.get_meta(connection, "dimensions"):
+                raise schema.OtherVersion(f"has vectors, but {missing}")
             if schema.get_meta(connection, "complete") != "1":
                 paths = None
             outcome = Writer(
                 connection,
                 self._workspace,
                 self._files,
-                self._embedder,
-                self._without_vectors,
+                None if missing else self._embedder,
+                self._without_vectors or missing,
                 progress=progress,
                 stopping=self._stopping,
-                save_image=self._resident.save_image,
             ).run(paths)
-            chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
+            chunks = int(connection.execute("SELECT chunks FROM totals").get)
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
             skipped = tuple(Skipped(path, why) for path, why in rows)
-            if not outcome.stopped and schema.get_meta(connection, "complete") == "1":
-                self._resident.save_image(connection)
             if paths is None:
                 # After a few files the log may stay: truncating it syncs the disk, the most expensive step.
                 connection.set_busy_timeout(0)
@@ -203,7 +197,7 @@ class Maintenance:
         try:
             connection = database.open_writer(self._path)
             try:
-                if schema.version_of(connection) != len(schema.MIGRATIONS):
+                if schema.version_of(connection) != schema.VERSION:
                     return ["it was built by another version of the program"]
                 if schema.get_meta(connection, "complete") != "1":
                     return ["it is not complete"]

@@ -32,12 +32,9 @@ class Matches:
     """Character span of each occurrence and the stem it shares with the query, in order."""
 
 
-def stemmer(connection: apsw.Connection) -> Stems:
-    """A function that tokenizes and stems ``searchable`` text as the index does.
-
-    The connection may be to an empty database.
-    """
-    tokenizer = connection.fts5_tokenizer(*schema.TOKENIZER)
+def stemmer() -> Stems:
+    """A function that tokenizes and stems ``searchable`` text as the index does."""
+    tokenizer = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
 
     def stems(data: bytes) -> Spans:
         found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)

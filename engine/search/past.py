@@ -11,7 +11,7 @@ import apsw
 import numpy
 
 from engine.search import schema
-from engine.search.resident.segment import day_of
+from engine.search.facts import day_of
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 
-from engine.search.scripts import searchable, words_in
+from engine.search.scripts import words_in
 from engine.startup.lazy import expression
 
 MAX_TERMS = 64
@@ -76,12 +76,3 @@ def literal_terms(query: str) -> tuple[str, ...]:
     if len(telling) > MAX_TERMS:
         telling = telling[: MAX_TERMS // 2] + telling[-MAX_TERMS // 2 :]
     return tuple(telling)
-
-
-def match_expression(terms: tuple[str, ...]) -> str:
-    """An FTS5 expression that matches every row containing at least one of the terms.
-
-    Quoting makes each term a plain string in FTS5's grammar, so operators, column filters and prefix marks
-    have no effect.
-    """
-    return " OR ".join('"' + searchable(term, asked=True).replace('"', '""') + '"' for term in terms)

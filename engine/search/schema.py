@@ -1,201 +1,131 @@
-"""The tables of memory.db and their migrations (spec 7.2, design 3.6).
+"""The tables of memory.db (spec 7.2, design 3.6).
 
-``files`` and ``chunks`` store what was read; ``chunk_words`` (FTS5) and ``chunk_vectors`` (for sqlite-vec)
-store what is searched, both keyed by the chunk's row id. Everything ranking needs to know about a chunk is a
-column: its position in the file (and so its neighbours), its session, its speaker, its date.
+``files`` and ``chunks`` store what was read, and beside the text of each chunk what it is ranked by: its
+terms with their counts, its vector, its length, day and speaker (``engine.search.facts``). Two indexes of
+extensions name candidates: ``chunk_words`` (FTS5) by words, ``chunk_signs`` (sqlite-vec) by the signs of the
+vectors; both keep no copy of the text and are keyed by the chunk's row id. ``terms``, ``totals`` and
+``sample`` are statistics of the whole, so that no query reads all of it.
 
-``chunk_words`` takes its text from ``chunks``, rewritten by ``searchable`` for scripts that the tokenizer
-cannot read, and is kept in sync by triggers, so that FTS5 can compare the two to detect damage.
-
-``chunk_vectors`` is an ordinary table that is scanned with sqlite-vec's distance function, not a ``vec0``
-table. Measured on 10,000 vectors on disk, the scan takes the same 6 ms, the similarity of 50 given chunks .1
-ms instead of 2.3, and a thousand neighbours 8 ms instead of 21; a category narrows the scan instead of
-filtering its result; and rows can be replaced and checked like any others. Vectors have eight bits per
-dimension, each vector scaled to the full range, which does not change the cosine: a quarter of the bytes of
-floats, with similarities accurate to a hundredth.
+The index is a cache. One made by another version of the program is deleted and built again.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 
 from engine.errors import IndexFailed
-from engine.search import scripts
 
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""
 
+VERSION = 7
+"""Bump when the tables, or what is stored in them for the same chunk, would be different."""
+
 TOKENIZER = ("porter", ["unicode61"])
 """The tokenizer of ``chunk_words``, as declared below."""
-
-BM25_WEIGHTS = (1.0, 0.8, 0.4)
-"""Weights of a word in a chunk's text, heading and ``about`` terms."""
 
 
 class ForeignDatabase(IndexFailed):
     """The file with the index's name is another program's database, and is never deleted."""
 
 
-class NewerSchema(IndexFailed):
-    """The index was written by a newer version of this program; since it is a cache, it is rebuilt."""
+class OtherVersion(IndexFailed):
+    """The index was written by another version of this program; since it is a cache, it is rebuilt."""
 
 
-def _first_tables(connection: apsw.Connection) -> None:
-    connection.execute(
-        """
-        CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE files (
-            id INTEGER PRIMARY KEY,
-            path TEXT NOT NULL UNIQUE,
-            category TEXT NOT NULL,
-            session_id TEXT NOT NULL,   -- of a transcript
-            title TEXT NOT NULL,
-            date TEXT NOT NULL,         -- ISO, '' when undated
-            tags TEXT NOT NULL,         -- JSON array
-            sha256 TEXT NOT NULL,
-            size INTEGER NOT NULL,
-            mtime_ns INTEGER NOT NULL,
-            read_ns INTEGER NOT NULL,   -- when the content was last compared
-            line_count INTEGER NOT NULL,
-            chunk_count INTEGER NOT NULL,
-            skipped TEXT NOT NULL,      -- why the file has no chunks though it should
-            digest TEXT NOT NULL        -- of this row and its chunks, against silent damage
-        );
-        CREATE TABLE chunks (
-            id INTEGER PRIMARY KEY,
-            file_id INTEGER NOT NULL REFERENCES files (id),
-            position INTEGER NOT NULL,              -- place in the file, from 0; neighbours are one apart
-            start_line INTEGER NOT NULL,
-            end_line INTEGER NOT NULL,
-            vector_sum INTEGER,                     -- CRC-32 of the vector; NULL: none yet, -1: none possible
-            speaker TEXT NOT NULL,
-            date TEXT NOT NULL,
-            heading TEXT NOT NULL,
-            about TEXT NOT NULL,                    -- words that lead to the chunk and are not in it
-            text TEXT NOT NULL
-        );
-        CREATE INDEX chunks_by_file ON chunks (file_id, position);
-        CREATE INDEX chunks_without_vector ON chunks (id) WHERE vector_sum IS NULL;
-        CREATE TABLE chunk_vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL);
-        CREATE VIRTUAL TABLE chunk_words USING fts5 (
-            text, heading, about, content='chunks', content_rowid='id', tokenize='porter unicode61'
-        );
-        CREATE TRIGGER chunk_added AFTER INSERT ON chunks BEGIN
-            INSERT INTO chunk_words (rowid, text, heading, about)
-            VALUES (new.id, new.text, new.heading, new.about);
-        END;
-        CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
-            INSERT INTO chunk_words (chunk_words, rowid, text, heading, about)
-            VALUES ('delete', old.id, old.text, old.heading, old.about);
-            DELETE FROM chunk_vectors WHERE chunk = old.id;
-        END;
-        """
-    )
-
-
-def _stamps(connection: apsw.Connection) -> None:
-    """Stamps that tell the in-memory copy what has changed."""
-    connection.execute(
-        """
-        ALTER TABLE files ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;  -- of the last change
-        CREATE INDEX files_by_stamp ON files (stamp);
-        CREATE TABLE gone (file INTEGER PRIMARY KEY, stamp INTEGER NOT NULL);
-        """
-    )
-    set_meta(connection, "index", os.urandom(8).hex())
-
-
-def _archive(connection: apsw.Connection) -> None:
-    """A separate category for archived files."""
-    connection.execute(
-        """
-        UPDATE files SET category = 'archive'
-        WHERE (path LIKE 'archive/%' OR path LIKE 'knowledge/archive/%') AND category <> 'conversation'
-        """
-    )
-    set_meta(connection, "index", os.urandom(8).hex())
-
-
-def _passages(connection: apsw.Connection) -> None:
-    """What past sessions may tell the one at work (``engine.search.passages``)."""
-    connection.execute(
-        """
-        CREATE TABLE sessions (       -- the arrays of engine.search.past.Session, packed
-            file INTEGER PRIMARY KEY,
-            words BLOB NOT NULL,
-            places BLOB NOT NULL,
-            lengths BLOB NOT NULL,
-            spoken BLOB NOT NULL
-        );
-        CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN
-            DELETE FROM sessions WHERE file = old.id;
-        END;
-        UPDATE files SET sha256 = '' WHERE category = 'conversation';
-        """
-    )
-
-
-def _scripts(connection: apsw.Connection) -> None:
-    """Words of every script (``engine.search.scripts``)."""
-    connection.execute(
-        """
-        DROP TRIGGER chunk_added;
-        DROP TRIGGER chunk_removed;
-        DROP TABLE chunk_words;
-        CREATE VIEW chunk_texts AS
-            SELECT id, searchable(text) AS text, searchable(heading) AS heading, searchable(about) AS about
-            FROM chunks;
-        CREATE VIRTUAL TABLE chunk_words USING fts5 (
-            text, heading, about, content='chunk_texts', content_rowid='id', tokenize='porter unicode61'
-        );
-        CREATE TRIGGER chunk_added AFTER INSERT ON chunks BEGIN
-            INSERT INTO chunk_words (rowid, text, heading, about)
-            VALUES (new.id, searchable(new.text), searchable(new.heading), searchable(new.about));
-        END;
-        CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
-            INSERT INTO chunk_words (chunk_words, rowid, text, heading, about)
-            VALUES (
-                'delete', old.id, searchable(old.text), searchable(old.heading), searchable(old.about)
-            );
-            DELETE FROM chunk_vectors WHERE chunk = old.id;
-        END;
-        INSERT INTO chunk_words (chunk_words) VALUES ('rebuild');
-        """
-    )
-    set_meta(connection, "index", os.urandom(8).hex())
-
-
-def _change_times(connection: apsw.Connection) -> None:
-    """A time of change that programs cannot set, as they can that of modification."""
-    connection.execute("ALTER TABLE files ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0")
-
-
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
-    *(_first_tables, _stamps, _archive, _passages, _scripts, _change_times),
-)
-"""Step ``n`` takes a database from version ``n`` to ``n + 1``. Steps are added, never changed."""
-
-
-def add_functions(connection: apsw.Connection) -> None:
-    """Define the function that the schema uses; without it, chunks can be neither added nor removed."""
-    connection.create_scalar_function(
-        "searchable", _searchable, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
-    )
-
-
-def _searchable(*values: apsw.SQLiteValue) -> apsw.SQLiteValue:
-    # Damage may change the type, which is found when the chunk is read.
-    (value,) = values
-    return scripts.searchable(value) if isinstance(value, str) else value
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    category TEXT NOT NULL,
+    session_id TEXT NOT NULL,   -- of a transcript
+    title TEXT NOT NULL,
+    date TEXT NOT NULL,         -- ISO, '' when undated
+    tags TEXT NOT NULL,         -- JSON array
+    line_count INTEGER NOT NULL,
+    skipped TEXT NOT NULL,      -- why the file has no chunks though it should
+    sha256 TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL,   -- when the content was last compared
+    chunk_count INTEGER NOT NULL,
+    extent INTEGER NOT NULL,    -- the total of its chunks' lengths
+    digest TEXT NOT NULL,       -- of this row and its chunks, against silent damage
+    stamp INTEGER NOT NULL      -- of the last change
+);
+CREATE INDEX files_by_stamp ON files (stamp);
+CREATE INDEX files_skipped ON files (path) WHERE skipped <> '';
+CREATE TABLE gone (file INTEGER PRIMARY KEY, stamp INTEGER NOT NULL);
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY,
+    file_id INTEGER NOT NULL REFERENCES files (id),
+    position INTEGER NOT NULL,  -- place in the file, from 0; neighbours are one apart
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    vector_sum INTEGER,         -- CRC-32 of the vector; NULL: none yet, -1: none possible
+    length INTEGER NOT NULL,    -- these eight as in engine.search.facts.Facts
+    size INTEGER NOT NULL,
+    day INTEGER NOT NULL,
+    name INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    is_person INTEGER NOT NULL,
+    terms BLOB NOT NULL,
+    counts BLOB NOT NULL,
+    vector BLOB NOT NULL,       -- eight bits per dimension, scaled to the full range; empty without one
+    speaker TEXT NOT NULL,
+    date TEXT NOT NULL,
+    heading TEXT NOT NULL,
+    about TEXT NOT NULL,        -- words that lead to the chunk and are not in it
+    text TEXT NOT NULL
+);
+CREATE INDEX chunks_by_file ON chunks (file_id, position);
+CREATE INDEX chunks_by_name ON chunks (name, file_id) WHERE name <> 0;
+CREATE INDEX chunks_without_vector ON chunks (id) WHERE vector_sum IS NULL;
+CREATE VIRTUAL TABLE chunk_words USING fts5 (
+    prose, heading, about, aside, content='', contentless_delete=1, tokenize='porter unicode61'
+);
+CREATE TABLE terms (term INTEGER PRIMARY KEY, chunks INTEGER NOT NULL);
+CREATE TABLE totals (chunks INTEGER NOT NULL, length INTEGER NOT NULL, files INTEGER NOT NULL);
+INSERT INTO totals VALUES (0, 0, 0);
+CREATE TABLE sample (           -- the vectors with the smallest sums, which represent all
+    vector_sum INTEGER, chunk INTEGER, vector BLOB NOT NULL, PRIMARY KEY (vector_sum, chunk)
+) WITHOUT ROWID;
+CREATE TABLE sessions (         -- the arrays of engine.search.past.Session, packed
+    file INTEGER PRIMARY KEY,
+    words BLOB NOT NULL,
+    places BLOB NOT NULL,
+    lengths BLOB NOT NULL,
+    spoken BLOB NOT NULL
+);
+CREATE TRIGGER chunk_added AFTER INSERT ON chunks BEGIN
+    UPDATE totals SET chunks = chunks + 1, length = length + new.length;
+END;
+CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
+    UPDATE totals SET chunks = chunks - 1, length = length - old.length;
+    DELETE FROM chunk_words WHERE rowid = old.id;
+    DELETE FROM sample WHERE vector_sum = old.vector_sum AND chunk = old.id;
+END;
+CREATE TRIGGER file_added AFTER INSERT ON files BEGIN
+    UPDATE totals SET files = files + (new.chunk_count > 0);
+END;
+CREATE TRIGGER file_changed AFTER UPDATE OF chunk_count ON files BEGIN
+    UPDATE totals SET files = files + (new.chunk_count > 0) - (old.chunk_count > 0);
+END;
+CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN
+    UPDATE totals SET files = files - (old.chunk_count > 0);
+    DELETE FROM sessions WHERE file = old.id;
+END;
+"""
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """The number of migrations applied to a database; 0 if it is empty.
+    """The version of a database; 0 if it is empty.
 
     Raises:
         ForeignDatabase: It belongs to another program.
@@ -218,25 +148,34 @@ def version_of(connection: apsw.Connection) -> int:
     )
 
 
-def migrate(connection: apsw.Connection) -> None:
-    """Migrate a database to the newest version, in one transaction.
+def create(connection: apsw.Connection) -> None:
+    """Create the tables in an empty database, in one transaction; nothing if they are there.
 
     Raises:
-        NewerSchema: Its version is newer than this program.
+        OtherVersion: It has the tables of another version.
         ForeignDatabase: It belongs to another program.
         apsw.Error: It is damaged.
     """
     version = version_of(connection)
-    if version > len(MIGRATIONS):
-        raise NewerSchema(f"was made by a newer version of the program (schema {version})")
-    if version == len(MIGRATIONS):
+    if version == VERSION:
         return
-    add_functions(connection)
+    if version:
+        raise OtherVersion(f"was made by another version of the program (schema {version})")
     with connection:
-        for step in MIGRATIONS[version:]:
-            step(connection)
+        connection.execute(_TABLES)
+        set_meta(connection, "index", os.urandom(8).hex())
         connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", len(MIGRATIONS))
+        connection.pragma("user_version", VERSION)
+
+
+def create_signs(connection: apsw.Connection, dimensions: int) -> None:
+    """Create the table of vectors' signs anew; none for 0 dimensions. sqlite-vec must be loaded."""
+    connection.execute("DROP TABLE IF EXISTS chunk_signs")
+    if dimensions:
+        connection.execute(
+            "CREATE VIRTUAL TABLE chunk_signs USING vec0"
+            f" (chunk INTEGER PRIMARY KEY, signs BIT[{dimensions}])"
+        )
 
 
 def get_meta(connection: apsw.Connection, key: str) -> str:

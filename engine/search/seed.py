@@ -38,7 +38,7 @@ def seed(path: Path, other: Path) -> bool:
 
 def _copy(source: apsw.Connection, path: Path) -> bool:
     complete = schema.get_meta(source, "complete") == "1" and not schema.get_meta(source, "writing")
-    if schema.version_of(source) != len(schema.MIGRATIONS) or not complete:
+    if schema.version_of(source) != schema.VERSION or not complete:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     copy = database.open_writer(path)
@@ -48,7 +48,6 @@ def _copy(source: apsw.Connection, path: Path) -> bool:
                 backup.step(_PAGES)
         with copy:
             copy.execute("UPDATE files SET mtime_ns = -1")
-            copy.execute("DELETE FROM meta WHERE key = 'imaged'")
             schema.set_meta(copy, "index", secrets.token_hex(8))
     finally:
         copy.close()

@@ -1,10 +1,10 @@
-"""Stores, removes and searches the vectors in memory.db (spec 7.2)."""
+"""Stores the vectors in memory.db and keeps a sample of them, which represents all (spec 7.2)."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 NOTHING_TO_EMBED = -1
 """``chunks.vector_sum`` of a text for which the model returns no vector."""
 
-_COSINE = "1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?1))"
+SAMPLE = 1_024
+"""Maximum number of vectors in the sample, of which there is at least an eighth."""
+_SUMS = 1 << 32
 
 
 def are_from(connection: apsw.Connection, embedder: Embedder) -> bool:
@@ -51,11 +53,14 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
     """Set up the table for this model and delete vectors of another model. Call within a transaction."""
     if not are_from(connection, embedder):
         schema.set_meta(connection, "another_model", "1" if schema.get_meta(connection, "embedder") else "")
-        connection.execute("DELETE FROM chunk_vectors")
-        connection.execute("UPDATE chunks SET vector_sum = NULL WHERE vector_sum IS NOT NULL")
+        connection.execute(
+            "UPDATE chunks SET vector_sum = NULL, vector = x'' WHERE vector_sum IS NOT NULL;"
+            " DELETE FROM sample"
+        )
+        schema.create_signs(connection, embedder.dimensions)
         schema.set_meta(connection, "embedder", embedder.id)
         schema.set_meta(connection, "dimensions", str(embedder.dimensions))
-        schema.set_meta(connection, "imaged", "-1")  # the image on disk has the other model's vectors
+        schema.set_meta(connection, "sampled", str(_SUMS))
 
 
 def mark_settled(connection: apsw.Connection) -> None:
@@ -96,15 +101,49 @@ def packed(vectors: Floats) -> list[bytes]:
     return [row.tobytes() if peak > 0 else b"" for row, peak in zip(whole, peaks[:, 0], strict=True)]
 
 
-def store(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
-    """Store the packed vectors of chunks, by id. Call within a transaction."""
-    for chunk, vector in rows:
-        if vector:
-            connection.execute("INSERT INTO chunk_vectors (chunk, vector) VALUES (?, ?)", (chunk, vector))
+def sum_of(vector: bytes) -> int:
+    """The value of ``chunks.vector_sum`` for a packed vector."""
+    return zlib.crc32(vector) if vector else NOTHING_TO_EMBED
+
+
+def add(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+    """Index the packed vectors of chunks, by id. Call within a transaction."""
+    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+
+    found = [row for row in rows if row[1]]
+    if not found:
+        return
+    values = numpy.frombuffer(b"".join([vector for _, vector in found]), dtype=numpy.int8)
+    signs = numpy.packbits(values.reshape(len(found), -1) > 0, axis=1)
+    connection.executemany(
+        "INSERT INTO chunk_signs (chunk, signs) VALUES (?, vec_bit(?))",
+        [(chunk, each.tobytes()) for (chunk, _), each in zip(found, signs, strict=True)],
+    )
+    below = int(schema.get_meta(connection, "sampled"))
+    sampled = [(sum_of(vector), chunk, vector) for chunk, vector in found if sum_of(vector) < below]
+    connection.executemany("INSERT INTO sample VALUES (?, ?, ?)", sampled)
+    while sampled and connection.execute("SELECT count(*) FROM sample").get > SAMPLE and below > 1:
+        below //= 2
+        connection.execute("DELETE FROM sample WHERE vector_sum >= ?", (below,))
+        schema.set_meta(connection, "sampled", str(below))
+
+
+def remove(connection: apsw.Connection, chunks: Sequence[int]) -> None:
+    """Take chunks that have been deleted out of what ``add`` made. Call within a transaction."""
+    if not schema.get_meta(connection, "dimensions"):
+        return
+    connection.executemany("DELETE FROM chunk_signs WHERE chunk = ?", [(chunk,) for chunk in chunks])
+    if int(schema.get_meta(connection, "sampled")) == _SUMS:
+        return
+    if connection.execute("SELECT count(*) FROM sample").get < SAMPLE // 8:
+        left = max(int(connection.execute("SELECT chunks FROM totals").get), SAMPLE)
+        below = _SUMS * SAMPLE // (2 * left) if left > SAMPLE else _SUMS
         connection.execute(
-            "UPDATE chunks SET vector_sum = ? WHERE id = ?",
-            (zlib.crc32(vector) if vector else NOTHING_TO_EMBED, chunk),
+            "INSERT OR IGNORE INTO sample SELECT vector_sum, id, vector FROM chunks"
+            " WHERE vector_sum >= 0 AND vector_sum < ?",
+            (below,),
         )
+        schema.set_meta(connection, "sampled", str(below))
 
 
 def embedded_text(speaker: str, heading: str, text: str) -> str:
@@ -139,47 +178,13 @@ def still_missing(connection: apsw.Connection, chunks: Sequence[int]) -> list[tu
 
 def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
     """Store packed vectors of chunks without one and stamp their files. Call within a transaction."""
-    store(connection, rows)
+    connection.executemany(
+        "UPDATE chunks SET vector = ?, vector_sum = ? WHERE id = ?",
+        [(vector, sum_of(vector), chunk) for chunk, vector in rows],
+    )
+    add(connection, rows)
     connection.execute(
         "UPDATE files SET stamp = ? WHERE id IN"
         " (SELECT file_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)))",
         (schema.next_stamp(connection), json.dumps([chunk for chunk, _ in rows])),
     )
-
-
-def nearest(
-    connection: apsw.Connection,
-    query: bytes,
-    count: int,
-    *,
-    category: str | None = None,
-    exclude: Collection[str] = (),
-) -> list[tuple[int, float, str, int]]:
-    """The chunks nearest to a packed vector: row id, cosine, path and first line, nearest first.
-
-    Requires sqlite-vec on the connection.
-    """
-    among = ""
-    if category is not None or exclude:
-        among = (
-            " WHERE chunk IN (SELECT chunks.id FROM files JOIN chunks ON chunks.file_id = files.id"
-            " WHERE (?3 IS NULL OR files.category = ?3)"
-            " AND files.path NOT IN (SELECT value FROM json_each(?4)))"
-        )
-    rows = connection.execute(
-        "SELECT near.chunk, near.cosine, files.path, chunks.start_line FROM"
-        f" (SELECT chunk, {_COSINE} AS cosine FROM chunk_vectors{among} ORDER BY 2 DESC LIMIT ?2) AS near"
-        " JOIN chunks ON chunks.id = near.chunk JOIN files ON files.id = chunks.file_id"
-        " ORDER BY near.cosine DESC",
-        (query, count, category, json.dumps(sorted(exclude))) if among else (query, count),
-    )
-    return [(chunk, cosine, path, line) for chunk, cosine, path, line in rows if cosine is not None]
-
-
-def cosines(connection: apsw.Connection, query: bytes, chunks: Sequence[int]) -> dict[int, float]:
-    """The cosine of each given chunk to a packed vector, except chunks without one. Requires sqlite-vec."""
-    rows = connection.execute(
-        f"SELECT chunk, {_COSINE} FROM chunk_vectors WHERE chunk IN (SELECT value FROM json_each(?2))",
-        (query, json.dumps(list(chunks))),
-    )
-    return {chunk: cosine for chunk, cosine in rows if cosine is not None}

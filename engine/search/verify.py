@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import apsw
 
 from engine.search import database, schema, vectors
 from engine.search.changes import file_digest
+from engine.search.facts import facts_of, numbers_in
+from engine.search.terms import Terms, number_of
 
 _MOST = 8
 """Maximum number of problems listed per kind; one is enough for a rebuild."""
-
-
-def check_words(connection: apsw.Connection) -> None:
-    """Compare every word in the full-text index with the chunks.
-
-    Raises:
-        apsw.CorruptError: They differ.
-    """
-    connection.execute("INSERT INTO chunk_words (chunk_words, rank) VALUES ('integrity-check', 1)")
 
 
 def problems(connection: apsw.Connection) -> list[str]:
@@ -29,7 +23,7 @@ def problems(connection: apsw.Connection) -> list[str]:
     The connection must be able to write, and the database must have the newest schema.
     """
     found: list[str] = []
-    for check in (_pages, _definitions, _words, _rows, _vectors):
+    for check in (_pages, _definitions, _rows, _vectors):
         try:
             found.extend(check(connection))
         except database.FAULTS as error:
@@ -50,8 +44,12 @@ def _pages(connection: apsw.Connection) -> Iterator[str]:
 def _definitions(connection: apsw.Connection) -> Iterator[str]:
     fresh = apsw.Connection(":memory:")
     try:
-        schema.migrate(fresh)
-        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+        schema.create(fresh)
+        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE {} ORDER BY type, name"
+        ours = (
+            "name NOT LIKE 'chunk_signs%' AND tbl_name NOT LIKE 'chunk_signs%' AND name <> 'sqlite_sequence'"
+        )
+        query = query.format(ours)
         if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
             yield "its tables are not defined as expected"
         query = "SELECT k, v FROM chunk_words_config ORDER BY k"
@@ -61,52 +59,74 @@ def _definitions(connection: apsw.Connection) -> Iterator[str]:
         fresh.close()
 
 
-def _words(connection: apsw.Connection) -> Iterator[str]:
-    check_words(connection)
-    yield from ()
-
-
 def _rows(connection: apsw.Connection) -> Iterator[str]:
     strays = connection.execute("SELECT count(*) FROM chunks WHERE file_id NOT IN (SELECT id FROM files)").get
     if strays:
         yield f"{strays} chunks belong to no file"
-    files = list(
-        connection.execute(
-            "SELECT id, chunk_count, digest, path, category, session_id, title, date, tags, line_count,"
-            " skipped FROM files"
-        )
-    )
-    wrong = 0
-    for file, count, digest, *fields in files:
-        chunks = list(
-            connection.execute(
-                "SELECT position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
-                " WHERE file_id = ? ORDER BY position",
-                (file,),
-            )
-        )
-        if len(chunks) != count or file_digest(fields, chunks) != digest:
+    terms = Terms()
+    held: Counter[int] = Counter()
+    wrong = chunk_count = length = with_chunks = 0
+    files: list[Any] = connection.execute(
+        "SELECT id, chunk_count, extent, digest, path, category, session_id, title, date, tags, line_count,"
+        " skipped FROM files"
+    ).fetchall()
+    for file, count, extent, digest, *fields in files:
+        chunks, lengths, same = [], 0, True
+        for row in connection.execute(
+            "SELECT position, start_line, end_line, speaker, date, heading, about, text,"
+            " length, size, day, name, kind, is_person, terms, counts"
+            " FROM chunks WHERE file_id = ? ORDER BY position",
+            (file,),
+        ):
+            chunks.append(row[:8])
+            facts, _ = facts_of(terms, *row[3:8])
+            same = same and tuple(facts) == row[8:]
+            held.update(numbers_in(facts.terms))
+            lengths += facts.length
+        chunk_count, length, with_chunks = chunk_count + count, length + lengths, with_chunks + (count > 0)
+        if not same or len(chunks) != count or lengths != extent or file_digest(fields, chunks) != digest:
             wrong += 1
             if wrong <= _MOST:
                 yield f"the chunks of {fields[0]} differ from what was written"
+    if connection.execute("SELECT * FROM totals").fetchall() != [(chunk_count, length, with_chunks)]:
+        yield "its totals differ from what was written"
+    if dict(connection.execute("SELECT term, chunks FROM terms")) != held:
+        yield "the counts of its words differ from what was written"
+    yield from _words(connection, held)
+
+
+def _words(connection: apsw.Connection, held: Mapping[int, int]) -> Iterator[str]:
+    """Compare the full-text index with the chunks by how many contain each word."""
+    connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('integrity-check')")
+    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, chunk_words, row)")
+    found: dict[int, int] = {}
+    shared = set()  # numbers of several words
+    for term, chunks in connection.execute("SELECT term, doc FROM words"):
+        number = number_of(str(term))
+        if number in found:
+            shared.add(number)
+        found[number] = chunks
+    connection.execute("DROP TABLE temp.words")
+    if found.keys() != held.keys() or any(found[each] != held[each] for each in held if each not in shared):
+        yield "the word index differs from the chunks"
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[str]:
-    sums = dict(
-        connection.execute(
-            "SELECT id, vector_sum FROM chunks WHERE vector_sum IS NOT NULL AND vector_sum <> ?",
-            (vectors.NOTHING_TO_EMBED,),
-        )
-    )
-    dimensions = schema.get_meta(connection, "dimensions")
+    dimensions = int(schema.get_meta(connection, "dimensions") or 0)
     stored = 0
-    for chunk, vector in connection.execute("SELECT chunk, vector FROM chunk_vectors"):
-        stored += 1
-        if not isinstance(vector, bytes) or zlib.crc32(vector) != sums.get(chunk):
+    for chunk, vector, expected in connection.execute("SELECT id, vector, vector_sum FROM chunks"):
+        if not isinstance(vector, bytes) or (
+            vectors.sum_of(vector) != expected if vector else expected not in (None, vectors.NOTHING_TO_EMBED)
+        ):
             yield f"the vector of chunk {chunk} differs from what was written"
             return
-        if str(len(vector)) != dimensions:
+        if vector and len(vector) != dimensions:
             yield f"its vectors have {len(vector)} dimensions instead of {dimensions or 'none'}"
             return
-    if stored != len(sums):
-        yield f"it contains {stored} vectors for {len(sums)} chunks"
+        stored += bool(vector)
+    if dimensions and database.load_vectors(connection) == "":
+        signs = connection.execute(
+            "SELECT count(*) FROM chunk_signs WHERE chunk IN (SELECT id FROM chunks)"
+        ).get
+        if (signs, connection.execute("SELECT count(*) FROM chunk_signs").get) != (stored, stored):
+            yield f"it contains {signs} vectors for {stored} chunks"

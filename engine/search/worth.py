@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.rules.words import STANDING
-from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
@@ -20,6 +19,10 @@ from engine.startup.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+PERSON = "user"
+"""The speaker of the user's turns in a conversation with an agent, without a name."""
+AGENT = "agent"
+"""The speaker of the agent's turns."""
 CHARACTERS_PER_TOKEN = 4
 LENGTH_POWER = 0.4
 LENGTH_FLOOR = 60

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from itertools import islice
 from typing import TypeVar
 
 import apsw
 
 from engine.search import changes, chunks, passages, schema, vectors
-from engine.search.changes import Change, Known, file_digest
+from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
+from engine.search.facts import facts_of, numbers_in
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
+from engine.search.terms import Terms
 from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.paths import Workspace, shown
@@ -28,7 +32,7 @@ _FILE_COLUMNS = (
     "path, category, session_id, title, date, tags, line_count, skipped,"
     " sha256, size, mtime_ns, ctime_ns, read_ns, chunk_count, digest, stamp"
 )
-_CHUNK_COLUMNS = "position, start_line, end_line, speaker, date, heading, about, text"
+_CHUNKS_OF = "SELECT id FROM chunks WHERE file_id = ?"
 
 _BATCH_FILES = 64
 _BATCH_BYTES = 2 * 1024 * 1024
@@ -57,8 +61,6 @@ class Writer:
         embedder: Computes vectors while files are written; ``None`` without a model, or if a slow model
             computes them later.
         stopping: Called between steps; returns whether to stop early.
-        save_image: Called in the transaction that completes the index: a search that found it complete and
-            without an image would read all of it.
     """
 
     def __init__(
@@ -71,7 +73,6 @@ class Writer:
         *,
         progress: Progress | None = None,
         stopping: Callable[[], bool] = lambda: False,
-        save_image: Callable[[apsw.Connection], None],
     ) -> None:
         self._connection = connection
         self._workspace = workspace
@@ -79,7 +80,8 @@ class Writer:
         self._embedder = embedder
         self._progress = progress or (lambda done, total: None)
         self._stopping = stopping
-        self._save_image = save_image
+        self._terms = Terms()
+        self._held: Counter[int] = Counter()
         self.outcome = Outcome(vectors=without_vectors)
 
     def run(self, paths: Iterable[str] | None = None) -> Outcome:
@@ -106,16 +108,13 @@ class Writer:
         was_complete = schema.get_meta(connection, "complete") == "1"
         completes = paths is None and not was_complete
         if pending or gone or backlog or completes:
-            schema.set_meta(connection, "writing", "1")
             self._work(pending, known, gone, backlog)
             if completes and not outcome.stopped:
                 connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')")
-            with connection:
-                if paths is None and not outcome.stopped:
+            if paths is None and not outcome.stopped:
+                with connection:
                     schema.set_meta(connection, "complete", "1")
                     schema.set_meta(connection, "refreshed_ns", str(time.time_ns()))
-                    self._save_image(connection)
-                schema.set_meta(connection, "writing", "")
         return outcome
 
     def _check_versions(self) -> None:
@@ -133,7 +132,8 @@ class Writer:
                 self._embedder = None
 
     def _everything(self) -> tuple[list[Source], dict[str, Known]]:
-        return list(all_sources(self._workspace)), self._known("1", ())
+        # In the order of their paths, and thus conversations by date, so that equal files give equal indexes.
+        return sorted(all_sources(self._workspace), key=lambda each: each.path), self._known("1", ())
 
     def _named(self, paths: Iterable[str]) -> tuple[list[Source], dict[str, Known]]:
         sources: dict[str, Source] = {}
@@ -162,9 +162,9 @@ class Writer:
         for ids in _batches(gone, _BATCH_TEXTS):
             with self._connection:
                 stamp = schema.next_stamp(self._connection)
-                self._connection.executemany(
-                    "DELETE FROM chunks WHERE file_id = ?", [(file,) for file in ids]
-                )
+                for file in ids:
+                    self._remove([chunk for (chunk,) in self._connection.execute(_CHUNKS_OF, (file,))])
+                self._count_terms()
                 self._connection.executemany("DELETE FROM files WHERE id = ?", [(file,) for file in ids])
                 self._connection.executemany(
                     "INSERT OR REPLACE INTO gone (file, stamp) VALUES (?, ?)", [(file, stamp) for file in ids]
@@ -222,17 +222,16 @@ class Writer:
                     )
                     self.outcome.unchanged += 1
                     continue
-                for chunk in self._write_file(change, stamp):
-                    if packed:
-                        vectors.store(self._connection, [(chunk, next(following))])
+                self._write_file(change, stamp, list(islice(following, len(change.new))) if packed else None)
                 if change.known is None:
                     self.outcome.added += 1
                 else:
                     self.outcome.changed += 1
+            self._count_terms()
         self.outcome.embedded += sum(1 for vector in packed if vector)
 
-    def _write_file(self, change: Change, stamp: int) -> list[int]:
-        """Write a file's row, bring its chunks up to date, and return the ids of the new chunks."""
+    def _write_file(self, change: Change, stamp: int, packed: Sequence[bytes] | None) -> None:
+        """Write a file's row and bring its chunks up to date; ``packed`` are the vectors of the new ones."""
         connection, source, contents = self._connection, change.source, change.contents
         metadata = (
             source.path,
@@ -249,29 +248,74 @@ class Writer:
         values = (*metadata, *read, file_digest(metadata, change.rows), stamp)
         if change.known is None:
             marks = ", ".join("?" * len(values))
-            connection.execute(f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({marks})", values)
+            connection.execute(f"INSERT INTO files ({_FILE_COLUMNS}, extent) VALUES ({marks}, 0)", values)
             file = connection.last_insert_rowid()
         else:
             file = change.known.id
             assignments = ", ".join(f"{column} = ?" for column in _FILE_COLUMNS.split(", "))
             connection.execute(f"UPDATE files SET {assignments} WHERE id = ?", (*values, file))
-        connection.executemany("DELETE FROM chunks WHERE id = ?", [(chunk,) for chunk in change.gone])
+        extent = -self._remove(change.gone)
         connection.executemany(
             "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
             [(*place, chunk) for chunk, place in change.moved],
         )
-        added: list[int] = []
-        for row in change.new:
-            connection.execute(
-                f"INSERT INTO chunks (file_id, {_CHUNK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (file, *row),
-            )
-            added.append(connection.last_insert_rowid())
+        extent += self._add(file, change.new, packed)
+        connection.execute("UPDATE files SET extent = extent + ? WHERE id = ?", (extent, file))
         if source.category == "conversation":
             # What another person and their agent said is found by a search, but told to no one unasked.
             is_own = contents is not None and not contents.author
             self._write_passages(file, contents.pieces if contents and is_own else ())
-        return added
+
+    def _add(self, file: int, rows: Sequence[ChunkRow], packed: Sequence[bytes] | None) -> int:
+        """Write chunks with all that is indexed of them, and return the total of their lengths."""
+        if not rows:
+            return 0
+        first = 1 + int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").get)
+        chunks, words, extent = [], [], 0
+        for chunk, row in enumerate(rows, first):
+            facts, indexed = facts_of(self._terms, *row[3:])
+            vector = packed[chunk - first] if packed is not None else b""
+            kept = None if packed is None else vectors.sum_of(vector)
+            chunks.append((chunk, file, *row[:3], kept, *facts, vector, *row[3:]))
+            words.append((chunk, *indexed))
+            self._held.update(numbers_in(facts.terms))
+            extent += facts.length
+        marks = ", ".join("?" * len(chunks[0]))
+        self._connection.executemany(f"INSERT INTO chunks VALUES ({marks})", chunks)
+        self._connection.executemany(
+            "INSERT INTO chunk_words (rowid, prose, heading, about, aside) VALUES (?, ?, ?, ?, ?)", words
+        )
+        if packed is not None:
+            vectors.add(self._connection, zip(range(first, first + len(rows)), packed, strict=True))
+        return extent
+
+    def _remove(self, chunks: Sequence[int]) -> int:
+        """Delete chunks with all that is indexed of them, and return the total of their lengths."""
+        extent = 0
+        for chunk in chunks:
+            for terms, length in self._connection.execute(
+                "SELECT terms, length FROM chunks WHERE id = ?", (chunk,)
+            ):
+                self._held.subtract(numbers_in(terms))
+                extent += length
+        self._connection.executemany("DELETE FROM chunks WHERE id = ?", [(chunk,) for chunk in chunks])
+        if chunks:
+            vectors.remove(self._connection, chunks)
+        return extent
+
+    def _count_terms(self) -> None:
+        """Write how many more or fewer chunks contain each term, before the transaction ends."""
+        changed = sorted(each for each in self._held.items() if each[1])
+        self._held.clear()
+        self._connection.executemany(
+            "INSERT INTO terms VALUES (?, ?)"
+            " ON CONFLICT (term) DO UPDATE SET chunks = chunks + excluded.chunks",
+            changed,
+        )
+        self._connection.executemany(
+            "DELETE FROM terms WHERE term = ? AND chunks <= 0",
+            [(term,) for term, more in changed if more < 0],
+        )
 
     def _write_passages(self, file: int, pieces: Sequence[chunks.Piece]) -> None:
         found = passages.passages(pieces)

@@ -1,30 +1,48 @@
-"""Hand-made in-memory chunks for the tests of ``engine.search.resident``."""
+"""Hand-made chunks for the tests of the ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy
 from hypothesis import strategies as st
 
-from engine.search.resident.ranking import Found
-from engine.search.resident.segment import ARRAYS, ChunkRow, FileRow, Segment, build
-from engine.search.resident.terms import Terms
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Bools = NDArray[numpy.bool_]
+from engine.search.facts import facts_of, numbers_in
+from engine.search.ranking import Found
+from engine.search.table import Corpus, File, Row, Table, scales_of, table_of
+from engine.search.terms import Terms
 
 DIMENSIONS = 16
 WORDS = ("heron", "trout", "river", "herons", "Ann", "bread", "café", "the")
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk."""
+
+    id: int
+    speaker: str
+    date: str
+    texts: tuple[str, str, str]  # text, heading, about
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file with its chunks, in order."""
+
+    id: int
+    path: str
+    category: str
+    chunks: Sequence[ChunkRow]
+
+
 class FoundRow(NamedTuple):
     """One column of ``Found``."""
 
-    part: int
     place: int
     score: float
     words: float
@@ -47,7 +65,6 @@ def rows(found: Found | None) -> list[FoundRow]:
     return [
         FoundRow(*row)
         for row in zip(
-            found.parts.tolist(),
             found.places.tolist(),
             found.scores.tolist(),
             *found.shares.tolist(),
@@ -89,23 +106,37 @@ def files_of(*contents: Sequence[ChunkRow], category: str = "reference", names: 
     return files
 
 
-def segment_of(*files: FileRow, terms: Terms | None = None, dimensions: int = DIMENSIONS) -> Segment:
-    """A segment of the files, sorted by path."""
-    return build(sorted(files, key=lambda file: file.path), terms or Terms(), dimensions)
-
-
-def all_files(segment: Segment) -> Bools:
-    """A mask that keeps every file."""
-    return numpy.ones(len(segment.files), dtype=bool)
-
-
-def assert_same(one: Segment, other: Segment) -> None:
-    """Assert that two segments have equal arrays of equal types."""
-    for name in ARRAYS:
-        left, right = getattr(one, name), getattr(other, name)
-        assert (left.dtype, left.shape) == (right.dtype, right.shape), name
-        assert numpy.array_equal(left, right), name
-    assert (one.paths, one.categories) == (other.paths, other.categories)
+def table(
+    files: Sequence[FileRow], terms: Terms, among: Collection[str] | None = None
+) -> tuple[Table, Corpus]:
+    """All chunks as an engine loads them, or those of some files, and the statistics of all."""
+    rows: list[Row] = []
+    of_file: dict[int, File] = {}
+    held: Counter[int] = Counter()
+    turns: Counter[tuple[int, int]] = Counter()
+    for file in files:
+        extent = 0
+        for position, one in enumerate(file.chunks):
+            text, heading, about = one.texts
+            facts, _ = facts_of(terms, one.speaker, one.date, heading, about, text)
+            rows.append(Row(one.id, file.id, position, *facts, one.vector))
+            held.update(numbers_in(facts.terms))
+            extent += facts.length
+            turns[file.id, facts.name] += 1
+        names = frozenset(row.name for row in rows if row.file == file.id and row.name)
+        of_file[file.id] = File(file.path, file.category, extent, names)
+    vectors = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.int8).reshape(-1, DIMENSIONS)
+    scales = scales_of(vectors)
+    corpus = Corpus(
+        len(rows),
+        sum(row.length for row in rows),
+        len(of_file),
+        held,
+        frozenset(name for (_, name), count in turns.items() if name and count >= 3),
+        (vectors.astype(numpy.float32) * scales[:, None])[scales > 0],
+    )
+    kept = [row for row in rows if among is None or of_file[row.file].path in among]
+    return table_of(kept, of_file, DIMENSIONS), corpus
 
 
 _TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

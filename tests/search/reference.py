@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from engine.search.resident import bm25, meaning, ranking, relevance
-from engine.search.resident.ranking import Query
-from engine.search.resident.segment import ChunkRow, FileRow, day_of, speaker_of
-from engine.search.resident.terms import Terms
+from engine.search import bm25, meaning, ranking, relevance
+from engine.search.facts import day_of, speaker_of
+from engine.search.ranking import Query
+from engine.search.terms import Terms
+from tests.search.arrays import ChunkRow, FileRow
 
 FADING = ("conversation", "journal")
 
@@ -89,7 +90,7 @@ def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
     counts: Counter[int] = Counter()
     for text, weight in zip(row.texts, (5, 4, 5, 1, 1), strict=False):
         for term in terms.of(text):
-            counts[terms.numbers[term]] += weight
+            counts[term] += weight
     return Row(file.path, file.category, place, row, counts, min(sum(counts.values()), 65_535) / 5)
 
 
@@ -140,7 +141,8 @@ def _file_scores(rows: Sequence[Row], query: Query) -> dict[str, float]:
         for row in rows:
             if row.counts[term]:
                 times[row.path] += min(min(row.counts[term], 255) / 5, 4.0)  # type: ignore[assignment]
-        idf = math.log(1 + (len(files) - len(times) + 0.5) / (len(times) + 0.5))
+        holders = sum(row.counts[term] > 0 for row in rows)
+        idf = math.log(1 + (len(rows) - holders + 0.5) / (holders + 0.5))
         for path, number in times.items():
             floor = bm25.FILE_K1 * (1 - bm25.FILE_B + bm25.FILE_B * lengths[path] / mean)
             scores[path] += idf * number / (number + floor)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy
 import pytest
+from engine.search.resident import image
 from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database, vectors
 from engine.search.embeddings import as_slow
 from engine.search.maintenance import LOCK_NAME
-from engine.search.resident import image
 from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open

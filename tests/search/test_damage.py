@@ -11,10 +11,10 @@ from pathlib import Path
 
 import apsw
 import pytest
+from engine.search.resident import image, resident
 
 from engine.search import database
 from engine.search.index import SearchIndex
-from engine.search.resident import image, resident
 from engine.search.results import SearchResult
 from engine.settings.model import SearchSettings
 from engine.store.files import Files

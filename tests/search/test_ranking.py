@@ -1,79 +1,54 @@
-"""The ranking follows its rules, however the chunks are laid out in memory."""
+"""The ranking follows its rules."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from unittest import mock
 
 import numpy
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.search.resident import bm25, largest, ranking
-from engine.search.resident.meaning import Meaning
-from engine.search.resident.ranking import SHARES, Query
-from engine.search.resident.resident import _sample
-from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
-from engine.search.resident.terms import Terms
+from engine.search import bm25, ranking
+from engine.search.facts import facts_of
+from engine.search.ranking import SHARES, Query
+from engine.search.table import Corpus, Row, Table, table_of
+from engine.search.terms import Terms
 from tests.cases import each_case
 from tests.search import reference
-from tests.search.arrays import DIMENSIONS, WORDS, FoundRow, chunk, corpora, files_of, rows
-from tests.search.reference import FADING, Row
+from tests.search.arrays import DIMENSIONS, WORDS, FileRow, FoundRow, chunk, corpora, files_of, rows, table
+from tests.search.reference import FADING
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Files in several segments, some of them removed."""
+    """Files that are ranked whole."""
 
     terms: Terms
-    segments: tuple[Segment, ...]
-    removed: frozenset[tuple[int, str]] = frozenset()
-    """Segment number and path of each removed file."""
+    files: tuple[FileRow, ...]
+
+    def table(self, among: Collection[str] | None = None) -> tuple[Table, Corpus]:
+        """The chunks of some files, and the statistics of all."""
+        return table(self.files, self.terms, among)
 
     def rank(
-        self,
-        asked: Query,
-        among: Collection[str] | None = None,
-        used: Mapping[str, int] | None = None,
+        self, asked: Query, among: Collection[str] | None = None, used: Mapping[str, int] | None = None
     ) -> list[FoundRow]:
         """Rank as a search does."""
-        parts = [self._part(number, among, used or {}) for number in range(len(self.segments))]
-        return rows(ranking.rank(parts, _sample(self.segments, [part.alive for part in parts]), asked))
-
-    def _part(self, number: int, among: Collection[str] | None, used: Mapping[str, int]) -> Part:
-        segment = self.segments[number]
-        files = numpy.array([(number, path) not in self.removed for path in segment.paths], dtype=bool)
-        alive = None if files.all() else files[segment.owners]
-        allowed = alive
-        if among is not None:
-            chosen = numpy.array([path in among for path in segment.paths], dtype=bool)
-            allowed = (files & chosen)[segment.owners]
-        return Part(
-            segment,
-            alive,
-            allowed,
-            numpy.array([category in FADING for category in segment.categories], dtype=bool),
-            numpy.array([used.get(path, 0) for path in segment.paths], dtype=numpy.float32),
-        )
+        chunks, corpus = self.table(among)
+        return rows(ranking.rank(chunks, corpus, asked, used))
 
     def in_order(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
-        """Path and chunk of each row, in the order of search results."""
-        names = [
-            (segment.paths[segment.owners[one.place]], int(segment.chunks[one.place]))
-            for one in found
-            for segment in [self.segments[one.part]]
-        ]
-        order = sorted(range(len(found)), key=lambda at: (-round(found[at].score, 6), names[at]))
-        return [names[at] for at in order]
+        """Path and chunk of each row."""
+        chunks, _ = self.table()
+        return [(chunks.files[chunks.owners[one.place]].path, int(chunks.chunks[one.place])) for one in found]
 
 
 def memory_of(*files: FileRow) -> Memory:
-    """All files in one segment."""
-    terms = Terms()
-    return Memory(terms, (build(sorted(files, key=lambda file: file.path), terms, DIMENSIONS),))
+    """A memory of some files."""
+    return Memory(Terms(), files)
 
 
 def query(
@@ -89,7 +64,7 @@ def query(
     with_ranks: bool = False,
 ) -> Query:
     """Build a ``Query`` from words."""
-    numbers = [memory.terms.numbers[place] for place in dict.fromkeys(memory.terms.of(words))]
+    numbers = list(dict.fromkeys(memory.terms.of(words)))
     asked = None
     if vector is not None:
         asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
@@ -104,7 +79,7 @@ def query(
         spans,
         today.toordinal(),
         half_life,
-        with_ranks,
+        with_ranks=with_ranks,
         key_terms=dict.fromkeys(numbers, 1.0),
     )
 
@@ -112,34 +87,14 @@ def query(
 def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]:
     """The rows found, by chunk id."""
     found = memory.rank(asked, **among)  # type: ignore[arg-type]
-    return {int(memory.segments[one.part].chunks[one.place]): one for one in found}
+    chunks, _ = memory.table(**among)  # type: ignore[arg-type]
+    return {int(chunks.chunks[one.place]): one for one in found}
 
 
 # Against the reference
 
 HALF = settings(max_examples=settings().max_examples // 2)
 """Fewer examples than usual, because each is a whole memory."""
-
-
-@st.composite
-def memories(draw: st.DrawFn) -> tuple[Memory, list[FileRow]]:
-    """A memory of one to four segments with some removed files, and the files that are not removed."""
-    corpus = draw(corpora())
-    terms = Terms()
-    parts: list[list[FileRow]] = [[] for _ in range(draw(st.integers(1, 4)))]
-    removed = set()
-    for file in corpus:
-        parts[draw(st.integers(0, len(parts) - 1))].append(file)
-    for number, part in enumerate(parts):
-        for file in draw(corpora(most=3)):
-            # Its chunks have their own ids; a live file with the same path may be in another segment.
-            if file.path not in {each.path for each in part}:
-                chunks = [chunk(*row.texts[:1], id=1000 + row.id) for row in file.chunks]
-                part.append(FileRow(1000 + file.id, file.path, file.category, chunks))
-                removed.add((number, file.path))
-        part.sort(key=lambda file: file.path)
-    segments = tuple(build(part, terms, DIMENSIONS) for part in parts)
-    return Memory(terms, segments, frozenset(removed)), corpus
 
 
 _QUERIES = st.lists(st.sampled_from([*WORDS, "absent", "Bob"]), max_size=4).map(" ".join)
@@ -153,16 +108,16 @@ _DAYS = st.lists(
 
 
 @HALF
-@given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
+@given(corpora(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_agree_with_the_reference(
-    memory_and_files: tuple[Memory, list[FileRow]],
+    corpus: list[FileRow],
     words: str,
     vector: list[int] | None,
     days: list[tuple[date, date]],
     half_life: float,
     data: st.DataObject,
 ) -> None:
-    memory, corpus = memory_and_files
+    memory = memory_of(*corpus)
     asked = query(memory, words, vector=vector, days=days, half_life=half_life)
     paths = [file.path for file in corpus]
     among = data.draw(st.one_of(st.none(), st.sets(st.sampled_from(paths)))) if paths else None
@@ -170,8 +125,9 @@ def test_the_arrays_agree_with_the_reference(
     expected = reference.rank(corpus, asked, memory.terms, among=among, used=used)
     assume(_is_clear(corpus, asked))
     found = memory.rank(asked, among, used)
-    by_row = {int(memory.segments[one.part].chunks[one.place]): one for one in found}
-    wanted: dict[int, Row] = {row.chunk.id: row for row in expected}
+    chunks, _ = memory.table(among)
+    by_row = {int(chunks.chunks[one.place]): one for one in found}
+    wanted: dict[int, reference.Row] = {row.chunk.id: row for row in expected}
     for number in by_row.keys() ^ wanted.keys():  # Only rounding may add or drop a chunk.
         other = wanted.get(number)
         assert (other.total if other else by_row[number].score) < 1e-5
@@ -201,78 +157,14 @@ def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
 
 
 @HALF
-@given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
-def test_the_layout_in_segments_does_not_affect_the_ranking(
-    memory_and_files: tuple[Memory, list[FileRow]],
-    words: str,
-    vector: list[int] | None,
-    limit: int,
-    pool: int,
-) -> None:
-    memory, corpus = memory_and_files
-    whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
-    asked = query(memory, words, vector=vector, limit=limit, with_ranks=True)
-    with mock.patch.object(ranking, "POOL", pool), mock.patch.object(largest, "_WIDTH", 4):
-        found, expected = memory.rank(asked), whole.rank(asked)
-        assert memory.in_order(found) == whole.in_order(expected)
-    for one, other in zip(*(sorted(each, key=_values) for each in (found, expected)), strict=True):
-        assert _values(one) == _values(other)  # Bit by bit.
-
-
-def _values(one: FoundRow) -> tuple[float, ...]:
-    shares = (getattr(one, name) for name in SHARES)
-    return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
-
-
-@HALF
-@given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
+@given(corpora(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_fewer_results_are_the_first_of_more(
-    memory_and_files: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
+    corpus: list[FileRow], words: str, vector: list[int] | None, limit: int
 ) -> None:
-    memory, _ = memory_and_files
+    memory = memory_of(*corpus)
     few = memory.rank(query(memory, words, vector=vector, limit=limit))
     many = memory.rank(query(memory, words, vector=vector, limit=500))
-    assert few == many[: len(few)]
-    assert len(few) >= min(limit, len(many))
-    # There are more than the limit only if the last ones are tied.
-    assert len({round(one.score, 6) for one in few[limit - 1 :]}) <= 1
-
-
-def test_many_segments_with_removed_files_rank_as_one_collection() -> None:
-    rng = numpy.random.default_rng(5)
-    terms = Terms()
-    corpus, parts, removed = [], [], set()
-    for number in range(6):
-        part = []
-        for name in range(40):
-            chunks = [
-                chunk(
-                    " ".join(rng.choice(WORDS, size=rng.integers(1, 30))),
-                    id=1000 * number + 10 * name + place,
-                    vector=rng.integers(-127, 128, DIMENSIONS).tolist(),
-                    date="2026-01-05",
-                )
-                for place in range(int(rng.integers(1, 9)))
-            ]
-            file = FileRow(1000 * number + name, f"{name:02}/{number}", "journal", chunks)
-            part.append(file)
-            if rng.random() < 0.3:
-                removed.add((number, file.path))
-            else:
-                corpus.append(file)
-        parts.append(part)
-    memory = Memory(terms, tuple(build(part, terms, DIMENSIONS) for part in parts), frozenset(removed))
-    corpus.sort(key=lambda file: file.path)
-    whole = Memory(terms, (build(corpus, terms, DIMENSIONS),))
-    assert sum(map(len, memory.segments)) > ranking.POOL > 100
-    for words in ("heron", "heron trout", "the café bread Ann", ""):
-        for limit in (1, 10, 400):
-            asked = query(memory, words, vector=rng.normal(size=DIMENSIONS).tolist(), limit=limit)
-            found, expected = memory.rank(asked), whole.rank(asked)
-            assert memory.in_order(found) == whole.in_order(expected)
-            assert sorted(map(_values, found)) == sorted(map(_values, expected))
-        expected_rows = reference.rank(corpus, asked, terms)
-        assert [row.chunk.id for row in expected_rows[:50]] == [row for _, row in memory.in_order(found)[:50]]
+    assert few == many[:limit]
 
 
 # Words
@@ -282,9 +174,7 @@ def test_word_scores_are_bm25() -> None:
     memory = memory_of(
         *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
     )
-    (found,) = bm25.scores_of(
-        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").key_terms
-    )
+    found = bm25.scores_of(*memory.table(), query(memory, "heron trout absent").key_terms)
     # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
     heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
     short, long = (bm25.K1 * (1 - bm25.B + bm25.B * words / 3.75) for words in (2, 12))
@@ -295,17 +185,8 @@ def test_word_scores_are_bm25() -> None:
 
 def test_words_of_headings_and_extra_terms_count_by_their_weights() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
-    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").key_terms)
+    found = bm25.scores_of(*memory.table(), query(memory, "heron").key_terms)
     assert found[0] == found[2] > found[1] > 0
-
-
-def test_removed_files_do_not_count() -> None:
-    terms = Terms()
-    files = files_of([chunk("heron trout")], [chunk("heron " * 50)], [chunk("bread")])
-    whole = Memory(terms, (build(files, terms, 0),), frozenset({(0, "b")}))
-    left = Memory(terms, (build([files[0], files[2]], terms, 0),))
-    asked = query(whole, "heron trout")
-    assert [_values(one) for one in whole.rank(asked)] == [_values(one) for one in left.rank(asked)]
 
 
 @pytest.mark.parametrize("words", ["", "absent", "ABSENT nowhere"])
@@ -340,40 +221,6 @@ def test_the_weights_of_the_query_scale_the_shares() -> None:
     for number, one in other.items():
         assert one.words == pytest.approx(whole[number].words / 2)
         assert one.meaning == pytest.approx(whole[number].meaning / 4)
-
-
-@each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
-def test_the_rough_similarity_compares_signs(dimensions: int) -> None:
-    rng = numpy.random.default_rng(dimensions)
-    vectors = rng.integers(-127, 128, (200, dimensions))
-    rows = [chunk("x") for _ in vectors]
-    packed = [
-        type(row)(row.id, "", "", row.texts, vector.astype(numpy.int8).tobytes())
-        for row, vector in zip(rows, vectors, strict=True)
-    ]
-    segment = build([FileRow(1, "a", "reference", packed)], Terms(), dimensions)
-    asked = rng.normal(size=dimensions).astype(numpy.float32)
-    asked /= numpy.linalg.norm(asked)
-    sample = vectors[:50].astype(numpy.float32) / numpy.linalg.norm(vectors[:50], axis=1, keepdims=True)
-    meaning = Meaning(asked, 0.8, sample.astype(numpy.float32))
-    differing = ((vectors > 0) != (asked > 0)).sum(axis=1)
-    expected = meaning.of(numpy.cos(numpy.pi * differing / dimensions).astype(numpy.float32))
-    assert numpy.allclose(meaning.roughly(segment), expected, atol=1e-6)
-    exact = vectors @ asked / numpy.linalg.norm(vectors, axis=1)
-    everywhere = meaning.cosines(segment, numpy.arange(200))
-    assert numpy.allclose(everywhere, exact, atol=1e-5)
-    for places in ([3], [199, 0, 3], list(range(50, 0, -1))):
-        assert numpy.array_equal(meaning.cosines(segment, numpy.array(places)), everywhere[places])
-
-
-def test_a_chunk_without_a_vector_has_no_rough_similarity() -> None:
-    segment = memory_of(*files_of([chunk("x"), chunk("x", vector=[1, 1])])).segments[0]
-    asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
-    asked[:2] = numpy.sqrt(0.5)
-    sample = numpy.array([[0.0] * 15 + [1.0], [1.0] + [0.0] * 15], dtype=numpy.float32) - 0.5
-    rough = Meaning(asked, 0.8, sample).roughly(segment)
-    assert rough[0] == 0
-    assert rough[1] > 0
 
 
 def test_chunks_without_a_vector_are_ranked_by_their_words() -> None:
@@ -464,8 +311,6 @@ def test_the_name_of_a_speaker_weighs_less_than_the_other_words() -> None:
     memory = memory_of(*files_of([*turns, chunk("a heron", speaker="user Ann")]))
     found = scores(memory, query(memory, "ann heron"))
     assert found[4].words > 2 * found[1].words > 0
-    emptied = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
-    assert emptied.rank(query(emptied, "ann heron")) == []
 
 
 def test_chunks_of_the_queried_days_are_boosted() -> None:
@@ -524,8 +369,7 @@ def test_undated_text_has_no_recency_penalty() -> None:
 def test_past_use_boosts_up_to_a_maximum(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})
-    (segment,) = memory.segments
-    is_first = segment.paths[segment.owners[first.place]] == "b"
+    is_first = memory.in_order([first])[0][0] == "b"
     one, other = (first, second) if is_first else (second, first)
     assert one.use == pytest.approx(gain * (one.words + one.session), abs=1e-6)
     assert other.use == 0
@@ -565,26 +409,11 @@ def test_chunks_without_a_vector_have_no_vector_rank() -> None:
     assert {number: one.vector_rank for number, one in found.items()} == {1: 1, 2: None, 3: 2, 4: None}
 
 
-@pytest.mark.parametrize(
-    "row",
-    [chunk("heron bread bread", speaker="user Caroline"), chunk("heron bread bread", date="2026-02-16")],
-    ids=["speaker", "date"],
-)
-def test_speaker_and_date_count_in_the_preselection(row: ChunkRow) -> None:
-    turns = [row, *[chunk("owl", speaker=row.speaker)] * 2]
-    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, turns))
-    day = date(2026, 2, 16)
-    asked = query(memory, "heron caroline", limit=1, days=[(day, day)])
-    with mock.patch.object(ranking, "POOL", 2):
-        (best,) = memory.rank(asked)
-    assert memory.in_order([best]) == [("j", 10)]
-
-
 def test_scores_that_differ_only_by_rounding_are_tied() -> None:
     older = files_of([chunk("heron", date="2026-02-15")], category="journal")
     newer = files_of([chunk("heron", date="2026-02-18", id=9)], category="journal", names="b")
     memory = memory_of(*older, *newer)
-    asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e6, limit=1)
+    asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e6)
     found = memory.rank(asked)
     assert len(found) == 2
     assert found[0].recency != found[1].recency
@@ -599,27 +428,6 @@ def test_ranks_count_only_the_allowed_files() -> None:
 
 
 @given(
-    st.integers(0, 2**32),
-    st.integers(1, 5000),
-    st.integers(1, 70),
-    st.sampled_from([1, 3, 1000, 10**6]),
-    st.floats(0, 1),
-)
-def test_the_largest_values_are_those_found_by_sorting(
-    seed: int, size: int, count: int, kinds: int, empty: float
-) -> None:
-    rng = numpy.random.default_rng(seed)
-    total = (rng.integers(0, kinds, size) / kinds).astype(numpy.float32)
-    total[rng.random(size) < empty] = 0
-    if seed % 3 == 0:
-        total = numpy.sort(total)  # All the best values are in one group.
-    found = largest._largest(total, count)
-    least = sorted(total.tolist(), reverse=True)[count - 1] if size > count else 0.0
-    expected = [place for place, value in enumerate(total.tolist()) if value > 0 and value >= least]
-    assert found.tolist() == expected
-
-
-@given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40),
 )
 def test_the_best_chunks_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None:
@@ -631,11 +439,34 @@ def test_the_best_chunks_of_each_file_are_averaged(rows: list[tuple[int, int]]) 
         assert value == pytest.approx(sum(best) / 3)
 
 
-def test_ties_are_ordered_by_path_and_line_in_any_segment() -> None:
-    terms = Terms()
-    files = files_of(*[[chunk("heron", vector=[3, 4])] * 2] * 9)
-    segments = tuple(build([file], terms, DIMENSIONS) for file in reversed(files))
-    memory = Memory(terms, (*segments, build([], terms, DIMENSIONS)))
+def test_ties_are_ordered_by_path_and_line() -> None:
+    memory = memory_of(*reversed(files_of(*[[chunk("heron", vector=[3, 4])] * 2] * 9)))
     found = memory.rank(query(memory, "heron", vector=[1, 0], limit=5))
-    assert len(found) == 18
-    assert memory.in_order(found)[:5] == [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]
+    assert memory.in_order(found) == [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]
+
+
+def test_a_neighbour_that_is_not_ranked_is_no_neighbour() -> None:
+    (file,) = files_of([chunk("heron"), chunk("bread"), chunk("heron"), chunk("bread")])
+    terms = Terms()
+    whole, corpus = table([file], terms)
+    there = [0, 3]
+    rows = [
+        Row(*(int(each[at]) for each in (whole.chunks, whole.owners, whole.positions)), *facts, b"")
+        for at, facts in enumerate(
+            facts_of(terms, row.speaker, row.date, "", "", row.texts[0])[0] for row in file.chunks
+        )
+        if at in there
+    ]
+    found = ranking.rank(table_of(rows, {0: whole.files[0]}, 0), corpus, query(memory_of(file), "heron"))
+    assert found is not None
+    around = found.shares[SHARES.index("neighbours")]
+    assert around.max() == pytest.approx(ranking.NEIGHBOURS[2] * found.shares[0].max())
+
+
+def test_the_merge_of_two_lists_is_the_weighted_mean_of_both() -> None:
+    rows = [chunk("heron", vector=[3, 4]), chunk("bread", vector=[4, 3]), chunk("trout", vector=[-1, 0])]
+    memory = memory_of(*files_of(*[[row] for row in rows]))
+    asked = replace(query(memory, "heron", vector=[1, 0], weights=(0.4, 0.6)), by_lists=True)
+    assert [one.score for one in memory.rank(asked)] == pytest.approx([0.4 + 0.6 * 0.6, 0.6 * 0.8])
+    by_words = replace(query(memory, "heron", weights=(0.4, 0.6)), by_lists=True)
+    assert [one.score for one in memory.rank(by_words)] == [1.0]

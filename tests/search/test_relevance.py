@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from engine.search.resident.ranking import rank
-from engine.search.resident.relevance import (
+from engine.search.relevance import (
     ALONE,
     CONTEXT,
     CONTEXT_TERMS,
@@ -19,13 +18,8 @@ from engine.search.resident.relevance import (
     relevance,
     shares,
 )
-from engine.search.resident.segment import Part
-from tests.search.arrays import chunk, files_of, rows
+from tests.search.arrays import chunk, files_of
 from tests.search.test_ranking import Memory, memory_of, query
-
-
-def parts_of(memory: Memory) -> list[Part]:
-    return [Part(segment, None, None) for segment in memory.segments]
 
 
 def terms(memory: Memory, words: str) -> list[int]:
@@ -34,9 +28,8 @@ def terms(memory: Memory, words: str) -> list[int]:
 
 def word_shares(memory: Memory, words: str) -> list[float]:
     """The share of the words that each chunk contains."""
-    everywhere = [numpy.arange(len(segment)) for segment in memory.segments]
-    found = shares(parts_of(memory), dict.fromkeys(terms(memory, words), 1.0), everywhere)
-    return [float(each) for part in found for each in part]
+    found: list[float] = shares(*memory.table(), dict.fromkeys(terms(memory, words), 1.0)).tolist()
+    return found
 
 
 def memory(*texts: str) -> Memory:
@@ -82,13 +75,14 @@ def test_words_and_vectors_count_equally_and_a_vector_alone_less() -> None:
 def test_the_context_counts_less_than_the_query_and_more_for_a_vague_query() -> None:
     texts = ("heron", "trout", "river", "bread", "Ann", *["the"] * 40)
     corpus = memory_of(*files_of([chunk(text) for text in texts]))
+    _, statistics = corpus.table()
     known = [term for word in ("trout", "bread") for term in terms(corpus, word)]
     query_terms = terms(corpus, "heron river Ann")
-    rich = context_weights(parts_of(corpus), query_terms, known)
-    poor = context_weights(parts_of(corpus), query_terms[:1], known)
-    nothing = context_weights(parts_of(corpus), [], known)
+    rich = context_weights(statistics, query_terms, known)
+    poor = context_weights(statistics, query_terms[:1], known)
+    nothing = context_weights(statistics, [], known)
     assert 0 < max(rich.values()) < max(poor.values()) <= max(nothing.values()) <= 1.0
-    rarity = Rarity(parts_of(corpus))
+    rarity = Rarity(statistics)
     total = sum(map(rarity.of, query_terms))
     assert sum(weight * rarity.of(term) for term, weight in rich.items()) == pytest.approx(CONTEXT * total)
     assert total > SAID_ENOUGH
@@ -97,12 +91,13 @@ def test_the_context_counts_less_than_the_query_and_more_for_a_vague_query() -> 
 def test_the_rarest_known_words_of_the_context_count() -> None:
     words = [f"w{number}" for number in range(30)]
     corpus = memory_of(*files_of([chunk(" ".join(words[number:])) for number in range(30)]))
+    _, statistics = corpus.table()
     context = [term for word in (*words, "unknown") for term in terms(corpus, word)]
-    chosen = context_weights(parts_of(corpus), terms(corpus, "w0"), context)
+    chosen = context_weights(statistics, terms(corpus, "w0"), context)
     assert len(chosen) == CONTEXT_TERMS
-    rarity = Rarity(parts_of(corpus))
+    rarity = Rarity(statistics)
     least = min(map(rarity.of, chosen))
-    left = [term for term in context if term not in chosen and rarity.holders(term)]
+    left = [term for term in context if term not in chosen and statistics.holders(term)]
     assert all(rarity.of(term) <= least for term in left if term not in terms(corpus, "w0"))
 
 
@@ -111,11 +106,9 @@ def test_context_decides_between_tied_chunks() -> None:
 
     def best(context: Sequence[int]) -> str:
         asked = query(corpus, "heron")
-        parts = parts_of(corpus)
-        about = context_weights(parts, list(asked.terms), context)
+        about = context_weights(corpus.table()[1], list(asked.terms), context)
         asked = replace(asked, context=about, key_terms={**asked.key_terms, **about})
-        found = rows(rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), asked))
-        return corpus.in_order(found)[0][0]
+        return corpus.in_order(corpus.rank(asked))[0][0]
 
     assert best(terms(corpus, "river")) == "a"
     assert best(terms(corpus, "bread")) == "b"

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search import schema
-from engine.search.resident import terms
-from engine.search.resident.terms import Terms
+from engine.search import schema, terms
 from engine.search.scripts import searchable
+from engine.search.terms import Terms
 from tests.cases import each_case
 
 _TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
@@ -106,7 +105,7 @@ def test_evicted_runs_are_tokenized_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_term_has_the_same_number_in_every_process() -> None:
     text = "The migrations of café 日本語 and 2026"
     program = (
-        "from engine.search.resident.terms import Terms\n"
+        "from engine.search.terms import Terms\n"
         f"terms = Terms()\nterms.of('other words first')\nplaces = terms.of({text!r})\n"
         "print([terms.numbers[place] for place in places])"
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.search.query import literal_terms
-from engine.search.resident.wording import wording
 from engine.search.talk import is_order, telling
+from engine.search.wording import wording
 from tests.cases import each_case
 
 

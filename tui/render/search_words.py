@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import apsw
-
 from engine.search import matches
 from engine.search.query import literal_terms
 
@@ -16,7 +14,7 @@ class Words:
 
     def __init__(self, query: str) -> None:
         self.terms = literal_terms(query)
-        self._finder = matches.Finder(self.terms, matches.stemmer(apsw.Connection(":memory:")))
+        self._finder = matches.Finder(self.terms, matches.stemmer())
 
     def spans(self, text: str) -> Spans:
         """The spans of the words in a text."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from hashlib import blake2b
 from itertools import chain
 from typing import cast
@@ -23,17 +22,15 @@ class Terms:
     """Tokenizes texts into terms. Not thread-safe.
 
     Each distinct run of characters is tokenized only once, so tokenizing a text mostly takes dictionary
-    lookups. ``numbers`` contains the number of each term seen so far, which is the same in every process.
+    lookups. A term's number is the same in every process, and two terms hardly ever have the same.
     """
 
     def __init__(self) -> None:
         self._tokenizer = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
         self._runs: dict[str, tuple[int, ...]] = {}
-        self._terms: dict[str, int] = {}
-        self.numbers = array("Q")
 
     def of(self, text: str) -> list[int]:
-        """The terms of a text in order, with repeats, each as an index into ``numbers``."""
+        """The numbers of a text's terms in order, with repeats, 32 bits each."""
         runs = _RUN.findall(text)
         known = self._runs
         try:
@@ -47,7 +44,7 @@ class Terms:
             return list(chain.from_iterable(map(known.__getitem__, runs)))
 
     def of_query(self, word: str) -> list[int]:
-        """The terms to look up for a word of a query."""
+        """The numbers of the terms to look up for a word of a query."""
         return list(self._tokenize(word, asked=True))
 
     def _tokenize(self, run: str, *, asked: bool = False) -> tuple[int, ...]:
@@ -57,12 +54,9 @@ class Terms:
             None,
             include_colocated=False,
         )
-        return tuple(self._place(term) for _, _, term in cast("list[tuple[int, int, str]]", found))
+        return tuple(number_of(term) for _, _, term in cast("list[tuple[int, int, str]]", found))
 
-    def _place(self, term: str) -> int:
-        place = self._terms.get(term)
-        if place is None:
-            place = self._terms[term] = len(self.numbers)
-            digest = blake2b(term.encode("utf-8", "replace"), digest_size=8).digest()
-            self.numbers.append(int.from_bytes(digest, "little"))
-        return place
+
+def number_of(term: str) -> int:
+    """The number of a term."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=4).digest(), "little")

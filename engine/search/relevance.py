@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 if TYPE_CHECKING:
-    from engine.search.resident.segment import Floats, Part
+    from engine.search.table import Corpus, Floats, Table
 
 PRIOR = 100
 """Virtual chunks without any of the words, because rarity cannot be estimated from a few chunks."""
@@ -34,57 +34,45 @@ SAID_ENOUGH = 2.0
 class Rarity:
     """The rarity of words, by how few chunks contain them."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = parts
-        alive = (len(part.segment) if part.alive is None else int(part.alive.sum()) for part in parts)
-        self._count = PRIOR + sum(alive)
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._count = PRIOR + corpus.chunks
         self._rarest = math.log1p((self._count - 0.5) / 1.5)
-
-    def holders(self, term: int) -> int:
-        """The number of chunks that contain a word."""
-        return sum(part.holders(term) for part in self._parts)
 
     def of(self, term: int) -> float:
         """From 0, for a word in every chunk, to 1, for a word in at most one chunk."""
-        held = self.holders(term)
+        held = self._corpus.holders(term)
         return min(1.0, math.log1p((self._count - held + 0.5) / (held + 0.5)) / self._rarest)
 
 
-def context_weights(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
+def context_weights(corpus: Corpus, terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
     """The words from the context that count, with their weights; the query's own words have weight 1.
 
     Words are distinct term numbers.
     """
-    if not context:
-        return {}
-    rarity = Rarity(parts)
+    rarity = Rarity(corpus)
     own = frozenset(terms)
-    known = [(rarity.of(term), term) for term in context if term not in own and rarity.holders(term)]
+    known = [(rarity.of(term), term) for term in context if term not in own and corpus.holders(term)]
     chosen = sorted(known, key=lambda each: -each[0])[:CONTEXT_TERMS]
     own_total, added = sum(map(rarity.of, terms)), sum(value for value, _ in chosen)
     weight = min(1.0, max(CONTEXT * own_total, SAID_ENOUGH - own_total) / added) if added else 0.0
     return {term: weight for _, term in chosen}
 
 
-def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[Any]) -> list[Floats]:
-    """The share of a query's words, weighted by rarity, that some chunks contain; float32, for each part.
+def shares(table: Table, corpus: Corpus, terms: Mapping[int, float]) -> Floats:
+    """The share of a query's words, weighted by rarity, that each chunk contains, float32 ``[N]``.
 
-    For each part, ``places`` are the chunks' places, ascending; ``terms`` maps the words to their weights.
+    ``terms`` maps the words to their weights.
     """
-    rarity = Rarity(parts)
-    held = [numpy.zeros(len(each), dtype=numpy.float32) for each in places]
+    rarity = Rarity(corpus)
+    held = numpy.zeros(len(table), dtype=numpy.float32)
     total = 0.0
     for term, given in terms.items():
         weight = given * rarity.of(term)
         total += weight
-        for part, there, sums in zip(parts, places, held, strict=True):
-            first, last = part.span(term)
-            if first < last and len(there):
-                holders = part.segment.postings[first:last]
-                at = numpy.searchsorted(holders, there)
-                sums += numpy.float32(weight) * (holders.take(at, mode="clip") == there)
+        held[table.postings(term)[0]] += numpy.float32(weight)
     # A query of common words alone counts as having at least one rare word.
-    return [sums / numpy.float32(max(total, 1.0)) for sums in held]
+    return held / numpy.float32(max(total, 1.0))
 
 
 def relevance(held: Floats, cosines: Floats | None) -> Any:

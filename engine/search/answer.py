@@ -1,0 +1,167 @@
+"""Answers a query: an engine names candidates, the ranking orders them (spec 7.1, 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from engine.search import ranking
+from engine.search.dates import days_in
+from engine.search.described import Chosen, describe
+from engine.search.engines import Scope, Word
+from engine.search.query import literal_terms
+from engine.search.ranking import BY_FILE, SHARES, Found, Query
+from engine.search.relevance import context_weights
+from engine.search.results import SearchResult, Share
+from engine.search.scripts import searchable
+from engine.search.talk import telling
+from engine.search.worth import CHARACTERS_PER_TOKEN, Offers, in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engine.search.engines import Engine
+    from engine.search.request import Request
+    from engine.search.table import Corpus, Floats, Table
+    from engine.settings.model import SearchSettings
+
+BY_WORDS, BY_MEANING = 600, 400
+"""Numbers of candidates. An index with no more chunks than both together is ranked whole."""
+LEADERS = 128
+"""So many of the first candidates by words, and by meaning, bring their neighbours."""
+
+_LEAST_SHARE = 0.0005
+
+
+def answer(
+    engine: Engine,
+    numbers_of: Callable[[str], Sequence[int]],
+    request: Request,
+    vector: Floats | None,
+    settings: SearchSettings,
+    references: Mapping[str, int],
+) -> list[SearchResult]:
+    """The best chunks, best first; scores are relative to the best one.
+
+    Args:
+        numbers_of: The term numbers of a word.
+        vector: The query's unit vector, float32 ``[D]``, from the index's model; ``None`` to search by words
+            alone.
+        references: The number of useful references by path.
+
+    Raises:
+        apsw.Error: The index is damaged.
+    """
+    by_lists = settings.ranking == "spec"
+    asked = {word: numbers_of(word) for word in request.terms}
+    around = literal_terms(request.context) if request.context and not by_lists else ()
+    beside = {word: numbers_of(word) for word in telling(around) if word not in asked}
+    terms = _distinct(asked, asked)
+    corpus = engine.corpus(_distinct(asked | beside, asked | beside), with_sample=vector is not None)
+    key_terms = _distinct(asked, telling(request.terms))
+    weights = context_weights(corpus, key_terms, _distinct(beside, beside))
+    words, meaning = settings.weights
+    query = Query(
+        terms=terms,
+        vector=vector,
+        limit=request.limit,
+        words=words,
+        meaning=meaning,
+        days=[
+            (each.first.toordinal(), each.last.toordinal()) for each in days_in(request.query, request.today)
+        ],
+        today=request.today.toordinal(),
+        half_life=settings.half_life_days,
+        by_lists=by_lists,
+        with_ranks=request.in_full,
+        context=weights,
+        key_terms={**dict.fromkeys(key_terms, 1.0), **weights},
+    )
+    counted = {word: numbers for word, numbers in beside.items() if not weights.keys().isdisjoint(numbers)}
+    scope = Scope(request.category, request.exclude)
+    table = _candidates(engine, corpus, _words(corpus, asked | counted), query, scope)
+    found = ranking.rank(table, corpus, query, references)
+    if found is None:
+        return []
+    order = numpy.arange(len(found))
+    if request.room is not None:
+        order = numpy.array(in_order(_offers(found, table, request.room.own), request.room))
+    chosen = _chosen(found, table, order, by_lists=by_lists)
+    return describe(engine, chosen, request.terms, BY_WORDS, in_full=request.in_full)
+
+
+def _distinct(numbers: Mapping[str, Sequence[int]], words: Sequence[str] | Mapping[str, object]) -> list[int]:
+    return list(dict.fromkeys(number for word in words for number in numbers[word]))
+
+
+def _words(corpus: Corpus, asked: Mapping[str, Sequence[int]]) -> list[Word]:
+    """The words that are in some chunk, with a bound to the number of chunks."""
+    found = [
+        Word(searchable(word, asked=True), min(map(corpus.holders, numbers), default=0))
+        for word, numbers in asked.items()
+    ]
+    return [word for word in found if word.held]
+
+
+def _candidates(engine: Engine, corpus: Corpus, words: Sequence[Word], query: Query, scope: Scope) -> Table:
+    leaders: list[int] = []
+    if corpus.chunks <= BY_WORDS + BY_MEANING:
+        chunks = engine.all()
+    else:
+        chunks = engine.by_words(words, BY_WORDS, scope)
+        leaders = chunks[:LEADERS]
+        if query.vector is not None and len(corpus.sample):
+            near = engine.by_vector(query.vector, BY_MEANING, scope, corpus.sample)
+            leaders = [*leaders, *near[:LEADERS]]
+            chunks = [*chunks, *near]
+    return engine.table(chunks, leaders, [term for term in query.terms if term in corpus.speakers], scope)
+
+
+def _offers(found: Found, table: Table, own: str) -> Offers:
+    best = found.scores[0]
+    return Offers(
+        files=table.owners[found.places],
+        own=next((place for place, file in enumerate(table.files) if file.path == own), -1),
+        scores=found.scores / best,
+        by_file=found.shares[BY_FILE] / best,
+        relevance=found.relevance,
+        kinds=table.kinds[found.places],
+        tokens=table.sizes[found.places] // CHARACTERS_PER_TOKEN,
+    )
+
+
+def _chosen(found: Found, table: Table, order: NDArray[Any], *, by_lists: bool) -> list[Chosen]:
+    best = 1.0 if by_lists else float(found.scores[0])
+    places = order.tolist()
+    files = [table.files[owner] for owner in table.owners[found.places[order]].tolist()]
+    return list(
+        map(
+            Chosen,
+            table.chunks[found.places[order]].tolist(),
+            [(file.path, file.category) for file in files],
+            (found.scores[order] / best).tolist(),
+            [found.lexical_ranks[place] for place in places],
+            [found.vector_ranks[place] for place in places],
+            [None] * len(places) if found.cosines is None else found.cosines[order].tolist(),
+            _shares(found.shares[:, order] / best),
+            [None] * len(places) if by_lists else found.relevance[order].tolist(),
+        )
+    )
+
+
+def _shares(parts: NDArray[Any]) -> Iterator[tuple[Share, ...]]:
+    """The parts of each score, largest first, without negligible ones.
+
+    ``parts`` are relative to the best score, float ``[8, N]``, in the order of ``SHARES``.
+    """
+    parts = numpy.where(numpy.abs(parts) < _LEAST_SHARE, -numpy.inf, parts)
+    order = numpy.argsort(-parts, axis=0, kind="stable")
+    names = _NAMES[order].T.tolist()
+    values = numpy.take_along_axis(parts, order, axis=0).T.tolist()
+    for name, value, count in zip(names, values, (parts > -numpy.inf).sum(axis=0).tolist(), strict=True):
+        yield tuple(map(Share, name[:count], value[:count]))
+
+
+_NAMES = numpy.array(SHARES, dtype=object)

@@ -1,0 +1,145 @@
+"""The chunks considered for one query, as arrays of what they are ranked by (spec 7.3).
+
+No text is read for a query: a chunk's terms were counted when it was written (``engine.search.facts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+    Ints = NDArray[numpy.int64]
+    Bools = NDArray[numpy.bool_]
+
+FADING = frozenset(("conversation", "journal"))
+"""Categories whose text counts less as it gets older; the others are evergreen."""
+
+
+class Row(NamedTuple):
+    """A chunk as an index stores it."""
+
+    chunk: int
+    file: int
+    position: int  # in the file, from 0
+    length: int  # number of terms, weighted, in fifths
+    size: int  # length of the text in characters
+    day: int  # proleptic Gregorian ordinal of the date; 0 if undated
+    name: int  # term number of the speaker's first name; 0 without one
+    kind: int  # as returned by ``engine.search.worth.kind``
+    is_person: int
+    terms: bytes  # numbers, uint32
+    counts: bytes  # of ``terms``: occurrences, weighted, in fifths, uint8
+    vector: bytes  # int8; empty without one
+
+
+class File(NamedTuple):
+    """A file of some chunks."""
+
+    path: str
+    category: str
+    extent: int  # the total of ``Row.length`` of all its chunks
+    names: frozenset[int] = frozenset()
+    """The term numbers of the speakers, among those asked for, who have at least one turn in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What ranking needs to know of the whole index."""
+
+    chunks: int
+    length: int  # the total of ``Row.length``
+    files: int  # files with chunks
+    held: Mapping[int, int]  # the number of chunks by term; a term that is missing is in none
+    speakers: frozenset[int]
+    """The terms asked for that are names of participants: who has several turns in one conversation."""
+    sample: Floats  # float32 ``[S, D]``: unit vectors that represent those of all chunks
+
+    def holders(self, term: int) -> int:
+        """The number of chunks that contain a term."""
+        return self.held.get(term, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """``N`` chunks of ``F`` files, ordered by path and position in the file."""
+
+    chunks: Ints  # ``[N]``: row ids
+    owners: Ints  # ``[N]``: the place of each chunk's file
+    positions: Ints  # ``[N]``: in the file
+    lengths: Ints
+    sizes: Ints
+    days: Ints
+    names: Ints
+    kinds: Ints
+    persons: Bools
+    vectors: NDArray[numpy.int8]  # ``[N, D]``; a row of zeros for a chunk without one
+    scales: Floats  # ``[N]``: the factor that makes a vector's length 1; 0 for zeros
+    files: tuple[File, ...]  # ordered by path
+    terms: NDArray[numpy.uint32]  # ``[P]``: the terms of the first chunk, of the second, and so on
+    counts: NDArray[numpy.uint8]  # ``[P]``
+    holders: Ints  # ``[P]``: the place of the chunk that has each term
+    _postings: dict[int, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def postings(self, term: int) -> tuple[Ints, Floats]:
+        """The places of the chunks with a term, ascending, and how often each has it, weighted, in fifths."""
+        known = self._postings.get(term)
+        if known is None:
+            at = numpy.flatnonzero(self.terms == numpy.uint32(term))
+            known = self._postings[term] = self.holders[at], self.counts[at].astype(numpy.float32)
+        return known
+
+
+def table_of(rows: Sequence[Row], files: Mapping[int, File], dimensions: int) -> Table:
+    """A table of some chunks.
+
+    Args:
+        rows: Distinct, in any order.
+        files: The files of the rows by id.
+        dimensions: Of the vectors; 0 without any. A vector of another length counts as none.
+    """
+    order = sorted({row.file for row in rows}, key=lambda file: files[file].path)
+    places = {file: place for place, file in enumerate(order)}
+    rows = sorted(rows, key=lambda row: (places[row.file], row.position))
+    owners = numpy.array([places[row.file] for row in rows], dtype=numpy.int64)
+    numbers = numpy.array([(row.chunk, *row[2:9]) for row in rows], dtype=numpy.int64).reshape(-1, 8)
+    none = bytes(dimensions)
+    packed = b"".join([row.vector if len(row.vector) == dimensions else none for row in rows])
+    vectors = numpy.frombuffer(packed, dtype=numpy.int8).reshape(len(rows), dimensions)
+    chunks, positions, lengths, sizes, days, names, kinds, persons = numbers.T
+    return Table(
+        chunks,
+        owners,
+        positions,
+        lengths,
+        sizes,
+        days,
+        names,
+        kinds,
+        persons.astype(bool),
+        vectors,
+        scales_of(vectors),
+        tuple(files[file] for file in order),
+        numpy.frombuffer(b"".join([row.terms for row in rows]), dtype=numpy.uint32),
+        numpy.frombuffer(b"".join([row.counts for row in rows]), dtype=numpy.uint8),
+        numpy.repeat(numpy.arange(len(rows)), [len(row.counts) for row in rows]),
+    )
+
+
+def scales_of(vectors: NDArray[numpy.int8]) -> Floats:
+    """The factor that makes each row's length 1; 0 for a row of zeros."""
+    rows = vectors.astype(numpy.float32)
+    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))
+    found: Floats = numpy.divide(1.0, lengths, out=numpy.zeros_like(lengths), where=lengths > 0)
+    return found
