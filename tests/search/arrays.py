@@ -114,17 +114,17 @@ def table(
     of_file: dict[int, File] = {}
     held: Counter[int] = Counter()
     turns: Counter[tuple[int, int]] = Counter()
-    for file in files:
+    for number, file in enumerate(files):
         extent = 0
         for position, one in enumerate(file.chunks):
             text, heading, about = one.texts
             facts, _ = facts_of(terms, one.speaker, one.date, heading, about, text)
-            rows.append(Row(one.id, file.id, position, *facts, one.vector))
+            rows.append(Row(one.id, number, position, *facts, one.vector))
             held.update(numbers_in(facts.terms))
             extent += facts.length
-            turns[file.id, facts.name] += 1
-        names = frozenset(row.name for row in rows if row.file == file.id and row.name)
-        of_file[file.id] = File(file.path, file.category, extent, names)
+            turns[number, facts.name] += 1
+        names = frozenset(row.name for row in rows if row.file == number and row.name)
+        of_file[number] = File(file.path, file.category, extent, names)
     vectors = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.int8).reshape(-1, DIMENSIONS)
     scales = scales_of(vectors)
     corpus = Corpus(

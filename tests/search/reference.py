@@ -60,8 +60,10 @@ def rank(
     named = _named_speakers(rows, query, terms)
     present = {row.path for row in rows if speaker_of(row.chunk.speaker, terms) in named}
     _add_bm25(rows, query, named)
-    best = max((row.bm25 for row in rows), default=0.0) or 1.0
-    key_term_shares, file_scores = _key_term_shares(rows, query), _file_scores(rows, query)
+    allowed = [row for row in rows if among is None or row.path in among]
+    best = max((row.bm25 for row in allowed), default=0.0) or 1.0
+    key_term_shares = _key_term_shares(rows, query)
+    file_scores = _file_scores(rows, query, {row.path for row in allowed})
     similarity = _similarities(rows, query)
     for row in rows:
         shares = row.shares
@@ -128,8 +130,8 @@ def _key_term_shares(rows: Sequence[Row], query: Query) -> dict[int, float]:
     return {name: value / max(1.0, total) for name, value in key_term_shares.items()}
 
 
-def _file_scores(rows: Sequence[Row], query: Query) -> dict[str, float]:
-    """BM25 of each file as a single text, relative to the best."""
+def _file_scores(rows: Sequence[Row], query: Query, allowed: Collection[str]) -> dict[str, float]:
+    """BM25 of each file as a single text, relative to the best of those allowed."""
     lengths: Counter[str] = Counter()
     for row in rows:
         lengths[row.path] += round(5 * row.length)
@@ -146,7 +148,7 @@ def _file_scores(rows: Sequence[Row], query: Query) -> dict[str, float]:
         for path, number in times.items():
             floor = bm25.FILE_K1 * (1 - bm25.FILE_B + bm25.FILE_B * lengths[path] / mean)
             scores[path] += idf * number / (number + floor)
-    best = max(scores.values(), default=0.0)
+    best = max((score for path, score in scores.items() if path in allowed), default=0.0)
     return {path: score / best if best else 0.0 for path, score in scores.items()}
 
 

@@ -413,7 +413,7 @@ def test_scores_that_differ_only_by_rounding_are_tied() -> None:
     older = files_of([chunk("heron", date="2026-02-15")], category="journal")
     newer = files_of([chunk("heron", date="2026-02-18", id=9)], category="journal", names="b")
     memory = memory_of(*older, *newer)
-    asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e6)
+    asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e7)
     found = memory.rank(asked)
     assert len(found) == 2
     assert found[0].recency != found[1].recency
