@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from engine.errors import IndexBusy, IndexFailed, ReadOnly
 from engine.search import database, schema
 from engine.search.embeddings import as_slow
 from engine.search.reports import IndexReport, Skipped, VerifyReport
+from engine.store.descriptors import open_folder
 from engine.store.files import Files, lock_place
 
 if TYPE_CHECKING:
@@ -122,6 +124,7 @@ class Maintenance:
                     outcome, chunks, skipped = self._attempt(progress, paths, wait_s)
                 except schema.OtherVersion as error:
                     reason = f"it {error.what}"
+                    self._remove_image()
                 except database.FAULTS as error:
                     if not database.is_damage(error) or attempt == _ATTEMPTS:
                         raise database.user_error(error, self._path) from error
@@ -137,6 +140,11 @@ class Maintenance:
                 where=self._path.name,
                 hint="find out what deletes it",
             )
+
+    def _remove_image(self) -> None:
+        """Delete the copy of the index that versions before schema 7 kept next to the caches."""
+        with contextlib.suppress(OSError), open_folder(self._workspace.root, ("scratch",)) as inside:
+            os.unlink("search.image", dir_fd=inside)
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
         """Check everything, and rebuild the index if anything is wrong.

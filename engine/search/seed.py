@@ -37,7 +37,7 @@ def seed(path: Path, other: Path) -> bool:
 
 
 def _copy(source: apsw.Connection, path: Path) -> bool:
-    complete = schema.get_meta(source, "complete") == "1" and not schema.get_meta(source, "writing")
+    complete = schema.get_meta(source, "complete") == "1"
     if schema.version_of(source) != schema.VERSION or not complete:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ SECRET = "ssh-rsa AAAAB3 zanzibar@outside\n"
 INDEX = ("memory.db", "memory.db-wal", "memory.db-shm", "memory.db-journal")
 LOCKS = ("scratch/.lock", "scratch/.index.lock", "scratch/.vectors.lock")
 CACHES = (
-    "scratch/search.image", "scratch/search.image.new", "scratch/settings.json", "scratch/gate-cache.json",
+    "scratch/settings.json", "scratch/gate-cache.json",
     "scratch/labelled.json", "scratch/similarity.fit", "scratch/topics.json", "scratch/references.json",
     "scratch/file-sightings.json", "scratch/prompt.md",
 )  # fmt: skip

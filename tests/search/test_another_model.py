@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy
 import pytest
-from engine.search.resident import image
 from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
@@ -211,7 +210,7 @@ def test_a_chunk_that_reuses_an_id_gets_its_own_vector(workspace: Workspace, ope
     assert index.finish_vectors() == ""
     assert embedder.texts == 2
     connection = database.open_reader(workspace.database)
-    assert connection.execute("SELECT vector FROM chunk_vectors").fetchall() == [
+    assert connection.execute("SELECT vector FROM chunks").fetchall() == [
         (vectors.packed(BagOfWords().embed(["a walrus instead"]))[0],)
     ]
     connection.close()
@@ -356,14 +355,3 @@ def test_batches_grow_with_a_fast_model(many: Workspace, open_index: Open) -> No
     index.refresh()
     assert index.finish_vectors() == ""
     assert embedder.sizes[:2] == [32, 64]
-
-
-def test_the_vectors_are_saved_in_the_image(workspace: Workspace, open_index: Open) -> None:
-    long_file(workspace, 400)
-    index = open_index(workspace, SlowBag())
-    index.refresh()
-    assert index.finish_vectors() == ""
-    index.close()
-    kept = image.load(workspace.scratch)
-    assert kept is not None and kept.embedder == "slow"
-    assert (kept.segment.scales > 0).all()

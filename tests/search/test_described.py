@@ -10,13 +10,14 @@ import pytest
 from engine.search import schema
 from engine.search.described import Chosen, counted, describe, explain_shares, listed
 from engine.search.results import Share, ShareName
+from engine.search.sqlite import SqliteEngine
 
 
 @pytest.fixture
 def connection() -> apsw.Connection:
     """An index of one file with two turns."""
     connection = apsw.Connection(":memory:")
-    schema.migrate(connection)
+    schema.create(connection)
     file: dict[str, str | int] = {
         "path": "conversations/a.md",
         "category": "conversation",
@@ -24,14 +25,16 @@ def connection() -> apsw.Connection:
     }
     for name in ("session_id", "title", "tags", "sha256", "skipped", "digest"):
         file[name] = ""
-    for name in ("size", "mtime_ns", "read_ns", "line_count", "chunk_count"):
+    for name in (
+        *("size", "mtime_ns", "ctime_ns", "read_ns", "line_count", "chunk_count", "extent", "stamp"),
+    ):
         file[name] = 0
     columns, marks = ", ".join(file), ", ".join("?" * len(file))
     connection.execute(f"INSERT INTO files (id, {columns}) VALUES (1, {marks})", [*file.values()])
     for number, text in enumerate(("Ann: The heron stands.\nIt waits.", "A trout."), 1):
         connection.execute(
-            "INSERT INTO chunks (id, file_id, position, start_line, end_line, speaker, date, heading, about,"
-            " text) VALUES (?, 1, ?, ?, ?, ?, '2026-02-16', '10:00 — user', 'river bird', ?)",
+            "INSERT INTO chunks VALUES (?, 1, ?, ?, ?, NULL, 5, 9, 0, 0, 0, 0, x'', x'', x'', ?,"
+            " '2026-02-16', '10:00 — user', 'river bird', ?)",
             (number, number - 1, number * 10, number * 10 + 1, "user Ann" if number == 1 else "agent", text),
         )
     return connection
@@ -47,14 +50,17 @@ def shares(**values: float) -> tuple[Share, ...]:
 
 
 def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth: int = 50) -> str:
-    (result,) = describe(connection, [one], terms, depth)
+    (result,) = describe(SqliteEngine(connection, 0), [one], terms, depth)
     return result.why
 
 
 def test_a_result_has_the_fields_of_its_chunk(connection: apsw.Connection) -> None:
     parts = shares(words=0.4, meaning=0.1)
     second, first = describe(
-        connection, [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)], ("heron",), 50
+        SqliteEngine(connection, 0),
+        [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)],
+        ("heron",),
+        50,
     )
     assert (second.path, second.start_line, second.text, second.speaker) == (
         "conversations/a.md",
@@ -74,8 +80,8 @@ def test_a_result_has_the_fields_of_its_chunk(connection: apsw.Connection) -> No
 
 
 def test_the_short_form_omits_snippet_and_reason(connection: apsw.Connection) -> None:
-    (full,) = describe(connection, [chosen()], ("heron",), 50)
-    (short,) = describe(connection, [chosen()], ("heron",), 50, in_full=False)
+    (full,) = describe(SqliteEngine(connection, 0), [chosen()], ("heron",), 50)
+    (short,) = describe(SqliteEngine(connection, 0), [chosen()], ("heron",), 50, in_full=False)
     assert (short.snippet, short.why) == ("", "")
     assert (short.text, short.score, short.path) == (full.text, full.score, full.path)
 
@@ -153,11 +159,11 @@ def test_an_altered_chunk_is_reported_as_damage(
     connection.pragma("foreign_keys", False)
     connection.execute(damage)
     with pytest.raises(apsw.CorruptError, match="chunk 1 differs from what was written"):
-        describe(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
+        describe(SqliteEngine(connection, 0), [chosen(1)], ("heron",), 50, in_full=in_full)
 
 
 def test_no_chosen_chunks_give_no_results(connection: apsw.Connection) -> None:
-    assert describe(connection, [], ("heron",), 50) == []
+    assert describe(SqliteEngine(connection, 0), [], ("heron",), 50) == []
 
 
 def test_only_the_first_of_many_words_are_listed() -> None:

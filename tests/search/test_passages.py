@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import numpy
 import pytest
 
-from engine.search import chunks, schema
+from engine.search import chunks
 from engine.search.index import SearchIndex
 from engine.search.passages import CLOSING, PERSON, is_prose, packed, passages, words_of
 from engine.search.past import Past, Session, WordFinder, joined
@@ -139,22 +138,6 @@ def test_the_past_follows_the_files(workspace: Workspace, open_index: Open) -> N
 def test_without_an_index_there_is_no_past(workspace: Workspace, open_index: Open) -> None:
     assert not open_index(workspace).past().sessions
     assert not joined([]).sessions
-
-
-def test_an_index_of_an_earlier_version_reads_conversations_again(
-    workspace: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(workspace, PATH, transcript(("user", ASKED), ("agent", FOUND)))
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
-        connection = apsw.Connection(":memory:")
-        schema.migrate(connection)
-        connection.execute(
-            "INSERT INTO files VALUES (1, ?, 'conversation', '', '', '', '', 'sum', 1, 1, 1, 1, 0, '', '', 0)",  # noqa: E501
-            (PATH,),
-        )
-    schema.migrate(connection)
-    assert connection.execute("SELECT sha256 FROM files").get == "", "it is read again"
 
 
 def test_sessions_are_ordered_by_day_then_path(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Schema migrations: a newer index is rebuilt, and another program's database is left alone."""
+"""An index of another version is rebuilt, and another program's database is left alone."""
 
 from __future__ import annotations
 
@@ -14,78 +14,29 @@ from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords
 
 
-def test_migrations_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_are_made_once(tmp_path: Path) -> None:
     connection = apsw.Connection(str(tmp_path / "memory.db"))
-    schema.migrate(connection)
-    assert schema.version_of(connection) == len(schema.MIGRATIONS)
-
-    def more(connection: apsw.Connection) -> None:
-        connection.execute("ALTER TABLE chunks ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, more))
-    schema.migrate(connection)
-    schema.migrate(connection)
-    assert schema.version_of(connection) == len(schema.MIGRATIONS)
-    assert connection.execute("SELECT count(*) FROM pragma_table_info('chunks') WHERE name = 'mood'").get == 1
+    schema.create(connection)
+    schema.create(connection)
+    assert schema.version_of(connection) == schema.VERSION
+    connection.pragma("user_version", schema.VERSION - 1)
+    with pytest.raises(schema.OtherVersion, match="another version of the program"):
+        schema.create(connection)
 
 
-def test_a_failed_migration_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = apsw.Connection(str(tmp_path / "memory.db"))
-    schema.migrate(connection)
-    version = schema.version_of(connection)
-
-    def broken(connection: apsw.Connection) -> None:
-        connection.execute("CREATE TABLE half (x)")
-        connection.execute("CREATE TABLE half (x)")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
-    with pytest.raises(apsw.SQLError):
-        schema.migrate(connection)
-    assert schema.version_of(connection) == version
-    assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
-
-
-def test_an_index_of_an_older_version_keeps_its_chunks(
-    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("version", [schema.VERSION - 1, 99])
+def test_an_index_of_another_version_is_rebuilt(version: int, filled: Workspace, open_index: Open) -> None:
     open_index(filled).refresh()
-
-    def more(connection: apsw.Connection) -> None:
-        connection.execute("CREATE TABLE later (x)")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, more))
+    with apsw.Connection(str(filled.database)) as connection:
+        connection.pragma("user_version", version)
+    (filled.scratch / "search.image").write_text("of an earlier version")
     index = open_index(filled)
     assert index.status().state == "outdated"
     assert index.search("rye bread")[0].source in ("ripgrep", "scan")
     assert index.settle(20)
-    report = index.refresh()
-    assert (report.added, report.rebuilt) == (0, "")
-    assert index.search("rye bread")[0].source == "index"
-
-
-def test_archived_files_of_an_older_index_get_their_own_category(filled: Workspace, open_index: Open) -> None:
-    open_index(filled).refresh()
-    connection = apsw.Connection(str(filled.database))
-    connection.execute("UPDATE files SET category = 'journal' WHERE category = 'archive'")
-    connection.pragma("user_version", 2)
-    connection.close()
-    index = open_index(filled)
-    index.refresh()
-    assert [each.path for each in index.search("tulips", category="archive")] == [
-        "archive/journal/2025-01-02.md"
-    ]
-    assert not any(each.path.startswith("archive/") for each in index.search("tulips", category="journal"))
-
-
-def test_an_index_of_a_newer_version_is_rebuilt(filled: Workspace, open_index: Open) -> None:
-    open_index(filled).refresh()
-    with apsw.Connection(str(filled.database)) as connection:
-        connection.pragma("user_version", 99)
-    index = open_index(filled)
-    assert index.search("rye bread")[0].source in ("ripgrep", "scan")
-    assert index.settle(20)
     assert index.search("rye bread")[0].source == "index"
     assert index.status().state == "ready"
+    assert not (filled.scratch / "search.image").exists()
 
 
 def test_the_reason_for_a_rebuild_is_reported(filled: Workspace, open_index: Open) -> None:
@@ -93,7 +44,7 @@ def test_the_reason_for_a_rebuild_is_reported(filled: Workspace, open_index: Ope
     with apsw.Connection(str(filled.database)) as connection:
         connection.pragma("user_version", 99)
     report = open_index(filled).refresh()
-    assert report.rebuilt == "it was made by a newer version of the program (schema 99)"
+    assert report.rebuilt == "it was made by another version of the program (schema 99)"
     assert report.added == len(FILES)
 
 

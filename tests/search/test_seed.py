@@ -54,9 +54,7 @@ def test_only_differing_chunks_are_embedded_and_results_equal_those_of_a_fresh_i
     assert (report.changed, report.removed, report.added) == (1, 1, 0)
     assert 0 < embedder.texts < whole.texts / 2
 
-    shutil.copytree(
-        past.root, tmp_path / "fresh", ignore=shutil.ignore_patterns("memory.db*", "search.image")
-    )
+    shutil.copytree(past.root, tmp_path / "fresh", ignore=shutil.ignore_patterns("memory.db*"))
     fresh = open_index(Workspace.open(tmp_path / "fresh"), LocalEmbedder())
     fresh.refresh()
     for query in ("heliotropes", "migration", "cache", "who reviews", "February"):
@@ -79,7 +77,7 @@ def test_a_failed_copy_leaves_no_index(
         import apsw
 
         connection = apsw.Connection(str(other))
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'writing'")
+        connection.execute("UPDATE meta SET value = '' WHERE key = 'complete'")
         connection.close()
     made = tmp_path / "made" / "memory.db"
     assert not seed(made, other)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,7 @@ from tests.secret_keys import leaks, private_key
 
 @pytest.fixture(scope="module")
 def stems() -> Stems:
-    return stemmer(apsw.Connection(":memory:"))
+    return stemmer()
 
 
 def test_words_of_one_stem_match(stems: Stems) -> None:
