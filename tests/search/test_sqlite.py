@@ -1,0 +1,165 @@
+"""The SQLite engine names candidates as FTS5 and sqlite-vec find them, without reading the whole index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy
+import pytest
+
+from engine.search import answer, database, schema, sqlite, vectors
+from engine.search.engines import EVERYWHERE, Scope, Word
+from engine.search.sqlite import SqliteEngine
+from engine.search.terms import Terms
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import BagOfWords, put
+
+if TYPE_CHECKING:
+    from engine.meaning.vectors import Floats
+
+DIMENSIONS = 64
+FILES, SECTIONS = 30, 8
+
+
+@pytest.fixture
+def many(workspace: Workspace) -> Workspace:
+    """240 sections: each has the word common, every tenth heron, and one walrus."""
+    for number in range(FILES):
+        text = "".join(
+            f"## Part {part}\n\ncommon entry{number} part{part} {'heron' * ((number + part) % 10 == 0)}"
+            f" {'walrus' * (number == 20 and part == 4)}\n\n"
+            for part in range(SECTIONS)
+        )
+        put(workspace, f"knowledge/{'reference' if number % 2 else 'people'}/{number:02}.md", text)
+    return workspace
+
+
+@pytest.fixture
+def opened(many: Workspace, open_index: Open) -> Iterator[SqliteEngine]:
+    """The engine of an index of ``many``."""
+    open_index(many, BagOfWords(DIMENSIONS)).refresh()
+    connection = database.open_reader(many.database)
+    assert database.load_vectors(connection) == ""
+    yield SqliteEngine(connection, DIMENSIONS)
+    connection.close()
+
+
+def found(engine: SqliteEngine, chunks: list[int]) -> list[str]:
+    texts = engine.texts(chunks)
+    return [texts[chunk].text for chunk in chunks]
+
+
+def vector_of(text: str) -> Floats:
+    (vector,) = BagOfWords(DIMENSIONS).embed([text])
+    return vector
+
+
+def test_statistics_are_those_of_the_whole_index(opened: SqliteEngine) -> None:
+    numbers = Terms().of("common heron walrus absent")
+    corpus = opened.corpus(numbers, with_sample=True)
+    assert (corpus.chunks, corpus.files) == (FILES * SECTIONS, FILES)
+    assert [corpus.holders(number) for number in numbers] == [240, 24, 1, 0]
+    assert corpus.length == sum(opened.table(opened.all(), [], [], EVERYWHERE).lengths)
+    assert corpus.sample.shape == (240, DIMENSIONS)
+    assert numpy.linalg.norm(corpus.sample, axis=1) == pytest.approx(1.0)
+
+
+def test_the_rarest_words_decide(opened: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [Word("common", 240), Word("heron", 24), Word("walrus", 1)]
+    assert len(opened.by_words(words, 500, EVERYWHERE)) == 240
+    monkeypatch.setattr(sqlite, "MOST_MATCHES", 100)
+    few = found(opened, opened.by_words(words, 500, EVERYWHERE))
+    assert len(few) == 25
+    assert "walrus" in few[0]
+    assert len(opened.by_words(words, 5, EVERYWHERE)) == 5
+    assert opened.by_words([], 5, EVERYWHERE) == []
+
+
+def test_of_common_words_alone_the_latest_chunks_are_found(
+    opened: SqliteEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "MOST_MATCHES", 60)
+    assert sorted(opened.by_words([Word("common", 240)], 500, EVERYWHERE)) == opened.all()[-60:]
+
+
+@pytest.mark.parametrize("count", [1, 20, 100, 240])
+def test_the_nearest_by_signs_are_found(opened: SqliteEngine, count: int) -> None:
+    vector = vector_of("common heron entry3 part7")
+    chunks = opened.table(opened.all(), [], [], EVERYWHERE)
+    apart = ((chunks.vectors > 0) != (vector > 0)).sum(axis=1)
+    sample = opened.corpus([], with_sample=True).sample
+    near = opened.by_vector(vector, count, EVERYWHERE, sample)
+    assert count // 2 <= len(near) <= count
+    there = apart[numpy.isin(chunks.chunks, near)]
+    assert there.max() <= numpy.sort(apart)[count - 1]
+    # With a sample of a few, the distance to look within is only guessed.
+    assert len(opened.by_vector(vector, count, EVERYWHERE, sample[:3])) >= count // 2
+
+
+def test_candidates_are_in_scope(opened: SqliteEngine) -> None:
+    sample = opened.corpus([], with_sample=True).sample
+    vector, words = vector_of("common heron"), [Word("common", 240)]
+    excluded = frozenset(f"knowledge/people/{number:02}.md" for number in range(0, 20, 2))
+    for scope, size in (
+        (Scope("person"), 120),
+        (Scope("person", excluded), 40),
+        (Scope(None, excluded), 160),
+    ):
+        for chunks in (opened.by_words(words, 300, scope), opened.by_vector(vector, 300, scope, sample)):
+            inside = opened.table(chunks, [], [], scope)
+            assert len(inside) == size
+            assert not excluded.intersection(file.path for file in inside.files) or not scope.exclude
+    nearest = opened.by_vector(vector, 10, Scope(None, excluded), sample)
+    assert len(opened.table(nearest, [], [], Scope(None, excluded))) >= 5
+
+
+def test_leaders_bring_their_neighbours_in_the_same_file(opened: SqliteEngine) -> None:
+    chunks = opened.table(opened.all(), [], [], EVERYWHERE)
+    at = 2 * SECTIONS + 1
+    around = opened.table([int(chunks.chunks[at])], [int(chunks.chunks[at])], [], EVERYWHERE)
+    assert around.positions.tolist() == [0, 1, 2, 3, 4]
+    assert len(around.files) == 1
+    alone = opened.table([int(chunks.chunks[at])], [], [], EVERYWHERE)
+    assert alone.positions.tolist() == [1]
+
+
+@pytest.mark.parametrize("query", ["walrus", "heron entry3", "common walrus part4", "entry7 part7"])
+def test_few_candidates_answer_as_all_chunks_do(
+    query: str, many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = open_index(many, BagOfWords(DIMENSIONS))
+    index.refresh()
+    whole = [(each.path, each.start_line) for each in index.search(query, 3)]
+    for name, number in (("BY_WORDS", 60), ("BY_MEANING", 40), ("LEADERS", 20)):
+        monkeypatch.setattr(answer, name, number)
+    monkeypatch.setattr(sqlite, "MOST_MATCHES", 100)
+    assert [(each.path, each.start_line) for each in index.search(query, 3)] == whole
+
+
+def test_a_sample_of_the_vectors_is_kept(
+    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "SAMPLE", 32)
+    index = open_index(many, BagOfWords(DIMENSIONS))
+    index.refresh()
+
+    def sampled() -> int:
+        connection = apsw.Connection(str(many.database))
+        stray = "SELECT count(*) FROM sample WHERE chunk NOT IN (SELECT id FROM chunks)"
+        assert connection.execute(stray).get == 0
+        return (
+            int(schema.get_meta(connection, "sampled"))
+            and connection.execute(  # type: ignore[return-value]
+                "SELECT count(*) FROM sample"
+            ).get
+        )
+
+    assert 4 <= sampled() <= 32
+    for path in sorted(many.root.glob("knowledge/*/*.md"))[2:]:
+        path.unlink()
+    index.refresh()
+    assert sampled() >= 4, "it is taken again when few are left"
+    assert index.verify(repair=False).sound
