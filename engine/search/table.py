@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -25,7 +25,7 @@ FADING = frozenset(("conversation", "journal"))
 
 
 class Row(NamedTuple):
-    """A chunk as an index stores it."""
+    """A chunk as an index stores it. Of hundreds, plain tuples in this order will do."""
 
     chunk: int
     file: int
@@ -101,23 +101,35 @@ class Table:
         return known
 
 
-def table_of(rows: Sequence[Row], files: Mapping[int, File], dimensions: int) -> Table:
+def table_of(rows: Sequence[tuple[Any, ...]], files: Mapping[int, File], dimensions: int) -> Table:
     """A table of some chunks.
 
     Args:
-        rows: Distinct, in any order.
-        files: The files of the rows by id.
+        rows: Distinct, in any order, as ``Row``.
+        files: Those of the rows by id; the rows of others are left out.
         dimensions: Of the vectors; 0 without any. A vector of another length counts as none.
+
+    Raises:
+        TypeError, ValueError: A row has values of wrong types or lengths.
     """
-    order = sorted({row.file for row in rows}, key=lambda file: files[file].path)
-    places = {file: place for place, file in enumerate(order)}
-    rows = sorted(rows, key=lambda row: (places[row.file], row.position))
-    owners = numpy.array([places[row.file] for row in rows], dtype=numpy.int64)
-    numbers = numpy.array([(row.chunk, *row[2:9]) for row in rows], dtype=numpy.int64).reshape(-1, 8)
+    order = sorted(files, key=lambda file: files[file].path)
+    rows = [row for row in rows if row[1] in files]
+    ids = numpy.array([row[:9] for row in rows], dtype=numpy.int64).reshape(-1, 9)
+    by_id = numpy.argsort(order)
+    owners = by_id[numpy.searchsorted(numpy.array(order, dtype=numpy.int64)[by_id], ids[:, 1])]
+    place = numpy.lexsort((ids[:, 2], owners))
+    ids, owners = ids[place], owners[place]
+    chunks, _, positions, lengths, sizes, days, names, kinds, persons = ids.T
+    there = place.tolist()
     none = bytes(dimensions)
-    packed = b"".join([row.vector if len(row.vector) == dimensions else none for row in rows])
+    given = [rows[at][11] for at in there]
+    packed = b"".join([vector if len(vector) == dimensions else none for vector in given])
     vectors = numpy.frombuffer(packed, dtype=numpy.int8).reshape(len(rows), dimensions)
-    chunks, positions, lengths, sizes, days, names, kinds, persons = numbers.T
+    counts = [rows[at][10] for at in there]
+    sums = numpy.frombuffer(b"".join(counts), dtype=numpy.uint8)
+    terms = numpy.frombuffer(b"".join([rows[at][9] for at in there]), dtype=numpy.uint32)
+    if len(terms) != len(sums):
+        raise ValueError("the terms and their counts differ in number")
     return Table(
         chunks,
         owners,
@@ -131,9 +143,9 @@ def table_of(rows: Sequence[Row], files: Mapping[int, File], dimensions: int) ->
         vectors,
         scales_of(vectors),
         tuple(files[file] for file in order),
-        numpy.frombuffer(b"".join([row.terms for row in rows]), dtype=numpy.uint32),
-        numpy.frombuffer(b"".join([row.counts for row in rows]), dtype=numpy.uint8),
-        numpy.repeat(numpy.arange(len(rows)), [len(row.counts) for row in rows]),
+        terms,
+        sums,
+        numpy.repeat(numpy.arange(len(rows)), list(map(len, counts))),
     )
 
 

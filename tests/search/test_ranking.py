@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.search import bm25, ranking
-from engine.search.facts import facts_of
 from engine.search.ranking import SHARES, Query
 from engine.search.table import Corpus, Row, Table, table_of
 from engine.search.terms import Terms
@@ -446,21 +445,15 @@ def test_ties_are_ordered_by_path_and_line() -> None:
 
 
 def test_a_neighbour_that_is_not_ranked_is_no_neighbour() -> None:
-    (file,) = files_of([chunk("heron"), chunk("bread"), chunk("heron"), chunk("bread")])
-    terms = Terms()
-    whole, corpus = table([file], terms)
-    there = [0, 3]
+    memory = memory_of(*files_of([chunk("heron"), chunk("bread"), chunk("heron"), chunk("bread")]))
+    whole, corpus = memory.table()
     rows = [
-        Row(*(int(each[at]) for each in (whole.chunks, whole.owners, whole.positions)), *facts, b"")
-        for at, facts in enumerate(
-            facts_of(terms, row.speaker, row.date, "", "", row.texts[0])[0] for row in file.chunks
-        )
-        if at in there
+        Row(at, 0, at, 5, 5, 0, 0, 0, 0, whole.terms[at : at + 1].tobytes(), b"\x05", b"") for at in (0, 3)
     ]
-    found = ranking.rank(table_of(rows, {0: whole.files[0]}, 0), corpus, query(memory_of(file), "heron"))
+    found = ranking.rank(table_of(rows, {0: whole.files[0]}, 0), corpus, query(memory, "heron"))
     assert found is not None
     around = found.shares[SHARES.index("neighbours")]
-    assert around.max() == pytest.approx(ranking.NEIGHBOURS[2] * found.shares[0].max())
+    assert around.tolist() == pytest.approx([0, ranking.NEIGHBOURS[2] * found.shares[0].max()])
 
 
 def test_the_merge_of_two_lists_is_the_weighted_mean_of_both() -> None:

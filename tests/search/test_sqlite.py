@@ -9,7 +9,7 @@ import apsw
 import numpy
 import pytest
 
-from engine.search import answer, database, schema, sqlite, vectors
+from engine.search import answer, database, sqlite, vectors
 from engine.search.engines import EVERYWHERE, Scope, Word
 from engine.search.sqlite import SqliteEngine
 from engine.search.terms import Terms
@@ -53,8 +53,8 @@ def found(engine: SqliteEngine, chunks: list[int]) -> list[str]:
 
 
 def vector_of(text: str) -> Floats:
-    (vector,) = BagOfWords(DIMENSIONS).embed([text])
-    return vector
+    found: Floats = BagOfWords(DIMENSIONS).embed([text])[0]
+    return found
 
 
 def test_statistics_are_those_of_the_whole_index(opened: SqliteEngine) -> None:
