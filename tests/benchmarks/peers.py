@@ -12,6 +12,8 @@ from typing import Any
 
 import apsw
 
+from engine.search.database import load_vectors
+from engine.search.vectors import packed
 from engine.topics.model import Topic, Trigger
 
 
@@ -139,6 +141,34 @@ class WordTable:
             self._connection.execute(
                 "INSERT INTO chunks (rowid, text, heading, about) VALUES (?, ?, ?, ?)", (row, *values)
             )
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+
+class VectorTable:
+    """A bare sqlite-vec table of int8 vectors, searched by their cosine."""
+
+    def __init__(self, path: Path | str, vectors: Any) -> None:
+        self._connection = apsw.Connection(str(path))
+        load_vectors(self._connection)
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE chunks USING"
+            f" vec0 (chunk INTEGER PRIMARY KEY, vector INT8[{vectors.shape[1]}] distance_metric=cosine)"
+        )
+        with self._connection:
+            self._connection.executemany(
+                "INSERT INTO chunks (chunk, vector) VALUES (?, vec_int8(?))", enumerate(packed(vectors), 1)
+            )
+
+    def search(self, vector: Any, limit: int = 50) -> list[int]:
+        """The rows nearest to a vector, nearest first."""
+        rows = self._connection.execute(
+            "SELECT chunk FROM chunks WHERE vector MATCH vec_int8(?) AND k = ?",
+            (packed(vector[None, :])[0], limit),
+        )
+        return [int(str(row)) for (row,) in rows]
 
     def close(self) -> None:
         """Close the database."""

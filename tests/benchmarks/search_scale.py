@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -22,7 +21,7 @@ from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.benchmarks.inputs import Words, write_transcripts
-from tests.benchmarks.peers import Matrix, Tantivy, WordTable
+from tests.benchmarks.peers import Matrix, Tantivy, VectorTable, WordTable
 from tests.benchmarks.rows import Row, agree
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Action, alternate, once
@@ -97,21 +96,27 @@ def _searched(
     questions: list[str],
 ) -> Iterator[Row]:
     embedder = LocalEmbedder()
-    matrix = Matrix(numpy.random.default_rng(1).standard_normal((len(rows), embedder.dimensions)))
+    floats = numpy.random.default_rng(1).standard_normal((len(rows), embedder.dimensions))
+    matrix = Matrix(floats)
     tantivy = Tantivy.of([" ".join(row) for row in rows])
     agree(index.search(questions[0])[0].source == "index", "the index does not answer")
-    with closing(_index(workspace, replace(SearchSettings(), ranking="spec"))) as lists:
+    with closing(VectorTable(setting.folder / f"{len(rows)}-vectors.db", floats)) as near:
+
+        def both(number: int) -> object:
+            question = questions[number % len(questions)]
+            return table.search(literal_terms(question), 50), near.search(embedder.embed([question])[0])
+
         actions: list[Action] = [
             lambda number: index.search(questions[number % len(questions)], use_vectors=False),
             lambda number: index.search(questions[number % len(questions)]),
             lambda number: table.search(literal_terms(questions[number % len(questions)])),
-            lambda number: lists.search(questions[number % len(questions)]),
+            both,
             lambda number: matrix.search(embedder.embed([questions[number % len(questions)]])[0]),
             lambda number: index.search(questions[number % len(questions)], use_vectors=False, in_full=False),
         ]
         if tantivy is not None:
             actions.append(lambda number: tantivy.search(literal_terms(questions[number % len(questions)])))
-        lexical, hybrid, words, merged, floats, ranked, *others = alternate(
+        lexical, hybrid, words, merged, by_matrix, ranked, *others = alternate(
             actions, rounds=setting.size(100, 2), warm_up=3
         )
     yield Row(f"{name}, by words", lexical, "FTS5 MATCH", words)
@@ -119,7 +124,7 @@ def _searched(
     for other in others:
         yield Row(f"{name}, by words, no snippets", ranked, "tantivy", other)
     yield Row(f"{name}, by words and meaning", hybrid, "FTS5 and sqlite-vec", merged)
-    yield Row(f"{name}, by words and meaning", hybrid, "numpy, float32, meaning alone", floats)
+    yield Row(f"{name}, by words and meaning", hybrid, "numpy, float32, meaning alone", by_matrix)
 
 
 def _followed(
