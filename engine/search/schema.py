@@ -174,7 +174,7 @@ def create_signs(connection: apsw.Connection, dimensions: int) -> None:
     if dimensions:
         connection.execute(
             "CREATE VIRTUAL TABLE chunk_signs USING vec0"
-            f" (chunk INTEGER PRIMARY KEY, signs BIT[{dimensions}])"
+            f" (chunk INTEGER PRIMARY KEY, signs BIT[{-8 * (-dimensions // 8)}])"
         )
 
 

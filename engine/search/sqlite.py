@@ -46,14 +46,18 @@ class SqliteEngine:
     def __init__(self, connection: apsw.Connection, dimensions: int) -> None:
         self._connection = connection
         self._dimensions = dimensions
-        totals = connection.execute("SELECT chunks, length, files FROM totals").fetchall()
+        totals = connection.execute(
+            "SELECT CAST(chunks AS INTEGER), CAST(length AS INTEGER), CAST(files AS INTEGER) FROM totals"
+        ).fetchall()
+        if len(totals) != 1:
+            raise apsw.CorruptError("the totals of the index are missing")
         self._totals = cast("tuple[int, int, int]", totals[0])
 
     def corpus(self, terms: Collection[int], *, with_sample: bool) -> Corpus:
         """See ``Engine.corpus``."""
         asked = json.dumps(list(terms))
         held = self._connection.execute(
-            f"SELECT term, chunks FROM terms WHERE term IN {_IN.format(1)}", (asked,)
+            f"SELECT term, CAST(chunks AS INTEGER) FROM terms WHERE term IN {_IN.format(1)}", (asked,)
         ).fetchall()
         speakers = self._connection.execute(
             "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM chunks"
@@ -69,7 +73,10 @@ class SqliteEngine:
 
     def all(self) -> list[int]:
         """See ``Engine.all``."""
-        return self._ids("SELECT id FROM chunks", ())
+        found = self._ids("SELECT id FROM chunks", ())
+        if len(found) != self._totals[0]:
+            raise apsw.CorruptError("the chunks differ in number from what was written")
+        return found
 
     def by_words(self, words: Sequence[Word], count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_words``."""
@@ -143,12 +150,14 @@ class SqliteEngine:
             f" SELECT {_ROW} FROM wanted CROSS JOIN chunks USING (id)",
             (json.dumps(list(chunks)), json.dumps(list(leaders))),
         ).fetchall()
-        ids = {cast("int", row[1]) for row in rows}
-        files = self._files(ids, names)
-        if len(files) < len(ids):
-            raise apsw.CorruptError("a chunk belongs to no file")
-        inside = {file: each for file, each in files.items() if _is_in(each, scope)}
         try:
+            ids = {int(cast("int", row[1])) for row in rows}
+            files = self._files(ids, names)
+            if len(files) < len(ids):
+                raise ValueError("it belongs to no file")
+            if not {row[0] for row in rows}.issuperset(chunks):
+                raise ValueError("it is missing")
+            inside = {file: each for file, each in files.items() if _is_in(each, scope)}
             return table_of(rows, inside, self._dimensions)
         except (TypeError, ValueError) as error:
             raise apsw.CorruptError(f"a chunk differs from what was written ({error})") from error

@@ -318,7 +318,7 @@ def test_an_altered_chunk_is_detected_as_damage(change: str, filled: Workspace, 
     connection.close()
     best = index.search("rye bread caraway")[0]
     assert best.source in ("ripgrep", "scan")
-    assert "differs from what was written" in best.why
+    assert "from what was written" in best.why
     assert index.settle(20)
     assert answers(index) == fresh_answers(filled)
     assert index.verify(repair=False).sound
