@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BY_WORDS, BY_MEANING = 600, 400
 """Numbers of candidates. An index with no more chunks than both together is ranked whole."""
-LEADERS = 128
+LEADERS = 64
 """So many of the first candidates by words, and by meaning, bring their neighbours."""
 
 _LEAST_SHARE = 0.0005

@@ -306,7 +306,7 @@ class SearchIndex:
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
             from engine.search.sqlite import SqliteEngine  # noqa: PLC0415 — imports numpy
 
-            engine = SqliteEngine(connection, int(schema.get_meta(connection, "dimensions") or 0))
+            engine = SqliteEngine(connection, 0 if vector is None else len(vector))
             return answer(engine, self._numbers_of, request, vector, settings, self._references())
 
     def _numbers_of(self, word: str) -> list[int]:

@@ -16,7 +16,7 @@ DEVIATIONS = 6.0
 def cosines_of(table: Table, vector: Floats) -> Floats:
     """The similarity of every chunk to a unit vector, float32 ``[N]``; 0 for a chunk without a vector."""
     # Not ``rows @ vector``, whose summation order for a row depends on its place among the rows.
-    found: Floats = numpy.einsum("ij,j->i", table.vectors.astype(numpy.float32), vector) * table.scales
+    found: Floats = numpy.einsum("ij,j->i", table.vectors, vector) * table.scales
     return found
 
 

@@ -32,6 +32,7 @@ _TURNS = 3
 _ROW = f"chunks.{', chunks.'.join(Row._fields)}".replace("chunks.chunk,", "chunks.id,").replace(
     "chunks.file,", "chunks.file_id,"
 )
+_WITHOUT_VECTOR = _ROW.replace("chunks.vector", "x''")
 _IN = "(SELECT value FROM json_each(?{}))"
 
 
@@ -40,7 +41,7 @@ class SqliteEngine:
 
     Args:
         connection: In a transaction on a complete database; with sqlite-vec loaded if there are vectors.
-        dimensions: Of the vectors; 0 without any.
+        dimensions: Of the vectors; 0 without any, or to read none.
     """
 
     def __init__(self, connection: apsw.Connection, dimensions: int) -> None:
@@ -142,12 +143,13 @@ class SqliteEngine:
         self, chunks: Collection[int], leaders: Collection[int], names: Collection[int], scope: Scope
     ) -> Table:
         """See ``Engine.table``."""
+        columns = _ROW if self._dimensions else _WITHOUT_VECTOR
         rows = self._connection.execute(
             "WITH wanted (id) AS (SELECT value FROM json_each(?1)"
             " UNION SELECT near.id FROM chunks AS led JOIN chunks AS near ON near.file_id = led.file_id"
             f" AND near.position BETWEEN led.position - {AWAY} AND led.position + {AWAY}"
             f" WHERE led.id IN {_IN.format(2)})"
-            f" SELECT {_ROW} FROM wanted CROSS JOIN chunks USING (id)",
+            f" SELECT {columns} FROM wanted CROSS JOIN chunks USING (id)",
             (json.dumps(list(chunks)), json.dumps(list(leaders))),
         ).fetchall()
         try:
@@ -189,8 +191,8 @@ class SqliteEngine:
         if not self._dimensions:
             return none
         vectors = b"".join([vector for (vector,) in self._connection.execute("SELECT vector FROM sample")])
-        rows = numpy.frombuffer(vectors, dtype=numpy.int8).reshape(-1, self._dimensions)
-        found: Floats = rows.astype(numpy.float32) * scales_of(rows)[:, None]
+        rows = numpy.frombuffer(vectors, dtype=numpy.int8).reshape(-1, self._dimensions).astype(numpy.float32)
+        found: Floats = rows * scales_of(rows)[:, None]
         return found
 
     def _files(self, files: Collection[int], names: Collection[int]) -> dict[int, File]:
@@ -203,11 +205,13 @@ class SqliteEngine:
                 (asked, json.dumps(list(names))),
             ):
                 speak.setdefault(file, set()).add(name)
+        nobody = frozenset[int]()
+        rows = self._connection.execute(
+            f"SELECT id, path, category, extent FROM files WHERE id IN {_IN.format(1)}", (asked,)
+        ).fetchall()
         return {
-            file: File(str(path), str(category), int(extent), frozenset(speak.get(file, ())))
-            for file, path, category, extent in self._connection.execute(
-                f"SELECT id, path, category, extent FROM files WHERE id IN {_IN.format(1)}", (asked,)
-            )
+            file: File(path, category, extent, frozenset(speak[file]) if file in speak else nobody)
+            for file, path, category, extent in cast("list[tuple[int, str, str, int]]", rows)
         }
 
 

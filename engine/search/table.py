@@ -81,7 +81,7 @@ class Table:
     names: Ints
     kinds: Ints
     persons: Bools
-    vectors: NDArray[numpy.int8]  # ``[N, D]``; a row of zeros for a chunk without one
+    vectors: Floats  # ``[N, D]``; a row of zeros for a chunk without one
     scales: Floats  # ``[N]``: the factor that makes a vector's length 1; 0 for zeros
     files: tuple[File, ...]  # ordered by path
     terms: NDArray[numpy.uint32]  # ``[P]``: the terms of the first chunk, of the second, and so on
@@ -124,7 +124,7 @@ def table_of(rows: Sequence[tuple[Any, ...]], files: Mapping[int, File], dimensi
     none = bytes(dimensions)
     given = [rows[at][11] for at in there]
     packed = b"".join([vector if len(vector) == dimensions else none for vector in given])
-    vectors = numpy.frombuffer(packed, dtype=numpy.int8).reshape(len(rows), dimensions)
+    vectors = numpy.frombuffer(packed, dtype=numpy.int8).reshape(len(rows), dimensions).astype(numpy.float32)
     counts = [rows[at][10] for at in there]
     sums = numpy.frombuffer(b"".join(counts), dtype=numpy.uint8)
     terms = numpy.frombuffer(b"".join([rows[at][9] for at in there]), dtype=numpy.uint32)
@@ -149,9 +149,8 @@ def table_of(rows: Sequence[tuple[Any, ...]], files: Mapping[int, File], dimensi
     )
 
 
-def scales_of(vectors: NDArray[numpy.int8]) -> Floats:
+def scales_of(rows: Floats) -> Floats:
     """The factor that makes each row's length 1; 0 for a row of zeros."""
-    rows = vectors.astype(numpy.float32)
     lengths = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))
     found: Floats = numpy.divide(1.0, lengths, out=numpy.zeros_like(lengths), where=lengths > 0)
     return found

@@ -125,7 +125,8 @@ def table(
             turns[number, facts.name] += 1
         names = frozenset(row.name for row in rows if row.file == number and row.name)
         of_file[number] = File(file.path, file.category, extent, names)
-    vectors = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.int8).reshape(-1, DIMENSIONS)
+    packed = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.int8)
+    vectors = packed.reshape(-1, DIMENSIONS).astype(numpy.float32)
     scales = scales_of(vectors)
     corpus = Corpus(
         len(rows),
@@ -133,7 +134,7 @@ def table(
         len(of_file),
         held,
         frozenset(name for (_, name), count in turns.items() if name and count >= 3),
-        (vectors.astype(numpy.float32) * scales[:, None])[scales > 0],
+        (vectors * scales[:, None])[scales > 0],
     )
     kept = [row for row in rows if among is None or of_file[row.file].path in among]
     return table_of(kept, of_file, DIMENSIONS), corpus
