@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 BY_WORDS, BY_MEANING = 600, 400
 """Numbers of candidates. An index with no more chunks than both together is ranked whole."""
-LEADERS = 64
+LEADERS = 128
 """So many of the first candidates by words, and by meaning, bring their neighbours."""
+SHORT = 50
+"""For a list of at most this many results, half of each is enough."""
 
 _LEAST_SHARE = 0.0005
 
@@ -107,14 +109,15 @@ def _words(corpus: Corpus, asked: Mapping[str, Sequence[int]]) -> list[Word]:
 
 def _candidates(engine: Engine, corpus: Corpus, words: Sequence[Word], query: Query, scope: Scope) -> Table:
     leaders: list[int] = []
+    part = 2 if query.limit <= SHORT else 1
     if corpus.chunks <= BY_WORDS + BY_MEANING:
         chunks = engine.all()
     else:
-        chunks = engine.by_words(words, BY_WORDS, scope)
-        leaders = chunks[:LEADERS]
+        chunks = engine.by_words(words, BY_WORDS // part, scope)
+        leaders = chunks[: LEADERS // part]
         if query.vector is not None and len(corpus.sample):
-            near = engine.by_vector(query.vector, BY_MEANING, scope, corpus.sample)
-            leaders = [*leaders, *near[:LEADERS]]
+            near = engine.by_vector(query.vector, BY_MEANING // part, scope, corpus.sample)
+            leaders = [*leaders, *near[: LEADERS // part]]
             chunks = [*chunks, *near]
     return engine.table(chunks, leaders, [term for term in query.terms if term in corpus.speakers], scope)
 
