@@ -25,9 +25,10 @@ PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
 TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
-AT_WORK = 0.8
-"""The same in an agent's session, where most sentences with such words are about what is being made, for one
-that does not begin with them."""
+AT_WORK = 0.9
+"""The same in an agent's session, where most sentences with such words are about what is being made."""
+LEADING = 0.7
+"""The same there for one that begins with them."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
@@ -117,8 +118,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "every": expression(
-        rf"^(?:please |and |also |so |but )*(?:every|each|all|any)\s+(?:\w+\s+){{0,3}}?{_WORK}\s+(?:\w+ )?"
-        r"(?:must|needs?|has to|have to|should|shall|gets?|goes?)\b",
+        r"^(?:please |and |also |so |but )*(?:every|each|any|all(?! .*\bshould\b))\s+(?:\w+\s+){0,3}?"
+        rf"{_WORK}\s+(?:\w+ )?(?:must|needs?|has to|have to|should|shall|gets?|goes?)\b",
         _I,
     ),
     "note": expression(
@@ -273,7 +274,8 @@ _POLITE = expression(
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
 _EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless", "every"})
-"""The forms that say so in any conversation; the others also say what the work at hand has to look like."""
+"""The forms that say so in any conversation, but for "remember", which in an agent's session mostly recalls a
+fact; the others also say what the work at hand has to look like."""
 _AS_A_RULE = expression(
     r"\b(?:conventions?|polic(?:y|ies)|(?:our|my|house|general|team|project) (?:\w+ )?(?:rules?|standards?"
     r"|practices?|style|habit))(?: \w+){0,3} (?:is|are|says?)\b"
@@ -470,13 +472,14 @@ def _said(sentence: str) -> tuple[str, int, float]:
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
     ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
-    lasts = bool(ways & _EXPRESS - {"every"}) or _AS_A_RULE.search(sentence) is not None
+    is_called_one = _AS_A_RULE.search(sentence) is not None
+    lasts = is_called_one or bool(ways & _EXPRESS - {"every"})
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     if ways:
-        is_express = lasts or is_elsewhere or "every" in ways
-        needed = math.inf if not is_express else PLAIN if _LEADS.search(sentence) else AT_WORK
+        is_express = is_called_one or is_elsewhere or bool(ways & _EXPRESS - {"remember"})
+        needed = math.inf if not is_express else LEADING if _LEADS.search(sentence) else AT_WORK
         return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
