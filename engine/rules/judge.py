@@ -25,10 +25,9 @@ PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
 TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
-AT_WORK = 0.9
-"""The same in an agent's session, where most sentences with such words are about what is being made."""
-LEADING = 0.7
-"""The same there for one that begins with them."""
+AT_WORK = 0.6
+"""The same in an agent's session, where most sentences with such words are about what is being made: of one
+that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
@@ -273,9 +272,8 @@ _POLITE = expression(
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
-_EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless", "every"})
-"""The forms that say so in any conversation, but for "remember", which in an agent's session mostly recalls a
-fact; the others also say what the work at hand has to look like."""
+_EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
+"""The forms that do not say what one file has to look like."""
 _AS_A_RULE = expression(
     r"\b(?:conventions?|polic(?:y|ies)|(?:our|my|house|general|team|project) (?:\w+ )?(?:rules?|standards?"
     r"|practices?|style|habit))(?: \w+){0,3} (?:is|are|says?)\b"
@@ -285,18 +283,32 @@ _AS_A_RULE = expression(
     _I,
 )
 """Calls it a rule, or a preference; such a sentence may speak of one file, too."""
-_LEADS = expression(
+_TO_THE_AGENT = expression(
     r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
     r"(?: on\w*| forward)?|going forward|moving forward|in (?:the )?future|henceforth|as of (?:now|today)"
     r"|ab jetzt|ab sofort|künftig|immer|nie(?:mals)?|désormais|dorénavant|toujours|a partir de ahora|siempre"
     r"|nunca|a partir de agora|sempre|d['’]ora in poi|mai|voortaan|altijd|nooit|впредь|всегда|никогда|zawsze"
-    r"|nigdy)\b"
+    r"|nigdy)\b|^(?:请|記住|记住|那么)?[，,]?(?:以后|以後|今后|从现在(?:起|开始)|從現在|往后)"
+    r"|^(?!(?:the|an?|this|that|it|there|users?|s?he|they|i|my|someone|if i|what|why|how|is|are|does)\b)(?:"
+    r"(?:\w+,? ){0,2}(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future|next time"
+    r"|every ?time|each time|at all times),? "
+    r"|.*?(?:[,;:.!—-] ?|\b(?:and|but|also|so|then|please|pls|to|just|or) )(?:please |pls |not )?"
+    r"(?:always|never) (?!mind|been|had|seen|was|is|got|looks|works?\b|be\b)(?!\w+(?<![s'])s\b(?<!less\b))\w)"
     r"|\b(?:unless|without) (?:(?:i|we) (?:\w+ly )?(?:tell|ask|say)"
     r"|you(?:['’]re| are) (?:\w+ly )?(?:told|asked)|(?:asking|checking with) (?:me|us)"
     r"|(?:my|our) (?:\w+ )?(?:ok|approval|permission|consent|confirmation))\b",
     _I,
 )
-"""Begins with the words that make it a rule, or leaves the decision to the person."""
+"""Begins a sentence, or an order in it, with the words that make it a rule, or leaves the decision to the
+person; "the banner should always be visible" does neither."""
+_ABOUT_THE_AGENT = expression(
+    r"\b(?:you|u)(?:['’]ll)? (?:must|should|shall|will|need to|have to|are to)(?:n['’]?t| not)? "
+    r"(?:always|never)\b|\b(?:want|like|need|ask|expect|tell) you to (?:always|never)\b"
+    r"|\b(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future)\W*$"
+    r"|\bwe (?:do not|don['’]?t)\b.*\bany ?more\W*$|^(?:\w+,? )?we (?:always|never) \w",
+    _I,
+)
+"""Likewise, but said of what is being made as well."""
 _NO_QUESTIONS = expression(
     r"\b(?:don['’]?t|do not|never|stop|not|no(?: need| more)?|needn['’]?t|without having|skip|disable)"
     r" (?:(?!without|unless|until|till|before|first|forget|skip)[\w'’]+ ){0,4}?"
@@ -473,18 +485,18 @@ def _said(sentence: str) -> tuple[str, int, float]:
         return "is too short", 0, math.inf
     ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
     is_called_one = _AS_A_RULE.search(sentence) is not None
-    lasts = is_called_one or bool(ways & _EXPRESS - {"every"})
+    lasts = is_called_one or bool(ways & _EXPRESS)
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
+    may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
+    needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
     if ways:
-        is_express = is_called_one or is_elsewhere or bool(ways & _EXPRESS - {"remember"})
-        needed = math.inf if not is_express else LEADING if _LEADS.search(sentence) else AT_WORK
         return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
     if is_elsewhere:
-        return "", 0, AT_WORK
+        return "", 0, needed
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 
