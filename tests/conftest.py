@@ -21,12 +21,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
-from engine.activation.scorer import fit
+from engine.activation.scorer import fit, texts
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, fingerprint
-from engine.activation.scorer.texts import TopicTexts
+from engine.activation.scorer.texts import TopicTexts, nothing
 from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
@@ -37,7 +38,7 @@ from engine.workspace.initialise import initialise
 # the generation of input takes depends on what else the machine does.
 settings.register_profile(
     "same",
-    max_examples=25,
+    max_examples=15,
     derandomize=True,
     deadline=None,
     phases=set(Phase) - {Phase.explain},
@@ -51,6 +52,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw no constants from the program's source: they would change the examples of every test with each
+    change anywhere, and each worker parses all of it for seconds. `make explore` does draw them.
+    """
+    if not config.getoption("--hypothesis-profile"):
+        providers._get_local_constants = lambda: providers._local_constants
+
 
 # Recompiling the tests and the program in each of hundreds of processes would take minutes. The bytecode of
 # installed packages lies beside them, so ours does too: with a folder of its own, theirs is compiled again.
@@ -127,6 +137,18 @@ def _remembered_fits() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _small_fits() -> Iterator[None]:
+    """Fit topics against a tenth of the thousand messages that ask for nothing, in as little time.
+
+    A fit's fingerprint stays that of all of them, so that other processes load it from its file.
+    """
+    few = texts.nothing()[::10]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "nothing", lambda: few)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _patient_hooks() -> Iterator[None]:
     """Lift the limits that keep an agent from waiting, so that a slow machine changes no answer."""
     with pytest.MonkeyPatch.context() as patch:
@@ -199,7 +221,8 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 patch.setenv(name, value)
             initialise(folder / "memory", sample=True, today=SAMPLE_DAY)
             # One pack instead of hundreds of files: it is copied for every test that changes something.
-            subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=folder / "memory", check=True)
+            for command in ("repack -a -d -q", "pack-refs --all"):
+                subprocess.run(["git", *command.split()], cwd=folder / "memory", check=True)
 
     return _made_once(tmp_path_factory, "pristine", make) / "memory"
 
@@ -247,9 +270,11 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
     def make(folder: Path) -> None:
         shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
-        with Engine.open(folder / "memory") as engine:
+        with pytest.MonkeyPatch.context() as patch, Engine.open(folder / "memory") as engine:
+            patch.setattr(texts, "nothing", nothing)  # the pictures show its probabilities
             engine.refresh_index()
             engine.trace("hello")
+        _fits.clear()  # no other test's fit depends on which worker made this one
 
     root = _made_once(tmp_path_factory, "derived", make) / "memory"
     return [root / "memory.db", root / FIT_PATH, *(root / "scratch").glob("s*.i*")]
