@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
+
 from engine.context.relevance import _without_log
 from engine.provenance.disguise import odd_paths
 from engine.rules.habits import habit
@@ -20,7 +22,6 @@ from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
 from engine.transcripts.typed import passages
-from tests.cases import each_case
 
 LENGTH = 30_000
 ALLOWED_S = 3
@@ -52,7 +53,7 @@ STARTS = {"headings": ("", "- a", "## a", "# History ("), "rules": ("- a", "## a
 """Of the readers that treat a line by how it begins."""
 
 
-@each_case("reader", READERS)
+@pytest.mark.parametrize("reader", READERS)
 def test_a_long_run_of_characters_does_not_stall_a_parser(reader: str) -> None:
     for start in STARTS.get(reader, ("- a",)):
         for run in RUNS:
