@@ -89,6 +89,7 @@ if sys.version_info < (3, 12, 2):
 
     ast.parse = _parse_alone
 
+TESTS = Path(__file__).parent
 SAMPLE_DAY = date(2026, 6, 12)
 
 GIT_IDENTITY = {
@@ -213,6 +214,21 @@ def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
     return made
 
 
+def made_or_copied(
+    factory: pytest.TempPathFactory, name: str, folder: Path, make: Callable[[Path], object]
+) -> None:
+    """Fill a folder by ``make``, or by a copy of what that made for an earlier test of this process.
+
+    Unlike a fixture of a wider scope, ``make`` runs within the isolation of a test.
+    """
+    made = factory.getbasetemp() / f"made-{name}"
+    if made.exists():
+        shutil.copytree(made, folder, symlinks=True, dirs_exist_ok=True)
+    else:
+        make(folder)
+        shutil.copytree(folder, made, symlinks=True)
+
+
 @pytest.fixture(scope="session")
 def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(folder: Path) -> None:
@@ -293,6 +309,12 @@ def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a folder together, in random order: not every worker then imports every library."""
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0])
 
 
 def pytest_collection_finish() -> None:
