@@ -24,8 +24,9 @@ WHEN = "New tide tables are loaded."
 
 @pytest.fixture
 def sample(sample: Path) -> Path:
-    """The sample with the sessions of its last month alone: the commands replay them all."""
-    shutil.rmtree(sample / "raw/conversations/2026/05")
+    """The sample with the sessions of its last days alone: the commands replay them all."""
+    for day in sorted((sample / "raw/conversations/2026").glob("*/*"))[:-4]:
+        shutil.rmtree(day)
     return sample
 
 
