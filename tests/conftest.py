@@ -23,7 +23,8 @@ from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
-from engine.activation.scorer import fit, texts
+from engine.activation.scorer import fit
+from engine.activation.scorer import texts as scorer_texts
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, fingerprint
@@ -124,7 +125,7 @@ class _RememberingScorer(CalibratedScorer):
     def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
         if fit.fit is not _FIT:  # a test's own
             return super()._fit(topics, texts)
-        key = fingerprint(texts, self._vectors.version)
+        key = f"{fingerprint(texts, self._vectors.version)} {len(scorer_texts.nothing())}"
         if key not in _fits:
             _fits[key] = super()._fit(topics, texts)
         return _fits[key]
@@ -143,10 +144,16 @@ def _small_fits() -> Iterator[None]:
 
     A fit's fingerprint stays that of all of them, so that other processes load it from its file.
     """
-    few = texts.nothing()[::10]
+    few = nothing()[::10]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "nothing", lambda: few)
+        patch.setattr(scorer_texts, "nothing", lambda: few)
         yield
+
+
+@pytest.fixture
+def whole_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit topics as the program does, for what depends on how likely they are."""
+    monkeypatch.setattr(scorer_texts, "nothing", nothing)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -287,10 +294,9 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
     def make(folder: Path) -> None:
         shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
         with pytest.MonkeyPatch.context() as patch, Engine.open(folder / "memory") as engine:
-            patch.setattr(texts, "nothing", nothing)  # the pictures show its probabilities
+            patch.setattr(scorer_texts, "nothing", nothing)  # the pictures show its probabilities
             engine.refresh_index()
             engine.trace("hello")
-        _fits.clear()  # no other test's fit depends on which worker made this one
 
     root = _made_once(tmp_path_factory, "derived", make) / "memory"
     return [root / "memory.db", root / FIT_PATH, *(root / "scratch").glob("s*.i*")]
