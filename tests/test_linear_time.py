@@ -24,7 +24,7 @@ from engine.transcripts.importers.tools import is_rejection
 from engine.transcripts.typed import passages
 
 LENGTH = 20_000
-ALLOWED_S = 0.8
+ALLOWED_S = 1.5
 """Seconds of the processor for one text: what else the machine does is not measured."""
 RUNS = (
     " ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ", '"', "'", "`", "“", "«",
